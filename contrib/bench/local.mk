@@ -1,0 +1,41 @@
+# The bench: one MPI program that measures, Python that plans, compares, plots.
+# SPDX-License-Identifier: BSD-3-Clause
+
+noinst_PROGRAMS += contrib/bench/wanbench_worker
+contrib_bench_wanbench_worker_SOURCES = \
+	contrib/bench/wanbench_worker.cpp \
+	contrib/bench/wb_calibrate.cpp \
+	contrib/bench/wb_calibrate.hpp \
+	contrib/bench/wb_clock.cpp \
+	contrib/bench/wb_clock.hpp \
+	contrib/bench/wb_control.cpp \
+	contrib/bench/wb_control.hpp \
+	contrib/bench/wb_counters.cpp \
+	contrib/bench/wb_counters.hpp \
+	contrib/bench/wb_operation.cpp \
+	contrib/bench/wb_operation.hpp \
+	contrib/bench/wb_pattern.hpp \
+	contrib/bench/wb_point.cpp \
+	contrib/bench/wb_point.hpp
+# MPI's C interface only: the C++ bindings are gone from the standard.
+contrib_bench_wanbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+# Filling and checking buffers at memory speed needs vector instructions.
+contrib_bench_wanbench_worker_CXXFLAGS = $(AM_CXXFLAGS) -ftree-vectorize
+contrib_bench_wanbench_worker_LDADD = $(OMPI_LIBS)
+
+EXTRA_DIST += \
+	contrib/bench/README.md \
+	contrib/bench/figure4 \
+	contrib/bench/wanbench \
+	contrib/bench/wanbenchlib/__init__.py \
+	contrib/bench/wanbenchlib/doctor.py \
+	contrib/bench/wanbenchlib/jobs.py \
+	contrib/bench/wanbenchlib/plots.py \
+	contrib/bench/wanbenchlib/records.py \
+	contrib/bench/wanbenchlib/runner.py \
+	contrib/bench/wanbenchlib/settings.py \
+	contrib/bench/wanbenchlib/sizes.py \
+	contrib/bench/wanbenchlib/statistics.py \
+	contrib/bench/wanbenchlib/table.py \
+	contrib/demo \
+	test/bench/bench_test.py

@@ -1,0 +1,319 @@
+// See wb_operation.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wb_operation.hpp"
+
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "wb_pattern.hpp"
+
+namespace wb {
+
+namespace {
+
+using buffer = std::vector<std::byte>;
+
+std::size_t as_size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+class nothing_operation : public operation {
+public:
+    explicit nothing_operation(bool barrier) : barrier_(barrier) {}
+    void fill(std::uint64_t) override {}
+    void run(MPI_Comm comm) override {
+        if (barrier_)
+            MPI_Barrier(comm);
+    }
+    bool verify(std::uint64_t) override { return true; }    // a barrier is checked by its times
+
+private:
+    bool barrier_;
+};
+
+// ---- data that only moves ------------------------------------------------
+
+enum move_variant { v_bcast, v_gather, v_gatherv, v_scatter, v_scatterv, v_allgather,
+                    v_allgatherv, v_alltoall, v_alltoallv, v_alltoallw };
+
+class move_operation : public operation {
+public:
+    move_operation(int variant, const request &q, int rank, int size)
+        : variant_(variant), bytes_(as_size(q.bytes)), count_(static_cast<int>(q.bytes)),
+          root_(q.root) {
+        const bool at_root = rank == root_;
+        switch (variant) {
+        case v_bcast:
+            in_place_ = true;
+            if (at_root)
+                sends_ = {{root_, 0}};
+            expects_ = {{root_, 0}};
+            break;
+        case v_gather:
+        case v_gatherv:
+            sends_ = {{rank, root_}};
+            for (int r = 0; at_root && r < size; ++r)
+                expects_.emplace_back(r, root_);
+            break;
+        case v_scatter:
+        case v_scatterv:
+            for (int r = 0; at_root && r < size; ++r)
+                sends_.emplace_back(root_, r);
+            expects_ = {{root_, rank}};
+            break;
+        case v_allgather:
+        case v_allgatherv:
+            sends_ = {{rank, 0}};
+            for (int r = 0; r < size; ++r)
+                expects_.emplace_back(r, 0);
+            break;
+        default:
+            for (int r = 0; r < size; ++r) {
+                sends_.emplace_back(rank, r);
+                expects_.emplace_back(r, rank);
+            }
+        }
+        in_.resize(bytes_ * sends_.size());
+        out_.resize(bytes_ * expects_.size());
+        counts_.assign(as_size(size), count_);
+        offsets_.resize(as_size(size));
+        for (int r = 0; r < size; ++r)
+            offsets_[as_size(r)] = r * count_;
+        types_.assign(as_size(size), MPI_BYTE);
+    }
+
+    void fill(std::uint64_t round) override {
+        std::byte *at = in_place_ ? out_.data() : in_.data();
+        for (std::size_t k = 0; k < sends_.size(); ++k)
+            block_fill(at + k * bytes_, bytes_,
+                       block_seed(round, sends_[k].first, sends_[k].second));
+    }
+
+    bool verify(std::uint64_t round) override {
+        bool right = true;
+        for (std::size_t k = 0; k < expects_.size(); ++k)
+            right &= block_matches(out_.data() + k * bytes_, bytes_,
+                                   block_seed(round, expects_[k].first, expects_[k].second));
+        return right;
+    }
+
+    void run(MPI_Comm comm) override {
+        const int n = count_;
+        void *in = in_.data(), *out = out_.data();
+        const int *counts = counts_.data(), *offsets = offsets_.data();
+        switch (variant_) {
+        case v_bcast: MPI_Bcast(out, n, MPI_BYTE, root_, comm); break;
+        case v_gather: MPI_Gather(in, n, MPI_BYTE, out, n, MPI_BYTE, root_, comm); break;
+        case v_gatherv:
+            MPI_Gatherv(in, n, MPI_BYTE, out, counts, offsets, MPI_BYTE, root_, comm);
+            break;
+        case v_scatter: MPI_Scatter(in, n, MPI_BYTE, out, n, MPI_BYTE, root_, comm); break;
+        case v_scatterv:
+            MPI_Scatterv(in, counts, offsets, MPI_BYTE, out, n, MPI_BYTE, root_, comm);
+            break;
+        case v_allgather: MPI_Allgather(in, n, MPI_BYTE, out, n, MPI_BYTE, comm); break;
+        case v_allgatherv:
+            MPI_Allgatherv(in, n, MPI_BYTE, out, counts, offsets, MPI_BYTE, comm);
+            break;
+        case v_alltoall: MPI_Alltoall(in, n, MPI_BYTE, out, n, MPI_BYTE, comm); break;
+        case v_alltoallv:
+            MPI_Alltoallv(in, counts, offsets, MPI_BYTE, out, counts, offsets, MPI_BYTE, comm);
+            break;
+        default:
+            MPI_Alltoallw(in, counts, offsets, types_.data(), out, counts, offsets,
+                          types_.data(), comm);
+        }
+    }
+
+private:
+    int variant_;
+    std::size_t bytes_;
+    int count_, root_;
+    bool in_place_ = false;
+    std::vector<std::pair<int, int>> sends_, expects_;      // (from, to) of each block
+    buffer in_, out_;
+    std::vector<int> counts_, offsets_;
+    std::vector<MPI_Datatype> types_;
+};
+
+// ---- data that is reduced ------------------------------------------------
+
+enum reduce_variant { v_reduce, v_allreduce, v_scan, v_exscan, v_reduce_scatter,
+                      v_reduce_scatter_block };
+
+enum class element { f64, i64, i32, xor8 };
+
+element element_choose(const request &q) {
+    if (q.type == "double")
+        return element::f64;
+    if (q.type == "int64")
+        return element::i64;
+    if (q.type == "int32")
+        return element::i32;
+    if (q.type == "xor")
+        return element::xor8;
+    if (q.type != "auto")
+        throw std::invalid_argument("unknown type " + q.type);
+    // 8-bit sums are no alternative: some builds saturate them, which makes
+    // the result depend on the order.
+    return q.bytes % 8 == 0 ? element::f64 : q.bytes % 4 == 0 ? element::i32 : element::xor8;
+}
+
+class reduce_operation : public operation {
+public:
+    reduce_operation(int variant, const request &q, int rank, int size)
+        : variant_(variant), element_(element_choose(q)), root_(q.root), rank_(rank), size_(size) {
+        constexpr std::size_t widths[] = {8, 8, 4, 1};
+        const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT64_T, MPI_INT32_T, MPI_UINT8_T};
+        width_ = widths[static_cast<int>(element_)];
+        type_ = types[static_cast<int>(element_)];
+        op_ = element_ == element::xor8 ? MPI_BXOR : MPI_SUM;
+        if (as_size(q.bytes) % width_ != 0)
+            throw std::invalid_argument("size is no multiple of the type");
+        count_ = static_cast<int>(as_size(q.bytes) / width_);
+        total_ = held_ = as_size(count_);
+        from_ = 0;
+        until_ = size;
+        switch (variant) {
+        case v_reduce: held_ = rank == root_ ? held_ : 0; break;
+        case v_scan: until_ = rank + 1; break;
+        case v_exscan:
+            until_ = rank;
+            held_ = rank == 0 ? 0 : held_;      // undefined by the standard
+            break;
+        case v_reduce_scatter:
+        case v_reduce_scatter_block:
+            total_ *= as_size(size);
+            first_ = held_ * as_size(rank);
+            break;
+        default: break;
+        }
+        in_.resize(total_ * width_);
+        out_.resize(as_size(count_) * width_);
+        counts_.assign(as_size(size), count_);
+    }
+
+    void fill(std::uint64_t round) override {
+        const std::int64_t w = element_ == element::xor8 ? mask(round, rank_)
+                                                         : weight(round, rank_, size_);
+        dispatch([&](auto *tag) {
+            using T = std::remove_pointer_t<decltype(tag)>;
+            const value_pattern g(round);
+            T *at = reinterpret_cast<T *>(in_.data());
+            for (std::size_t i = 0; i < total_; ++i)
+                at[i] = value<T>(w, g.at(i));
+            return true;
+        });
+    }
+
+    bool verify(std::uint64_t round) override {
+        std::int64_t w = 0;
+        for (int r = from_; r < until_; ++r)
+            w = element_ == element::xor8 ? w ^ mask(round, r) : w + weight(round, r, size_);
+        return dispatch([&](auto *tag) {
+            using T = std::remove_pointer_t<decltype(tag)>;
+            const value_pattern g(round);
+            const T *at = reinterpret_cast<const T *>(out_.data());
+            bool right = true;
+            for (std::size_t i = 0; i < held_; ++i)
+                right &= at[i] == value<T>(w, g.at(first_ + i));
+            return right;
+        });
+    }
+
+    void run(MPI_Comm comm) override {
+        const int n = count_;
+        const void *in = in_.data();
+        void *out = out_.data();
+        switch (variant_) {
+        case v_reduce: MPI_Reduce(in, out, n, type_, op_, root_, comm); break;
+        case v_scan: MPI_Scan(in, out, n, type_, op_, comm); break;
+        case v_exscan: MPI_Exscan(in, out, n, type_, op_, comm); break;
+        case v_reduce_scatter:
+            MPI_Reduce_scatter(in, out, counts_.data(), type_, op_, comm);
+            break;
+        case v_reduce_scatter_block:
+            MPI_Reduce_scatter_block(in, out, n, type_, op_, comm);
+            break;
+        default: MPI_Allreduce(in, out, n, type_, op_, comm);
+        }
+    }
+
+private:
+    template <typename T> static T value(std::int64_t w, std::int32_t g) {
+        if constexpr (sizeof(T) == 1)
+            return static_cast<T>(w & g);
+        else
+            return static_cast<T>(static_cast<T>(w) * static_cast<T>(g));
+    }
+
+    template <typename F> bool dispatch(F &&f) {
+        switch (element_) {
+        case element::f64: return f(static_cast<double *>(nullptr));
+        case element::i64: return f(static_cast<std::int64_t *>(nullptr));
+        case element::i32: return f(static_cast<std::int32_t *>(nullptr));
+        default: return f(static_cast<std::uint8_t *>(nullptr));
+        }
+    }
+
+    int variant_;
+    element element_;
+    int root_, rank_, size_;
+    std::size_t width_ = 8;
+    MPI_Datatype type_;
+    MPI_Op op_;
+    int count_ = 0;
+    std::size_t total_ = 0, held_ = 0, first_ = 0;      // elements: in, checked, offset
+    int from_ = 0, until_ = 0;                          // contributing ranks
+    buffer in_, out_;
+    std::vector<int> counts_;
+};
+
+// ---- the table -----------------------------------------------------------
+
+using made = std::unique_ptr<operation>;
+
+made make_nothing(const operation_kind &k, const request &, int, int) {
+    return std::make_unique<nothing_operation>(k.variant != 0);
+}
+made make_move(const operation_kind &k, const request &q, int rank, int size) {
+    return std::make_unique<move_operation>(k.variant, q, rank, size);
+}
+made make_reduce(const operation_kind &k, const request &q, int rank, int size) {
+    return std::make_unique<reduce_operation>(k.variant, q, rank, size);
+}
+
+}  // namespace
+
+const std::vector<operation_kind> &operation_table() {
+    using enum bound_kind;
+    static const std::vector<operation_kind> table = {
+        {"empty", nothing, false, make_nothing, 0},
+        {"barrier", latency, false, make_nothing, 1},
+        {"bcast", one_way, true, make_move, v_bcast},
+        {"gather", blocks, true, make_move, v_gather},
+        {"gatherv", blocks, true, make_move, v_gatherv},
+        {"scatter", blocks, true, make_move, v_scatter},
+        {"scatterv", blocks, true, make_move, v_scatterv},
+        {"allgather", blocks, false, make_move, v_allgather},
+        {"allgatherv", blocks, false, make_move, v_allgatherv},
+        {"alltoall", blocks, false, make_move, v_alltoall},
+        {"alltoallv", blocks, false, make_move, v_alltoallv},
+        {"alltoallw", blocks, false, make_move, v_alltoallw},
+        {"reduce", one_way, true, make_reduce, v_reduce},
+        {"allreduce", both_ways, false, make_reduce, v_allreduce},
+        {"scan", one_way, false, make_reduce, v_scan},
+        {"exscan", one_way, false, make_reduce, v_exscan},
+        {"reduce_scatter", blocks, false, make_reduce, v_reduce_scatter},
+        {"reduce_scatter_block", blocks, false, make_reduce, v_reduce_scatter_block},
+    };
+    return table;
+}
+
+const operation_kind *operation_find(const std::string &name) {
+    for (const auto &kind : operation_table())
+        if (name == kind.name)
+            return &kind;
+    return nullptr;
+}
+
+}  // namespace wb

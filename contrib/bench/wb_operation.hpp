@@ -1,0 +1,60 @@
+// The collectives that can be measured: one table, two families.
+//
+// An operation owns its buffers and knows how to fill them for a round, how to
+// call MPI, and how to check the result alone, without talking to other ranks.
+// A new collective is one row of the table in wb_operation.cpp: which blocks a
+// rank sends and must hold afterwards ("move"), or which ranks' contributions
+// to which range it must hold ("reduce"), and the MPI call.
+//
+// `bytes` means, as in the tables of the project: the whole vector for bcast,
+// reduce, allreduce, scan, exscan; the block of one rank (for alltoall, of one
+// pair) for the others.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef WB_OPERATION_HPP
+#define WB_OPERATION_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mpi.h>
+#include <string>
+#include <vector>
+
+namespace wb {
+
+enum class bound_kind {
+    nothing,    // empty: 0
+    latency,    // barrier: L
+    one_way,    // bcast, reduce, scan: L + M/B
+    both_ways,  // allreduce: max(2(p-1)/p M/B, L + M/B)
+    blocks      // the others: max((p-1) m/B, L + (ranks of other sites) m/B)
+};
+
+struct request {
+    std::int64_t bytes = 0;
+    int root = 0;
+    std::string type = "auto";  // double, int64, int32, xor; reductions only
+};
+
+class operation {
+public:
+    virtual ~operation() = default;
+    virtual void fill(std::uint64_t round) = 0;
+    virtual void run(MPI_Comm comm) = 0;
+    virtual bool verify(std::uint64_t round) = 0;   // result as it must be on this rank?
+};
+
+struct operation_kind {
+    const char *name;
+    bound_kind bound;
+    bool rooted;
+    std::unique_ptr<operation> (*make)(const operation_kind &, const request &, int rank, int size);
+    int variant;                // for the family's switch
+};
+
+const std::vector<operation_kind> &operation_table();
+const operation_kind *operation_find(const std::string &name);
+
+}  // namespace wb
+#endif
