@@ -1,0 +1,128 @@
+/*
+ * The differences between Open MPI's series, and nothing else: the only file
+ * with version #ifs.  Included first by every file of the glue; whatever
+ * differs gets one name here (WAN_MODEX_*, mca_coll_wan_compat_*), so that the
+ * other files read the same for 4.1 and 5.0.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef COLL_WAN_COMPAT_H
+#define COLL_WAN_COMPAT_H
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/group/group.h"
+#include "ompi/mca/coll/base/coll_base_util.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/pml/pml.h"
+#include "ompi/op/op.h"
+#include "ompi/proc/proc.h"
+#include "ompi/request/request.h"
+#include "opal/datatype/opal_convertor.h"
+#include "opal/mca/base/base.h"
+#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/output.h"
+#include "opal/util/show_help.h"
+
+#if OMPI_MAJOR_VERSION >= 5
+#include "opal/mca/pmix/pmix-internal.h"
+#include "opal/mca/threads/mutex.h"
+#else
+#include "opal/mca/pmix/pmix.h"
+#include "opal/threads/mutex.h"
+#endif
+
+/* ---- component ---------------------------------------------------------- */
+
+#if defined(MCA_COLL_BASE_VERSION_3_0_0)
+#error "this Open MPI installs collectives in another way (component interface 3): not supported yet"
+#elif defined(MCA_COLL_BASE_VERSION_2_4_0)
+#define WAN_COLL_BASE_VERSION MCA_COLL_BASE_VERSION_2_4_0
+typedef mca_coll_base_component_2_4_0_t wan_coll_base_component_t;
+#else
+#define WAN_COLL_BASE_VERSION MCA_COLL_BASE_VERSION_2_0_0
+typedef mca_coll_base_component_2_0_0_t wan_coll_base_component_t;
+#endif
+
+/* ---- communicators ------------------------------------------------------ */
+
+static inline uint32_t mca_coll_wan_compat_cid(const ompi_communicator_t *comm)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    return ompi_comm_get_local_cid(comm);
+#else
+    return comm->c_contextid;
+#endif
+}
+
+/* ---- modex -------------------------------------------------------------- */
+
+/*
+ * Lookups give: OMPI_SUCCESS and a malloc'ed string; OMPI_ERR_NOT_FOUND; or
+ * another error.  OPTIONAL looks only into what this process already holds,
+ * BLOCKING asks the peer's server, which costs about 2 s for a missing key.
+ */
+typedef enum wan_lookup {
+    WAN_LOOKUP_OPTIONAL,
+    WAN_LOOKUP_IMMEDIATE,
+    WAN_LOOKUP_BLOCKING
+} wan_lookup_t;
+
+#if OMPI_MAJOR_VERSION >= 5
+#define WAN_PMIX_GLOBAL PMIX_GLOBAL
+#define WAN_PMIX_STRING PMIX_STRING
+#define WAN_PMIX_CLUSTER_ID PMIX_CLUSTER_ID
+#define WAN_PMIX_RANK_JOB OPAL_VPID_WILDCARD
+#define WAN_PMIX_NOT_FOUND(rc) (PMIX_ERR_NOT_FOUND == (rc))
+#else
+#define WAN_PMIX_GLOBAL OPAL_PMIX_GLOBAL
+#define WAN_PMIX_STRING OPAL_STRING
+#define WAN_PMIX_CLUSTER_ID OPAL_PMIX_CLUSTER_ID
+#define WAN_PMIX_RANK_JOB OPAL_VPID_WILDCARD
+#define WAN_PMIX_NOT_FOUND(rc) (OPAL_ERR_NOT_FOUND == (rc))
+#endif
+
+static inline int mca_coll_wan_compat_publish(const char *key, char *text)
+{
+    int rc;
+
+#if OMPI_MAJOR_VERSION >= 5
+    OPAL_MODEX_SEND_VALUE(rc, WAN_PMIX_GLOBAL, key, text, WAN_PMIX_STRING);
+#else
+    OPAL_MODEX_SEND_VALUE(rc, WAN_PMIX_GLOBAL, (char *) key, text, WAN_PMIX_STRING);
+#endif
+    return 0 == rc ? OMPI_SUCCESS : OMPI_ERROR;
+}
+
+static inline int mca_coll_wan_compat_lookup(wan_lookup_t how, const char *key,
+                                             opal_process_name_t *name, char **text)
+{
+    int rc = 0;
+
+    *text = NULL;
+    switch (how) {
+    case WAN_LOOKUP_OPTIONAL:
+        OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, key, name, text, WAN_PMIX_STRING);
+        break;
+    case WAN_LOOKUP_IMMEDIATE:
+        OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, key, name, text, WAN_PMIX_STRING);
+        break;
+    case WAN_LOOKUP_BLOCKING:
+        OPAL_MODEX_RECV_VALUE(rc, key, name, text, WAN_PMIX_STRING);
+        break;
+    }
+    if (0 == rc && NULL != *text) {
+        return OMPI_SUCCESS;
+    }
+    free(*text);
+    *text = NULL;
+    return 0 == rc || WAN_PMIX_NOT_FOUND(rc) ? OMPI_ERR_NOT_FOUND : OMPI_ERROR;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/*
+ * The component: registers every knob of the core as an MCA variable, finds
+ * the site of this process and publishes it before the modex is committed.
+ * It must not look at other processes: that is coll_wan_peers.c.
+ *
+ * Where to read next: coll_wan_module.c.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int component_register(void);
+static int component_open(void);
+static int component_close(void);
+static int component_init_query(bool progress_threads, bool mpi_threads);
+
+mca_coll_wan_component_t mca_coll_wan_component = {
+    .super = {
+        .collm_version = {
+            WAN_COLL_BASE_VERSION,
+            .mca_component_name = "wan",
+            MCA_BASE_MAKE_VERSION(component, WAN_VERSION_MAJOR, WAN_VERSION_MINOR,
+                                  WAN_VERSION_RELEASE),
+            .mca_open_component = component_open,
+            .mca_close_component = component_close,
+            .mca_register_component_params = component_register,
+        },
+        .collm_data = { MCA_BASE_METADATA_PARAM_CHECKPOINT },
+        .collm_init_query = component_init_query,
+        .collm_comm_query = mca_coll_wan_comm_query,
+    },
+};
+
+/* ---- knobs --------------------------------------------------------------- */
+
+static void *knob_storage(const wan_knob_t *knob)
+{
+    return (char *) &mca_coll_wan_component.params + knob->offset;
+}
+
+static void knob_reset(const wan_knob_t *knob)
+{
+    void *storage = knob_storage(knob);
+
+    switch (knob->type) {
+    case WAN_KNOB_INT:
+    case WAN_KNOB_ENUM:
+        *(int *) storage = (int) knob->initial;
+        break;
+    case WAN_KNOB_INT64:
+        *(int64_t *) storage = knob->initial;
+        break;
+    case WAN_KNOB_STRING:
+        *(char **) storage = "";    /* Open MPI copies it */
+        break;
+    }
+}
+
+/* Open MPI parses numbers, but knows no ranges. */
+static void knob_check_range(const wan_knob_t *knob)
+{
+    int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
+                                               : *(int64_t *) knob_storage(knob);
+    wan_message_t message;
+
+    if (value >= knob->minimum && value <= knob->maximum) {
+        return;
+    }
+    snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
+    snprintf(message.what, sizeof(message.what),
+             "the value %" PRId64 " is outside %" PRId64 " to %" PRId64, value, knob->minimum,
+             knob->maximum);
+    snprintf(message.remedy, sizeof(message.remedy),
+             "give a value in that range; the default %" PRId64 " is used now", knob->initial);
+    mca_coll_wan_message_show("bad-parameter", &message);
+    knob_reset(knob);
+}
+
+static int knob_enumerator(const wan_knob_t *knob, mca_base_var_enum_t **enumerator)
+{
+    mca_base_var_enum_value_t *values;
+    int n = 0, rc;
+
+    while (NULL != wan_knob_enumerator(knob, n, NULL)) {
+        ++n;
+    }
+    values = calloc(n + 1, sizeof(*values));
+    if (NULL == values) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (int k = 0; k < n; ++k) {
+        values[k].value = k;
+        values[k].string = wan_knob_enumerator(knob, k, NULL);
+    }
+    rc = mca_base_var_enum_create(knob->name, values, enumerator);
+    free(values);
+    return rc;
+}
+
+static int knob_register(const wan_knob_t *knob)
+{
+    mca_base_var_enum_t *enumerator = NULL;
+    mca_base_var_type_t type = MCA_BASE_VAR_TYPE_INT;
+    int rc;
+
+    if (WAN_KNOB_INT64 == knob->type) {
+        type = MCA_BASE_VAR_TYPE_INT64_T;
+    } else if (WAN_KNOB_STRING == knob->type) {
+        type = MCA_BASE_VAR_TYPE_STRING;
+    } else if (WAN_KNOB_ENUM == knob->type) {
+        rc = knob_enumerator(knob, &enumerator);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    knob_reset(knob);
+    rc = mca_base_component_var_register(&mca_coll_wan_component.super.collm_version, knob->name,
+                                         knob->help, type, enumerator, 0, 0,
+                                         (mca_base_var_info_lvl_t) (OPAL_INFO_LVL_1 + knob->level - 1),
+                                         MCA_BASE_VAR_SCOPE_READONLY, knob_storage(knob));
+    if (NULL != enumerator) {
+        OBJ_RELEASE(enumerator);
+    }
+    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
+        /* Open MPI has shown the allowed values. */
+        knob_reset(knob);
+        return OMPI_SUCCESS;
+    }
+    if (0 > rc) {
+        return rc;
+    }
+    if (WAN_KNOB_INT == knob->type || WAN_KNOB_INT64 == knob->type) {
+        knob_check_range(knob);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int component_register(void)
+{
+    for (size_t i = 0; i < wan_knob_count(); ++i) {
+        int rc = knob_register(wan_knob_get(i));
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    mca_coll_wan_counters_register();
+    return OMPI_SUCCESS;
+}
+
+/* ---- site ---------------------------------------------------------------- */
+
+/* 64-bit FNV-1a: two hosts get one number with probability 2^-64 per pair. */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; '\0' != *text; ++text) {
+        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static int component_open(void)
+{
+    mca_coll_wan_component_t *component = &mca_coll_wan_component;
+    wan_runtime_hints_t hints = { NULL, NULL, NULL };
+    wan_message_t message;
+    opal_process_name_t job = { OPAL_PROC_MY_NAME.jobid, WAN_PMIX_RANK_JOB };
+    char hostname[256] = "", *cluster = NULL;
+    int rc = OMPI_ERR_NOT_AVAILABLE;
+
+    component->active = false;
+    mca_coll_wan_counters_open();
+    if (0 > component->params.priority) {
+        return OMPI_SUCCESS;    /* stays in sight, publishes nothing, serves nobody */
+    }
+    gethostname(hostname, sizeof(hostname) - 1);
+    hints.hostname = hostname;
+    if (OMPI_SUCCESS == mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_CLUSTER_ID, &job,
+                                                   &cluster)) {
+        hints.pmix_cluster_id = cluster;
+    }
+    memset(&message, 0, sizeof(message));
+    rc = wan_site_resolve(&component->params, &hints, component->site, &message);
+    free(cluster);
+    if (WAN_ERR_INPUT == rc) {
+        mca_coll_wan_message_show("bad-site", &message);
+        return OMPI_SUCCESS;
+    }
+    if (WAN_OK != rc) {
+        return OMPI_SUCCESS;
+    }
+    component->node = hash_text(hostname);
+    rc = mca_coll_wan_peers_publish(component->site, component->node);
+    component->active = OMPI_SUCCESS == rc;
+    return OMPI_SUCCESS;
+}
+
+static int component_close(void)
+{
+    mca_coll_wan_component.active = false;
+    mca_coll_wan_counters_close();
+    return OMPI_SUCCESS;
+}
+
+static int component_init_query(bool progress_threads, bool mpi_threads)
+{
+    (void) progress_threads;
+    (void) mpi_threads;
+    return OMPI_SUCCESS;
+}

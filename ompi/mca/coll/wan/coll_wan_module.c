@@ -1,0 +1,260 @@
+/*
+ * The module of one communicator: when do we stand in the path of its
+ * collectives, and how do all ranks come to the same answer.
+ *
+ *   comm_query  -> no inter-communicator, not alone
+ *   enable      -> what peers published: foreign, or one site: we refuse, and
+ *                  the communicator is as if we were not installed
+ *   first call  -> one exchange over the module that would serve without us:
+ *                  same version, sites, parameters? then the links are measured
+ *   later calls -> coll_wan_entry.c, by module->serving alone
+ *
+ * enable must not communicate: selection is per process.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+
+static void module_construct(mca_coll_wan_module_t *module)
+{
+    OBJ_CONSTRUCT(&module->item, opal_list_item_t);
+    module->comm = NULL;
+    module->view = NULL;
+    module->serving = NULL;
+    module->state = WAN_STATE_FIRST;
+    module->passed = 0;
+    memset(&module->saved, 0, sizeof(module->saved));
+}
+
+static void module_destruct(mca_coll_wan_module_t *module)
+{
+    mca_coll_wan_counters_remove(module);
+    module->serving = NULL;
+    wan_comm_close(module->view);
+    module->view = NULL;
+#define RELEASE(name, collective)                       \
+    if (NULL != module->saved.coll_##name##_module) {   \
+        OBJ_RELEASE(module->saved.coll_##name##_module);\
+    }
+    WAN_SLOTS(RELEASE)
+#undef RELEASE
+    OBJ_DESTRUCT(&module->item);
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_wan_module_t, mca_coll_base_module_t, module_construct,
+                   module_destruct);
+
+mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm, int *priority)
+{
+    mca_coll_wan_module_t *module;
+
+    *priority = -1;
+    if (!mca_coll_wan_component.active || OMPI_COMM_IS_INTER(comm) || 2 > ompi_comm_size(comm)) {
+        return NULL;
+    }
+    module = OBJ_NEW(mca_coll_wan_module_t);
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = module_enable;
+#define INSTALL(name, collective) module->super.coll_##name = mca_coll_wan_##name;
+    WAN_SLOTS(INSTALL)
+#undef INSTALL
+    *priority = mca_coll_wan_component.params.priority;
+    return &module->super;
+}
+
+/* ---- enable -------------------------------------------------------------- */
+
+static void say_not_served(struct ompi_communicator_t *comm, const char *reason)
+{
+    if (0 == ompi_comm_rank(comm)) {
+        WAN_VERBOSE(1, "communicator %u of %d ranks is not served: %s",
+                    (unsigned) mca_coll_wan_compat_cid(comm), ompi_comm_size(comm), reason);
+    }
+}
+
+/* False where nobody would serve a collective without us. */
+static bool saved_take(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm)
+{
+    bool complete = true;
+
+#define TAKE(name, collective)                                                      \
+    module->saved.coll_##name = comm->c_coll->coll_##name;                          \
+    module->saved.coll_##name##_module = comm->c_coll->coll_##name##_module;        \
+    if (NULL == module->saved.coll_##name                                           \
+        || NULL == module->saved.coll_##name##_module) {                            \
+        module->saved.coll_##name##_module = NULL;                                  \
+        complete = false;                                                           \
+    } else {                                                                        \
+        OBJ_RETAIN(module->saved.coll_##name##_module);                             \
+    }
+    WAN_SLOTS(TAKE)
+#undef TAKE
+    return complete;
+}
+
+/* OMPI_SUCCESS with module->view, or without one: then this rank votes no. */
+static int view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm,
+                     const char **reason)
+{
+    const wan_params_t *params = &mca_coll_wan_component.params;
+    wan_peer_t *peers = calloc(ompi_comm_size(comm), sizeof(*peers));
+    wan_peers_state_t state = WAN_PEERS_UNKNOWN;
+    char *sites = NULL;
+    int rc = WAN_ERR_NOMEM;
+
+    if (NULL != peers) {
+        state = mca_coll_wan_peers_lookup(comm, peers, &sites, reason);
+    }
+    if (WAN_PEERS_KNOWN == state) {
+        rc = wan_comm_open(params, peers, ompi_comm_size(comm), ompi_comm_rank(comm),
+                           &module->view, reason);
+    }
+    if (WAN_OK != rc) {
+        module->view = NULL;
+    }
+    free(sites);
+    free(peers);
+    return WAN_PEERS_FOREIGN == state || WAN_DECLINED == rc ? OMPI_ERR_NOT_AVAILABLE
+                                                            : OMPI_SUCCESS;
+}
+
+static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
+    const char *reason = "no reason given";
+    int rc = OMPI_ERR_NOT_AVAILABLE;
+
+    if (!saved_take(module, comm)) {
+        reason = "no other component serves its collectives";
+        goto refuse;
+    }
+    rc = view_open(module, comm, &reason);
+    if (OMPI_SUCCESS != rc) {
+        goto refuse;
+    }
+    module->comm = comm;
+    mca_coll_wan_counters_add(module);
+    return OMPI_SUCCESS;
+
+refuse:
+    /* Open MPI releases the module, which releases what it has taken. */
+    say_not_served(comm, reason);
+    return rc;
+}
+
+/* ---- first call ----------------------------------------------------------- */
+
+static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
+{
+    return module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
+                                        module->comm, module->saved.coll_allreduce_module);
+}
+
+/* *agreed is the same on all ranks unless an error is returned. */
+static int ask_votes(mca_coll_wan_module_t *module, bool *agreed)
+{
+    int64_t votes[WAN_VOTES];
+    const char *reason = "a rank could not find out the sites of the others";
+    int rc;
+
+    *agreed = false;
+    for (int i = 0; i < WAN_VOTES; ++i) {
+        votes[i] = INT64_MIN;   /* no */
+    }
+    if (NULL != module->view) {
+        wan_comm_vote(module->view, votes);
+    }
+    rc = exchange(module, votes, WAN_VOTES, &ompi_mpi_op_min.op);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (INT64_MIN == votes[0] || NULL == module->view) {
+        rc = WAN_DECLINED;
+    } else {
+        rc = wan_comm_agree(module->view, votes, &reason);
+    }
+    if (WAN_DECLINED == rc) {
+        say_not_served(module->comm, reason);
+        return OMPI_SUCCESS;
+    }
+    *agreed = WAN_OK == rc;
+    return mca_coll_wan_code(rc, NULL, NULL);
+}
+
+static int measure_links(mca_coll_wan_module_t *module)
+{
+    int64_t facts[WAN_FACTS];
+    int code, rc;
+
+    for (;;) {
+        mca_coll_wan_port_t port;
+        wan_run_t *run = NULL;
+
+        mca_coll_wan_port_construct(&port, module->comm, &ompi_mpi_byte.dt, NULL);
+        code = wan_comm_probe(module->view, &mca_coll_wan_port_pml, &port, &run);
+        if (WAN_OK != code) {
+            mca_coll_wan_port_destruct(&port);
+            break;
+        }
+        mca_coll_wan_port_bind(&port, run);
+        rc = mca_coll_wan_run_wait(run, &port);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    if (WAN_DONE != code) {
+        return mca_coll_wan_code(code, NULL, NULL);
+    }
+    wan_comm_facts(module->view, facts);
+    rc = exchange(module, facts, WAN_FACTS, &ompi_mpi_op_max.op);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    return mca_coll_wan_code(wan_comm_learn(module->view, facts), NULL, NULL);
+}
+
+static void say_served(const mca_coll_wan_module_t *module)
+{
+    char text[1024];
+
+    if (0 != ompi_comm_rank(module->comm) || 1 > mca_coll_wan_component.params.verbose) {
+        return;
+    }
+    wan_comm_describe(module->view, text, sizeof(text));
+    if (2 > mca_coll_wan_component.params.verbose) {
+        text[strcspn(text, "\n")] = '\0';   /* the first line: sites; then links */
+    }
+    WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
+                (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
+                text);
+}
+
+int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
+{
+    bool agreed = false;
+    int rc;
+
+    /* What the saved module calls on this communicator must not ask again. */
+    module->state = WAN_STATE_ASKING;
+    rc = ask_votes(module, &agreed);
+    if (OMPI_SUCCESS == rc && agreed) {
+        rc = measure_links(module);
+    }
+    if (OMPI_SUCCESS != rc || !agreed) {
+        module->state = WAN_STATE_OFF;
+        return rc;
+    }
+    module->state = WAN_STATE_SERVING;
+    module->serving = module->view;
+    say_served(module);
+    return OMPI_SUCCESS;
+}

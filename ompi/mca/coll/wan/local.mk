@@ -1,0 +1,48 @@
+# The plugin: C glue that sees Open MPI, and the C++ core in one no-install
+# library that tests and tools link too.
+# SPDX-License-Identifier: BSD-3-Clause
+
+include ompi/mca/coll/wan/core/local.mk
+
+noinst_LTLIBRARIES += libwan_core.la
+libwan_core_la_SOURCES = ompi/mca/coll/wan/wan_core.h $(core_sources)
+
+plugin_LTLIBRARIES = mca_coll_wan.la
+mca_coll_wan_la_SOURCES = \
+	ompi/mca/coll/wan/coll_wan.h \
+	ompi/mca/coll/wan/coll_wan_compat.h \
+	ompi/mca/coll/wan/coll_wan_component.c \
+	ompi/mca/coll/wan/coll_wan_counters.c \
+	ompi/mca/coll/wan/coll_wan_entry.c \
+	ompi/mca/coll/wan/coll_wan_message.c \
+	ompi/mca/coll/wan/coll_wan_module.c \
+	ompi/mca/coll/wan/coll_wan_peers.c \
+	ompi/mca/coll/wan/coll_wan_port_pml.c \
+	ompi/mca/coll/wan/coll_wan_request.c
+# Never compiled: makes Automake link with the C++ compiler.
+nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
+mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) \
+	-DWAN_PLUGIN_VERSION='"$(PACKAGE_VERSION)"' -DWAN_HELPDIR='"$(helpdir)"' \
+	-DWAN_VERSION_MAJOR=$(WAN_VERSION_MAJOR) -DWAN_VERSION_MINOR=$(WAN_VERSION_MINOR) \
+	-DWAN_VERSION_RELEASE=$(WAN_VERSION_RELEASE)
+# Components are loaded lazily: without -z now, a missing symbol shows when it
+# is first called, in the middle of a job.
+mca_coll_wan_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,now
+mca_coll_wan_la_LIBADD = libwan_core.la $(OMPI_LIBS)
+
+dist_help_DATA = ompi/mca/coll/wan/help-mpi-coll-wan.txt
+
+EXTRA_DIST += \
+	ompi/mca/coll/wan/standin/README \
+	ompi/mca/coll/wan/standin/ompi/mpi/fortran/base/fint_2_int.h \
+	ompi/mca/coll/wan/standin/opal/mca/threads/pthreads/threads_pthreads.h \
+	ompi/mca/coll/wan/standin/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
+	ompi/mca/coll/wan/standin/opal/mca/threads/pthreads/threads_pthreads_threads.h \
+	ompi/mca/coll/wan/standin/opal/mca/threads/pthreads/threads_pthreads_tsd.h
+
+# libtool would leave the .la file in Open MPI's component directory, where
+# nothing else has one.
+install-data-hook:
+	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.la
+uninstall-hook:
+	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.so

@@ -1,0 +1,223 @@
+/*
+ * The C boundary of coll/wan's core.
+ *
+ * Files that see Open MPI's headers are C and decide nothing; everything that
+ * decides is C++ behind this header.  It holds plain structs and functions
+ * that return codes: no exception crosses it, the core prints nothing, and
+ * it knows neither a datatype nor an operator, only counts and a port.
+ *
+ * Where to read next: core/core.cpp (the other side), coll_wan_port_pml.c
+ * (the port that Open MPI's PML is behind), coll_wan_module.c (who calls what
+ * when a communicator is made and first used).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_CORE_H
+#define WAN_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- return codes ------------------------------------------------------ */
+
+enum wan_code {
+    WAN_OK = 0,             /* done, or: go on */
+    WAN_DONE = 1,           /* a run has completed */
+    WAN_DECLINED = -1,      /* not ours: call the module that was there before us */
+    WAN_ERR_NOMEM = -2,
+    WAN_ERR_INPUT = -3,     /* the user's file or parameter is wrong: see the message */
+    WAN_ERR_PORT = -4,      /* the port reported an error: see wan_run_error() */
+    WAN_ERR_INTERNAL = -5   /* broken invariant: a defect of ours */
+};
+
+/* ---- collectives ------------------------------------------------------- */
+
+typedef enum wan_collective {
+    WAN_BCAST,
+    WAN_ALLREDUCE,
+    WAN_COLLECTIVES         /* how many */
+} wan_collective_t;
+
+const char *wan_collective_name(wan_collective_t collective);   /* "bcast", ... */
+
+/* ---- parameters: every knob is defined once, in core/knobs.cpp ---------- */
+
+typedef struct wan_params {
+    int priority;
+    char *cluster_id;           /* site of this process, "" if not given */
+    char *cluster_id_file;      /* file of this host that holds its site, "" for none */
+    char *cluster_map;          /* path, "" if not given */
+    int64_t threshold;          /* bytes; 0: automatic */
+    int64_t links;              /* n per site pair and direction; 0: automatic */
+    int64_t segment;            /* bytes; 0: automatic */
+    int bcast_algorithm;        /* enumerator; 0: automatic */
+    int allreduce_algorithm;    /* enumerator; 0: automatic */
+    int verbose;
+} wan_params_t;
+
+typedef enum wan_knob_type {
+    WAN_KNOB_INT,               /* int in wan_params_t */
+    WAN_KNOB_INT64,             /* int64_t */
+    WAN_KNOB_STRING,            /* char * */
+    WAN_KNOB_ENUM               /* int; allowed values by wan_knob_enumerator() */
+} wan_knob_type_t;
+
+typedef struct wan_knob {
+    const char *name;           /* "links": Open MPI shows it as coll_wan_links */
+    wan_knob_type_t type;
+    size_t offset;              /* in wan_params_t */
+    int64_t minimum, maximum;   /* inclusive; INT and INT64 only */
+    int64_t initial;            /* default; STRING: always "" */
+    int level;                  /* 1..9 as MPI_T: 1..3 user, 4..6 tuner, 7..9 developer */
+    const char *help;           /* a sentence, with unit and range */
+} wan_knob_t;
+
+size_t wan_knob_count(void);
+const wan_knob_t *wan_knob_get(size_t i);
+/* Enumerator k of an ENUM knob (k = its value), NULL past the end; *help may be NULL. */
+const char *wan_knob_enumerator(const wan_knob_t *knob, int k, const char **help);
+
+/* ---- messages for users ------------------------------------------------- */
+
+/* Filled where a call returns WAN_ERR_INPUT, shown by the glue through opal_show_help. */
+typedef struct wan_message {
+    char where[512];            /* "FILE:LINE" or the parameter */
+    char what[512];             /* what is wrong */
+    char remedy[512];           /* what to do */
+} wan_message_t;
+
+/* ---- sites -------------------------------------------------------------- */
+
+/* What the runtime offers about this process; NULL or "" where absent. */
+typedef struct wan_runtime_hints {
+    const char *hostname;
+    const char *pmix_cluster_id;        /* PMIX_CLUSTER_ID */
+    const char *pmix_switch_path;       /* switches from the core down, separated by '/' */
+} wan_runtime_hints_t;
+
+#define WAN_SITE_MAX 256                /* bytes of a site name, with its final NUL */
+
+/*
+ * The nested site name of this process, such as "eu/paris/rack3", from (in
+ * this order) cluster_id, cluster_id_file, cluster_map, the runtime.
+ * "" when nothing is known.  WAN_ERR_INPUT for a malformed name or map.
+ */
+int wan_site_resolve(const wan_params_t *params, const wan_runtime_hints_t *hints,
+                     char site[WAN_SITE_MAX], wan_message_t *message);
+
+/* ---- the port: how the core communicates -------------------------------- */
+
+/*
+ * Counts are elements of the call's type.  post_* return WAN_OK and later,
+ * exactly once per token, wan_run_complete() is called (from any thread,
+ * possibly before post_* returns).  Another code means nothing was posted.
+ * label < WAN_LABELS: messages between two ranks match in order per label.
+ */
+#define WAN_LABELS 64
+
+typedef struct wan_port {
+    int (*post_send)(void *ctx, const void *buf, size_t count, int peer, int label, uint32_t token);
+    int (*post_recv)(void *ctx, void *buf, size_t count, int peer, int label, uint32_t token);
+    int (*reduce)(void *ctx, const void *src, void *dst, size_t count);   /* dst = src op dst */
+    int (*copy)(void *ctx, const void *src, void *dst, size_t count);
+    void *(*scratch)(void *ctx, size_t count);  /* count elements, freed after wan_run_release(); NULL: no memory */
+    int64_t (*now_ns)(void *ctx);               /* monotonic */
+} wan_port_t;
+
+/* ---- communicators ------------------------------------------------------ */
+
+typedef struct wan_comm wan_comm_t;
+
+/*
+ * What one rank published, in the order of ranks.  site: nested name; node:
+ * a number that is equal for ranks on one host (hash of the host name).
+ */
+typedef struct wan_peer {
+    const char *site;
+    uint64_t node;
+} wan_peer_t;
+
+/*
+ * Makes the view of a communicator.  WAN_DECLINED, with one sentence in
+ * *reason (static or owned by nobody), when it lies in one site or has ranks
+ * of unknown site; then *comm is NULL.  peers is not kept.
+ */
+int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size, int me,
+                  wan_comm_t **comm, const char **reason);
+void wan_comm_close(wan_comm_t *comm);
+
+/*
+ * Agreement at the first collective: fill votes, combine them over all ranks
+ * with MIN, hand the result back.  WAN_OK: all ranks run the same plugin on
+ * the same sites with the same parameters.  WAN_DECLINED: stay out for good.
+ */
+#define WAN_VOTES 16
+void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
+int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char **reason);
+
+/*
+ * Then the links are measured in passing: run what wan_comm_probe() returns
+ * until it answers WAN_DONE; fill facts, combine with MAX over all ranks, hand
+ * the result back.  From then on wan_run_begin() may be called.
+ */
+typedef struct wan_run wan_run_t;
+#define WAN_FACTS 64
+int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run);
+void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
+int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
+
+/* ---- calls and runs ------------------------------------------------------ */
+
+typedef struct wan_call {
+    wan_collective_t collective;
+    int root;                   /* rank in the communicator; 0 where there is none */
+    size_t count;               /* elements: equal on all ranks */
+    size_t element_bytes;       /* of one element on the wire */
+    ptrdiff_t extent;           /* bytes from one element to the next in memory */
+    const void *in;             /* == out when in place */
+    void *out;                  /* bcast: the buffer (in is ignored) */
+    bool commutative;           /* of the operator; true where there is none */
+} wan_call_t;
+
+/*
+ * Chooses the plan, builds or finds its schedule, binds it.  Posts nothing.
+ * WAN_DECLINED: no algorithm of ours serves this call (the same answer on
+ * every rank).  Each run has WAN_LABELS labels for itself.
+ */
+int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx,
+                  wan_run_t **run);
+/* Posts what is ready.  WAN_OK: still running; WAN_DONE; or an error. */
+int wan_run_progress(wan_run_t *run);
+/* Called by the port's owner, once per token; code: 0 or the owner's error code. */
+void wan_run_complete(wan_run_t *run, uint32_t token, int code);
+/* True when wan_run_progress() would find something to do. */
+bool wan_run_pending(const wan_run_t *run);
+/* The owner's error code behind WAN_ERR_PORT. */
+int wan_run_error(const wan_run_t *run);
+/* After WAN_DONE, or after an error once no token is outstanding. */
+void wan_run_release(wan_run_t *run);
+
+/* ---- seeing -------------------------------------------------------------- */
+
+typedef struct wan_counters {
+    uint64_t served[WAN_COLLECTIVES];
+    uint64_t declined[WAN_COLLECTIVES];
+    uint64_t wan_messages;      /* sent by this process to another site */
+    uint64_t wan_bytes;
+} wan_counters_t;
+
+const wan_counters_t *wan_comm_counters(const wan_comm_t *comm);
+
+/* Text for people; returns the length it wants, like snprintf. */
+int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size);         /* sites, links */
+int wan_run_describe(const wan_run_t *run, char *text, size_t size);            /* the plan */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
