@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How late the emulator was: real departure minus due departure.
+//
+// Linear buckets of 10 us up to 20 ms, so a quantile is exact to 10 us in the
+// range that matters (a point later than 1 ms is to be rejected).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "packet.h"
+
+namespace wan::lab {
+
+class Lateness {
+public:
+    void add(time_ns late)
+    {
+        late = std::max<time_ns>(late, 0);
+        max_ns_ = std::max(max_ns_, late);
+        sum_ns_ += late;
+        ++count_;
+        ++bucket_[std::min<std::size_t>(static_cast<std::size_t>(late / bucket_ns), buckets - 1)];
+    }
+
+    /// Upper edge of the bucket that holds the q-quantile (0 < q <= 1), capped
+    /// by the maximum; 0 when nothing was counted.
+    time_ns quantile_ns(double q) const
+    {
+        const auto wanted = static_cast<std::uint64_t>(q * static_cast<double>(count_));
+        std::uint64_t seen = 0;
+        for (std::size_t b = 0; b < buckets; ++b) {
+            seen += bucket_[b];
+            if (seen >= wanted && seen > 0) {
+                return b + 1 == buckets
+                           ? max_ns_
+                           : std::min(max_ns_, static_cast<time_ns>(b + 1) * bucket_ns);
+            }
+        }
+        return max_ns_;
+    }
+
+    time_ns max_ns() const { return max_ns_; }
+    std::uint64_t count() const { return count_; }
+    double mean_ns() const
+    {
+        return count_ ? static_cast<double>(sum_ns_) / static_cast<double>(count_) : 0.0;
+    }
+    void reset() { *this = Lateness{}; }
+
+private:
+    static constexpr time_ns bucket_ns = 10'000;
+    static constexpr std::size_t buckets = 2001;
+    time_ns max_ns_ = 0;
+    time_ns sum_ns_ = 0;
+    std::uint64_t count_ = 0;
+    std::array<std::uint32_t, buckets> bucket_{};
+};
+
+}  // namespace wan::lab
