@@ -81,7 +81,7 @@ point point_parse(const std::string &text, const options &o, int size) {
 }
 
 std::string site_name() {
-    for (const char *name : {"WANBENCH_SITE", "OMPI_MCA_coll_wan_cluster_id"})
+    for (const char *name : {"WANBENCH_SITE", "WAN_LAB_SITE", "OMPI_MCA_coll_wan_cluster_id"})
         if (const char *value = std::getenv(name); value && *value)
             return value;
     return "";

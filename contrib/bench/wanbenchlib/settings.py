@@ -1,0 +1,58 @@
+"""What is compared: names for sets of Open MPI parameters.
+
+A setting without the plugin leaves coll/wan's directory off the component path
+and lowers its priority below zero, in case it is installed as well.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import dataclasses
+import shlex
+
+WITHOUT_PLUGIN = ('--mca', 'coll_wan_priority', '-1')
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    name: str
+    args: tuple = ()        # for mpirun
+    plugin: bool = False    # coll/wan on the component path
+    ops: tuple = ()         # only these, () for all
+
+    @property
+    def command(self):
+        return tuple(self.args) if self.plugin else tuple(self.args) + WITHOUT_PLUGIN
+
+
+def _mca(**parameters):
+    return tuple(word for name, value in parameters.items()
+                 for word in ('--mca', name, str(value)))
+
+
+PREDEFINED = {s.name: s for s in (
+    Setting('ompi'),
+    # Explicitly tuned, also where another component has a higher priority (5.0: han).
+    Setting('tuned', _mca(coll_tuned_priority=100)),
+    Setting('han', _mca(coll_han_priority=100)),
+    Setting('adapt', _mca(coll_adapt_priority=100)),
+    # A list cannot mix ^ and names: so what is left without tuned, han, adapt, sm.
+    Setting('basic', _mca(coll='basic,libnbc,self,inter')),
+    # Above the eager limit, btl/tcp needs three one-way trips per message.
+    Setting('eager', _mca(btl_tcp_eager_limit=1153434, btl_tcp_rndv_eager_limit=1153434,
+                          btl_tcp_max_send_size=1153434)),
+    Setting('wan', (), True),
+)}
+
+
+def setting_parse(text):
+    """'han', or NAME=MPIRUN-ARGUMENTS (with the plugin; NAME:off=... without)."""
+    name, equals, args = text.partition('=')
+    if not equals:
+        if name not in PREDEFINED:
+            raise ValueError(f"no setting '{name}': one of {', '.join(PREDEFINED)}, "
+                             "or NAME='mpirun arguments'")
+        return PREDEFINED[name]
+    name, _, switch = name.partition(':')
+    if not name or switch not in ('', 'off'):
+        raise ValueError(f"'{text}': write NAME='mpirun arguments' or NAME:off='...'")
+    return Setting(name, tuple(shlex.split(args)), switch != 'off')
