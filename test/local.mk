@@ -1,2 +1,6 @@
-# Placeholder: nothing here is built yet.
+# Tests.  `make check` is the unit part: no MPI job, no network, no root.
+# `make check-mpi` stages the plugin inside the build directory and runs the
+# scripts of test/scripts.list that are marked mpi.
 # SPDX-License-Identifier: BSD-3-Clause
+
+include test/mpi/local.mk

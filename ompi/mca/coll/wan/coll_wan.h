@@ -30,7 +30,8 @@ BEGIN_C_DECLS
 
 typedef struct mca_coll_wan_component {
     wan_coll_base_component_t super;
-    wan_params_t params;
+    wan_params_t variables;     /* storage of the MCA variables: Open MPI's, strings may be NULL */
+    wan_params_t params;        /* what the core gets: taken when the component is opened */
     char site[WAN_SITE_MAX];    /* of this process */
     uint64_t node;              /* of this process: hash of the host's name */
     bool active;                /* published: modules may be made */
@@ -63,6 +64,7 @@ typedef enum wan_peers_state {
 } wan_peers_state_t;
 
 int mca_coll_wan_peers_publish(const char *site, uint64_t node);
+uint64_t mca_coll_wan_hash(const char *text);
 /*
  * Fills peers[size of comm]; *sites holds the strings and is freed by the
  * caller.  *reason is set, with its owner being nobody, unless KNOWN.
@@ -75,6 +77,8 @@ wan_peers_state_t mca_coll_wan_peers_lookup(struct ompi_communicator_t *comm, wa
 #define WAN_SAVED_SLOT(name, collective)              \
     mca_coll_base_module_##name##_fn_t coll_##name;   \
     mca_coll_base_module_t *coll_##name##_module;
+
+#define WAN_PLANS_SAID 32
 
 typedef enum wan_state {
     WAN_STATE_FIRST,        /* the first collective will ask all ranks */
@@ -91,6 +95,8 @@ typedef struct mca_coll_wan_module {
     wan_comm_t *serving;            /* == view while SERVING, else NULL: the one check of a call */
     wan_state_t state;
     unsigned long long passed;
+    uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
+    unsigned plans;
     struct {
         WAN_SLOTS(WAN_SAVED_SLOT)
     } saved;                        /* who would serve without us */
@@ -145,6 +151,8 @@ void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port);
 
 /* Runs to the end and releases it, whatever happens.  Returns an OMPI_ code. */
 int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port);
+/* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
+void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);
 /* The one place that maps codes of the core to Open MPI's. */
 int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t *port);
 

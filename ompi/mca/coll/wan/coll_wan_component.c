@@ -41,7 +41,7 @@ mca_coll_wan_component_t mca_coll_wan_component = {
 
 static void *knob_storage(const wan_knob_t *knob)
 {
-    return (char *) &mca_coll_wan_component.params + knob->offset;
+    return (char *) &mca_coll_wan_component.variables + knob->offset;
 }
 
 static void knob_reset(const wan_knob_t *knob)
@@ -62,24 +62,46 @@ static void knob_reset(const wan_knob_t *knob)
     }
 }
 
-/* Open MPI parses numbers, but knows no ranges. */
-static void knob_check_range(const wan_knob_t *knob)
+static void knob_refuse(const wan_knob_t *knob, const char *what)
+{
+    wan_message_t message;
+
+    snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
+    snprintf(message.what, sizeof(message.what), "%s", what);
+    snprintf(message.remedy, sizeof(message.remedy),
+             "give a number from %" PRId64 " to %" PRId64 "; the default %" PRId64 " is used now",
+             knob->minimum, knob->maximum, knob->initial);
+    mca_coll_wan_message_show("bad-parameter", &message);
+    knob_reset(knob);
+}
+
+/*
+ * Open MPI knows no ranges, and reads text that is no number as 0.  The text itself it does not
+ * keep, but values of the command line reach a process in its environment.
+ */
+static void knob_check_number(const wan_knob_t *knob)
 {
     int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
                                                : *(int64_t *) knob_storage(knob);
-    wan_message_t message;
+    char text[128];
+    const char *given;
 
-    if (value >= knob->minimum && value <= knob->maximum) {
-        return;
+    snprintf(text, sizeof(text), "OMPI_MCA_coll_wan_%s", knob->name);
+    given = getenv(text);
+    if (NULL != given) {
+        char *end;
+
+        (void) strtoll(given, &end, 0);
+        if (end == given || strlen(end) > 1 || NULL == strchr("kKmMgG", *end)) {
+            snprintf(text, sizeof(text), "'%.64s' is not a number", given);
+            knob_refuse(knob, text);
+            return;
+        }
     }
-    snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
-    snprintf(message.what, sizeof(message.what),
-             "the value %" PRId64 " is outside %" PRId64 " to %" PRId64, value, knob->minimum,
-             knob->maximum);
-    snprintf(message.remedy, sizeof(message.remedy),
-             "give a value in that range; the default %" PRId64 " is used now", knob->initial);
-    mca_coll_wan_message_show("bad-parameter", &message);
-    knob_reset(knob);
+    if (value < knob->minimum || value > knob->maximum) {
+        snprintf(text, sizeof(text), "the value %" PRId64 " is outside the allowed range", value);
+        knob_refuse(knob, text);
+    }
 }
 
 static int knob_enumerator(const wan_knob_t *knob, mca_base_var_enum_t **enumerator)
@@ -136,13 +158,30 @@ static int knob_register(const wan_knob_t *knob)
         return rc;
     }
     if (WAN_KNOB_INT == knob->type || WAN_KNOB_INT64 == knob->type) {
-        knob_check_range(knob);
+        knob_check_number(knob);
     }
     return OMPI_SUCCESS;
 }
 
+/*
+ * Open MPI compares component interfaces, but reads our functions before it does.  The library
+ * in this process must be of the series whose headers we were compiled with.
+ */
+static bool series_fits(void)
+{
+    char running[MPI_MAX_LIBRARY_VERSION_STRING], built[32];
+    int length;
+
+    snprintf(built, sizeof(built), "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
+    return MPI_SUCCESS == MPI_Get_library_version(running, &length)
+           && 0 == strncmp(running, built, strlen(built));
+}
+
 static int component_register(void)
 {
+    if (!series_fits()) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     for (size_t i = 0; i < wan_knob_count(); ++i) {
         int rc = knob_register(wan_knob_get(i));
         if (OMPI_SUCCESS != rc) {
@@ -155,15 +194,20 @@ static int component_register(void)
 
 /* ---- site ---------------------------------------------------------------- */
 
-/* 64-bit FNV-1a: two hosts get one number with probability 2^-64 per pair. */
-static uint64_t hash_text(const char *text)
+/* Strings that a user set to nothing are NULL in Open MPI's variables. */
+static void params_take(void)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    mca_coll_wan_component_t *component = &mca_coll_wan_component;
 
-    for (; '\0' != *text; ++text) {
-        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
+    component->params = component->variables;
+    for (size_t i = 0; i < wan_knob_count(); ++i) {
+        const wan_knob_t *knob = wan_knob_get(i);
+        char **text = (char **) ((char *) &component->params + knob->offset);
+
+        if (WAN_KNOB_STRING == knob->type && NULL == *text) {
+            *text = "";
+        }
     }
-    return hash;
 }
 
 static int component_open(void)
@@ -176,6 +220,7 @@ static int component_open(void)
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
     component->active = false;
+    params_take();
     mca_coll_wan_counters_open();
     if (0 > component->params.priority) {
         return OMPI_SUCCESS;    /* stays in sight, publishes nothing, serves nobody */
@@ -196,7 +241,7 @@ static int component_open(void)
     if (WAN_OK != rc) {
         return OMPI_SUCCESS;
     }
-    component->node = hash_text(hostname);
+    component->node = mca_coll_wan_hash(hostname);
     rc = mca_coll_wan_peers_publish(component->site, component->node);
     component->active = OMPI_SUCCESS == rc;
     return OMPI_SUCCESS;

@@ -30,6 +30,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->serving = NULL;
     module->state = WAN_STATE_FIRST;
     module->passed = 0;
+    module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
 }
 
@@ -205,6 +206,7 @@ static int measure_links(mca_coll_wan_module_t *module)
             mca_coll_wan_port_destruct(&port);
             break;
         }
+        mca_coll_wan_run_say(module, run);
         mca_coll_wan_port_bind(&port, run);
         rc = mca_coll_wan_run_wait(run, &port);
         if (OMPI_SUCCESS != rc) {

@@ -19,6 +19,17 @@
 
 static const char modex_key[] = "wan-ompi.site";
 
+/* 64-bit FNV-1a: two hosts get one number with probability 2^-64 per pair. */
+uint64_t mca_coll_wan_hash(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; '\0' != *text; ++text) {
+        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
 int mca_coll_wan_peers_publish(const char *site, uint64_t node)
 {
     char text[WAN_SITE_MAX + 64];

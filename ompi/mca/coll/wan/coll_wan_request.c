@@ -35,15 +35,23 @@ int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t 
     }
 }
 
-static void say_plan(const wan_run_t *run, const mca_coll_wan_port_t *port)
+void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run)
 {
     char text[256];
+    uint64_t hash;
 
-    if (3 > mca_coll_wan_component.params.verbose || 0 != ompi_comm_rank(port->comm)) {
+    if (3 > mca_coll_wan_component.params.verbose || 0 != ompi_comm_rank(module->comm)) {
         return;
     }
     wan_run_describe(run, text, sizeof(text));
-    WAN_VERBOSE(3, "communicator %u: %s", (unsigned) mca_coll_wan_compat_cid(port->comm), text);
+    hash = mca_coll_wan_hash(text);
+    for (unsigned i = 0; i < module->plans && i < WAN_PLANS_SAID; ++i) {
+        if (hash == module->plans_said[i]) {
+            return;
+        }
+    }
+    module->plans_said[module->plans++ % WAN_PLANS_SAID] = hash;
+    WAN_VERBOSE(3, "communicator %u: %s", (unsigned) mca_coll_wan_compat_cid(module->comm), text);
 }
 
 static void say_internal(void)
@@ -64,7 +72,6 @@ int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port)
 {
     int code, rc;
 
-    say_plan(run, port);
     for (;;) {
         code = wan_run_progress(run);
         if (WAN_OK != code) {

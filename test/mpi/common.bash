@@ -1,0 +1,46 @@
+# What the scripts that run jobs on this host share: the environment in which
+# Open MPI finds the staged plugin, and a counter of results.  Sourced.
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+WAN_SRC=${WAN_SRC:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+WAN_BUILD=${WAN_BUILD:-$PWD}
+WAN_STAGE=${WAN_STAGE:-$WAN_BUILD/test/stage}
+MPIRUN=${MPIRUN:-mpirun}
+OMPI_INFO=${OMPI_INFO:-ompi_info}
+export WAN_SRC WAN_BUILD WAN_STAGE
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_mpi_yield_when_idle=1
+unset DISPLAY
+
+# plugins_from DIRECTORY: Open MPI's own components and those of DIRECTORY.
+# In 5.0 (Debian 13), mpirun's PMIx hands its own component path to every
+# process under Open MPI's name, unless it was given one itself.
+plugins_from() {
+    local pmix
+    export OMPI_MCA_mca_base_component_path=$1:SYSTEM_DEFAULT
+    for pmix in /usr/lib/*/pmix2/lib/pmix; do
+        [[ -d $pmix ]] && export PMIX_MCA_mca_base_component_path=$pmix
+    done
+}
+plugins_from "$WAN_STAGE"
+
+# On one host, shared memory does; 5.0 calls it sm, 4.1 vader.
+ompi_series=$("$OMPI_INFO" --version 2>/dev/null | sed -n 's/^Open MPI v\([0-9]*\.[0-9]*\).*/\1/p')
+
+passed=0 failed=0
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    [[ -n ${2:-} ]] && sed 's/^/    /' <<<"$2"
+    return 0
+}
+finish() {
+    echo "$passed passed, $failed failed"
+    [[ $failed == 0 ]]
+    exit
+}

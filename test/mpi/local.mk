@@ -1,0 +1,50 @@
+# Integration tests: jobs under mpirun on this host, with pretended sites.
+# SPDX-License-Identifier: BSD-3-Clause
+
+mpi_test_programs = test/mpi/probe
+mpi_test_plugins = test/mpi/other_series.so
+EXTRA_PROGRAMS = $(mpi_test_programs)
+
+# MPI's public interface only.
+test_mpi_probe_SOURCES = test/mpi/probe.c
+test_mpi_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_mpi_probe_LDADD = $(OMPI_LIBS)
+
+# A component that claims to be for another series: see selection.
+test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
+	@$(MKDIR_P) test/mpi
+	$(AM_V_CC)$(CC) $(CFLAGS) $(OMPI_CPPFLAGS) -shared -fPIC -o $@ $(top_srcdir)/test/mpi/other_series.c
+
+stage = $(abs_top_builddir)/test/stage
+
+# The plugin as it would be installed, without installing it.
+stage: mca_coll_wan.la
+	@$(MKDIR_P) $(stage)
+	@cp -f .libs/mca_coll_wan.so $(stage)/
+	@cp -f $(top_srcdir)/ompi/mca/coll/wan/help-mpi-coll-wan.txt $(stage)/
+
+test_environment = \
+	WAN_SRC=$(abs_top_srcdir) WAN_BUILD=$(abs_top_builddir) WAN_STAGE=$(stage) \
+	OMPI_INFO=$(OMPI_INFO) MPIRUN=$(MPIRUN) MPICC=$(MPICC)
+
+mpi-tests: stage $(mpi_test_programs) $(mpi_test_plugins)
+
+check-mpi: mpi-tests
+	@$(test_environment) $(top_srcdir)/test/run-scripts mpi
+
+.PHONY: stage mpi-tests check-mpi
+
+CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
+	test/stage/mca_coll_wan.so test/stage/help-mpi-coll-wan.txt
+
+EXTRA_DIST += \
+	contrib/check \
+	test/golden/ompi_info.txt \
+	test/mpi/common.bash \
+	test/mpi/ompi_info \
+	test/mpi/other_series.c \
+	test/mpi/selection \
+	test/mpi/sites_by_rank \
+	test/run-scripts \
+	test/scripts.list \
+	test/trixie
