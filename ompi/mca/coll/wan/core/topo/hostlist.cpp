@@ -428,6 +428,57 @@ uint64_t concat(uint64_t v, uint64_t digits, size_t n)
     return out;
 }
 
+/*
+ * An entry as text, number, text, number ...: every name splits into these in
+ * one way, so names of entries that differ in a text or whose numbers lie
+ * apart differ.  Spares nearly all automata where fronts say little (10.x.y.z).
+ */
+struct segment {
+    std::string head;
+    uint64_t lo = 0, hi = 0;
+};
+
+std::vector<segment> segments_of(const host_pattern &pattern)
+{
+    std::vector<segment> out(1);
+    bool number = false;
+    for (const host_piece &piece : pattern.pieces) {
+        for (char c : piece.literal) {
+            if (!is_digit(c)) {
+                if (std::exchange(number, false))
+                    out.emplace_back();
+                out.back().head += fold(c);
+                continue;
+            }
+            number = true;
+            out.back().lo = concat(out.back().lo, static_cast<uint64_t>(c - '0'), 1);
+            out.back().hi = concat(out.back().hi, static_cast<uint64_t>(c - '0'), 1);
+        }
+        if (piece.ranges.empty())
+            continue;
+        number = true;
+        uint64_t lo = std::numeric_limits<uint64_t>::max(), hi = 0;
+        for (const host_range &r : piece.ranges) {
+            const size_t w = static_cast<size_t>(r.width);
+            lo = std::min(lo, concat(out.back().lo, r.lo, std::max(w, digits_of(r.lo))));
+            hi = std::max(hi, concat(out.back().hi, r.hi, std::max(w, digits_of(r.hi))));
+        }
+        out.back().lo = lo;
+        out.back().hi = hi;
+    }
+    return out;
+}
+
+bool segments_apart(const std::vector<segment> &a, const std::vector<segment> &b)
+{
+    if (a.size() != b.size())
+        return true;
+    for (size_t i = a.size(); i-- > 0;)     // what differs is mostly at the end
+        if (a[i].lo > b[i].hi || b[i].lo > a[i].hi || a[i].head != b[i].head)
+            return true;
+    return false;
+}
+
 /* Appends the fronts of a pattern: one per range where the number is a single bracket. */
 void fronts_append(const host_pattern &p, uint32_t list, uint32_t pattern, std::vector<front> &out)
 {
@@ -487,10 +538,12 @@ void hostlist_overlaps(std::span<const hostlist *const> lists,
 {
     std::vector<front> fronts;
     std::vector<const host_pattern *> patterns;
+    std::vector<std::vector<segment>> segments;
     for (size_t l = 0; l < lists.size(); ++l)
         for (const host_pattern &p : lists[l]->patterns()) {
             fronts_append(p, static_cast<uint32_t>(l), static_cast<uint32_t>(patterns.size()), fronts);
             patterns.push_back(&p);
+            segments.push_back(segments_of(p));
         }
     std::sort(fronts.begin(), fronts.end(), [](const front &a, const front &b) {
         if (const int c = a.head.compare(b.head))
@@ -504,7 +557,10 @@ void hostlist_overlaps(std::span<const hostlist *const> lists,
                                && fronts[j].head == fronts[i].head; ++j) {
             const bool swapped = fronts[i].pattern > fronts[j].pattern;
             const front &a = fronts[swapped ? j : i], &b = fronts[swapped ? i : j];
-            if (a.list == b.list || !wanted(a.list, b.list)
+            if (a.list == b.list
+                || (patterns[a.pattern]->dotted == patterns[b.pattern]->dotted
+                    && segments_apart(segments[a.pattern], segments[b.pattern]))
+                || !wanted(a.list, b.list)
                 || !tried.insert(static_cast<uint64_t>(a.pattern) << 32 | b.pattern).second)
                 continue;
             const std::string host = patterns_common(*patterns[a.pattern], *patterns[b.pattern]);

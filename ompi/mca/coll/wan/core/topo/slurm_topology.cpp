@@ -305,7 +305,8 @@ private:
             out.push_back(std::move(entry));
         }
         if (out.empty())
-            return fail(switches_.empty() ? 1 : switches_.front().line, "no switch has nodes", "Add Nodes= to the leaf switches.");
+            return fail(switches_.empty() ? 1 : switches_.front().line, "no switch has nodes",
+                        "Add Nodes= to the leaf switches.");
         return true;
     }
 };

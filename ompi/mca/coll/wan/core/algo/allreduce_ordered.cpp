@@ -1,0 +1,68 @@
+/*
+ * Allreduce of long messages with an operator that does not commute, for any
+ * placement of ranks: rank j collects block j of everyone, combines in the
+ * order of ranks, and sends the result to everyone.
+ *
+ *     all -> owner of block j -> all        T = 2L + 2M/B
+ *
+ * It moves P/2 times the bytes across the WAN that a commuting operator needs:
+ * contributions of a site cannot be combined before they cross, unless the
+ * site's ranks are neighbours.
+ * Source: coll/wan.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/fold.hpp"
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+void build(const topology &t, const plan &, builder &b)
+{
+    const int me = b.me(), p = t.size();
+    auto of = [p](int r) { return block(static_cast<uint32_t>(r), static_cast<uint32_t>(p)); };
+    std::vector<buffer> from_rank;
+    for (int r = 0; r < p; ++r)
+        from_rank.push_back(b.scratch());
+    b.copy(buffer::in, from_rank[static_cast<size_t>(me)], of(me));
+    for (int k = 1; k < p; ++k) {
+        const int to = (me + k) % p, from = (me + p - k) % p;
+        b.send(buffer::in, of(to), to, label::direct);
+        b.recv(from_rank[static_cast<size_t>(from)], of(me), from, label::direct);
+    }
+    fold(b, from_rank, buffer::out, of(me));
+    for (int k = 1; k < p; ++k) {
+        const int to = (me + k) % p, from = (me + p - k) % p;
+        b.send(buffer::out, of(me), to, label::gather);
+        b.recv(buffer::out, of(from), from, label::gather);
+    }
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const cut c(r.bytes, p.segment_bytes);
+    return 2 * f.farthest_ns(site_at(0)) + pipeline(f, 2 * f.wire_ns(r.bytes), c.segments * 4 * t.size());
+}
+
+} // namespace
+
+extern const algorithm allreduce_ordered;
+const algorithm allreduce_ordered = {
+    .collective = WAN_ALLREDUCE,
+    .name = "ordered",
+    .summary = "each rank combines one block of everyone in rank order; for operators that do not commute",
+    .source = "coll/wan",
+    .parameters = uses_segment,
+    .automatic = true,
+    .long_messages = true,
+    .keeps_order = true,
+    .senders = all_senders,
+    .serves = [](const topology &t, const request &r) { return !r.commutative && t.size() <= 128; },
+    .cost = cost,
+    .build = build,
+};
+
+} // namespace wan

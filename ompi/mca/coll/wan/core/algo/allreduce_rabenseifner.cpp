@@ -1,0 +1,114 @@
+/*
+ * Allreduce: GridMPI's extension of Rabenseifner's algorithm, pipelined.
+ *
+ *     site 0:  reduce-scatter --- counter-reduce --- allgather
+ *                                      ||  n WAN links, both directions
+ *     site 1:  reduce-scatter --- counter-reduce --- allgather
+ *
+ * Inside each site every host ends with the reduction of one block; owners of
+ * the same block exchange it with the other sites and combine what they got
+ * in the order of sites (all get the same bits); then everyone in a site
+ * gathers.  While a segment crosses the WAN, others are being reduced:
+ *
+ *     T = max(2(p-1)/p M/B, L + M/B) + S/B + small
+ *
+ * where the paper's form (one segment) takes L + M/(nB) + 2M/B.
+ * Source: Matsuda et al., Efficient Collective Algorithms for Grid
+ * Environment, section 3; inner steps: circulant graphs (Traeff), any p.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/fold.hpp"
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+void build(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me();
+    const int leader = node_leader(t, me);
+    const int mine = static_cast<int>(value(t.site_of(me)));
+    b.copy(buffer::in, buffer::out, whole());
+    node_reduce(b, t, leader, buffer::out);
+    if (leader == me) {
+        std::vector<team> owners;
+        for (int s = 0; s < t.site_count(); ++s)
+            owners.push_back(site_team(t, site_at(s), me));
+        const gateways gates(p.links, owners);
+        const team &own = owners[static_cast<size_t>(mine)];
+        const team across = gates.of(own, me);
+
+        reduce_scatter(b, own, buffer::out);
+
+        buffer part = buffer::out;
+        if (!gates.direct()) {
+            part = b.scratch();
+            reshare(b, own, across, buffer::out, part, label::cross_in);
+        }
+        std::vector<buffer> from_site;
+        for (int s = 0; s < t.site_count(); ++s)
+            from_site.push_back(s == mine ? part : b.scratch());
+        for (int k = 1; k < t.site_count(); ++k) {
+            const int to = (mine + k) % t.site_count();
+            const int from = (mine + t.site_count() - k) % t.site_count();
+            const team there = gates.of(owners[static_cast<size_t>(to)], me);
+            const team here = gates.of(owners[static_cast<size_t>(from)], me);
+            reshare(b, across, there, part, part, label::cross);
+            reshare(b, here, across, from_site[static_cast<size_t>(from)], from_site[static_cast<size_t>(from)], label::cross);
+        }
+        if (across.has_me())
+            fold(b, from_site, buffer::out, across.own());
+        if (!gates.direct())
+            reshare(b, across, own, buffer::out, buffer::out, label::cross_out);
+        allgather(b, own, buffer::out);
+    }
+    node_broadcast(b, t, leader, buffer::out);
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const cut c(r.bytes, p.segment_bytes);
+    const int64_t widest = widest_site(t);
+    int64_t narrowest = widest;
+    for (int s = 0; s < t.site_count(); ++s)
+        narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
+    const int64_t links = p.links >= static_cast<uint64_t>(widest) ? narrowest : std::min<int64_t>(p.links, narrowest);
+    const int64_t bytes = static_cast<int64_t>(r.bytes);
+    const int64_t remote = t.site_count() - 1;
+    const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
+    const int64_t lanes = widest_node(t) - 1;
+    const int64_t messages = 4 * steps(widest) + 2 * remote + 2 * lanes;
+    int64_t far = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        far = std::max(far, f.farthest_ns(site_at(s)));
+    // Everything that must cross, then the latency, then the last segment's gathering.
+    const int64_t hops = (2 * steps(widest) + 2) * f.lan_ns + messages * f.message_ns;
+    const int64_t through = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + far
+                            + wire_part(f, c.segment_bytes, widest - 1, widest);
+    const int64_t busy = pipeline(f, wire, c.segments * messages);
+    const int64_t processor = c.segments * messages * f.message_ns;
+    return std::max({busy + wire_part(f, c.segment_bytes, 1, 1), through, far + processor}) + hops;
+}
+
+} // namespace
+
+extern const algorithm allreduce_rabenseifner;
+const algorithm allreduce_rabenseifner = {
+    .collective = WAN_ALLREDUCE,
+    .name = "rabenseifner",
+    .summary = "reduce-scatter in each site, exchange over n links, allgather in each site; pipelined by segments",
+    .source = "GridMPI (Matsuda et al.), extended Rabenseifner; pipelining and any number of hosts are ours",
+    .parameters = uses_links | uses_segment,
+    .automatic = true,
+    .long_messages = true,
+    .keeps_order = false,
+    .senders = gateway_senders,
+    .serves = [](const topology &t, const request &r) { return r.commutative && widest_site(t) <= 4096 && t.site_count() <= 200; },
+    .cost = cost,
+    .build = build,
+};
+
+} // namespace wan

@@ -1,0 +1,77 @@
+/*
+ * Allreduce, reference of the GridMPI paper: reduce to a leader in each site,
+ * leaders exchange everything, broadcast inside.
+ *
+ *     reduce-scatter, gather  ->  leader ====== leader  ->  scatter, allgather
+ *
+ *     T = L + M/B + 4M/B
+ *
+ * Source: Matsuda et al., section 3.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/fold.hpp"
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+void build(const topology &t, const plan &, builder &b)
+{
+    const int me = b.me();
+    const int leader = node_leader(t, me);
+    const int mine = static_cast<int>(value(t.site_of(me)));
+    b.copy(buffer::in, buffer::out, whole());
+    node_reduce(b, t, leader, buffer::out);
+    if (leader == me) {
+        const team own = site_team(t, site_at(mine), me);
+        const int head = own.ranks[0];
+        reduce_scatter(b, own, buffer::out);
+        gather_blocks(b, own, buffer::out, head);
+        if (me == head) {
+            std::vector<buffer> from_site;
+            for (int s = 0; s < t.site_count(); ++s)
+                from_site.push_back(s == mine ? buffer::out : b.scratch());
+            for (int s = 0; s < t.site_count(); ++s)
+                if (s != mine)
+                    b.send(buffer::out, whole(), t.rank_at(site_at(s), 0), label::cross);
+            for (int s = 0; s < t.site_count(); ++s)
+                if (s != mine)
+                    b.recv(from_site[static_cast<size_t>(s)], whole(), t.rank_at(site_at(s), 0), label::cross);
+            fold(b, from_site, buffer::out, whole());
+        }
+        scatter_blocks(b, own, buffer::out, head);
+        allgather(b, own, buffer::out);
+    }
+    node_broadcast(b, t, leader, buffer::out);
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const cut c(r.bytes, p.segment_bytes);
+    const int64_t messages = 2 * widest_site(t) + 4 * steps(widest_site(t)) + t.site_count();
+    return f.farthest_ns(site_at(0)) + pipeline(f, 5 * f.wire_ns(r.bytes), c.segments * messages)
+           + 2 * steps(widest_site(t)) * f.lan_ns;
+}
+
+} // namespace
+
+extern const algorithm allreduce_twotier;
+const algorithm allreduce_twotier = {
+    .collective = WAN_ALLREDUCE,
+    .name = "twotier",
+    .summary = "reduce to one leader a site, leaders exchange everything, broadcast inside (reference)",
+    .source = "GridMPI (Matsuda et al.), twotier",
+    .parameters = uses_segment,
+    .automatic = false,
+    .long_messages = true,
+    .keeps_order = false,
+    .senders = one_sender,
+    .serves = [](const topology &t, const request &r) { return r.commutative && widest_site(t) <= 4096 && t.site_count() <= 200; },
+    .cost = cost,
+    .build = build,
+};
+
+} // namespace wan

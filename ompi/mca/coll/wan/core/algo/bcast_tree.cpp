@@ -1,0 +1,100 @@
+/*
+ * Broadcast of short messages in one WAN latency.  The root sends to each
+ * other site first (to `entries` hosts of it, taking turns between sites),
+ * then serves its own; inside a site a postal tree does the rest.
+ *
+ *                 root
+ *               /  |   \ \
+ *     site 1:  a   b    . .   site 0: its own tree, hidden behind L
+ *             /|   |
+ *
+ *     T = L + a few sends + a shallow tree of one site
+ *
+ * Source: one-WAN-latency trees as in MagPIe; postal trees: Bar-Noy, Kipnis.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+void build(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me();
+    const int leader = node_leader(t, me, p.root);
+    if (leader == me) {
+        const int home = static_cast<int>(value(t.site_of(p.root)));
+        const int mine = static_cast<int>(value(t.site_of(me)));
+        const uint32_t gap = static_cast<uint32_t>(t.site_count() - 1);
+        auto tree_of = [&](const team &g) { return postal_tree(g.size(), p.lambda, p.entries, gap); };
+        if (mine == home) {
+            team g = site_team(t, site_at(home), me, p.root);
+            // The root is member 0 of its site's tree.
+            const auto at = std::find(g.ranks.begin(), g.ranks.end(), p.root);
+            const int root_index = static_cast<int>(at - g.ranks.begin());
+            std::rotate(g.ranks.begin(), at, g.ranks.end());
+            g.me = (g.me - root_index + static_cast<int>(g.size())) % static_cast<int>(g.size());
+            if (me == p.root) {
+                std::vector<std::vector<int>> entries;
+                size_t most = 0;
+                for (int k = 1; k < t.site_count(); ++k) {
+                    const team remote = site_team(t, site_at((home + k) % t.site_count()), me);
+                    const auto parent = tree_of(remote);
+                    auto &list = entries.emplace_back();
+                    for (size_t i = 0; i < parent.size(); ++i)
+                        if (parent[i] < 0)
+                            list.push_back(remote.ranks[i]);
+                    most = std::max(most, list.size());
+                }
+                for (size_t turn = 0; turn < most; ++turn)
+                    for (const auto &list : entries)
+                        if (turn < list.size())
+                            b.send(buffer::out, whole(), list[turn], label::direct);
+            }
+            tree_broadcast(b, g, postal_tree(g.size(), p.lambda), buffer::out, label::tree_down);
+        } else {
+            const team g = site_team(t, site_at(mine), me);
+            const auto parent = tree_of(g);
+            if (parent[static_cast<size_t>(g.me)] < 0)
+                b.recv(buffer::out, whole(), p.root, label::direct);
+            tree_broadcast(b, g, parent, buffer::out, label::tree_down);
+        }
+    }
+    node_broadcast(b, t, leader, buffer::out);
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const int home = static_cast<int>(value(t.site_of(p.root)));
+    const int64_t gap = f.wire_ns(r.bytes) + f.message_ns;
+    const int64_t remote = t.site_count() - 1;
+    const int64_t entries = std::min<int64_t>(p.entries, widest_site(t));
+    const int64_t per_entry = (widest_site(t) + entries - 1) / entries;
+    int64_t far = f.farthest_ns(site_at(home)) + remote * entries * gap
+                  + tree_ns(f, r.bytes, per_entry, p.lambda);
+    const int64_t near = remote * entries * gap + tree_ns(f, r.bytes, t.node_count(site_at(home)), p.lambda);
+    return std::max(far, near) + steps(widest_node(t)) * f.message_ns;
+}
+
+} // namespace
+
+extern const algorithm bcast_tree;
+const algorithm bcast_tree = {
+    .collective = WAN_BCAST,
+    .name = "tree",
+    .summary = "one WAN latency: the root serves every site itself, a postal tree inside each; for short messages",
+    .source = "coll/wan; MagPIe's one-latency trees, postal model of Bar-Noy and Kipnis",
+    .parameters = uses_entries | uses_tree,
+    .automatic = true,
+    .long_messages = false,
+    .keeps_order = true,
+    .senders = one_sender,
+    .serves = [](const topology &, const request &) { return true; },
+    .cost = cost,
+    .build = build,
+};
+
+} // namespace wan

@@ -1,0 +1,255 @@
+/*
+ * See parts.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/parts.hpp"
+
+#include <algorithm>
+#include <queue>
+
+namespace wan {
+
+int node_leader(const topology &t, int me, int root)
+{
+    const auto mine = t.locate(me);
+    if (root >= 0) {
+        const auto r = t.locate(root);
+        if (r.site == mine.site && r.node == mine.node)
+            return root;
+    }
+    return t.rank_at(mine.site, mine.node);
+}
+
+team site_team(const topology &t, site_id s, int me, int root, bool without_root)
+{
+    team g;
+    const auto r = root >= 0 ? t.locate(root) : topology::position{s, -1, 0};
+    const int hosts = t.node_count(s);
+    g.ranks.reserve(static_cast<size_t>(hosts));
+    for (int n = 0; n < hosts; ++n) {
+        const bool roots_host = root >= 0 && r.site == s && r.node == n;
+        if (roots_host && without_root)
+            continue;
+        const int rank = roots_host ? root : t.rank_at(s, n);
+        if (rank == me)
+            g.me = static_cast<int>(g.ranks.size());
+        g.ranks.push_back(rank);
+    }
+    g.blocks = g.size();
+    return g;
+}
+
+std::vector<uint32_t> circulant_skips(uint32_t p)
+{
+    std::vector<uint32_t> skips{p};
+    while (skips.back() > 1)
+        skips.push_back((skips.back() + 1) / 2);
+    return skips;
+}
+
+namespace {
+
+/** Calls f(part, piece) for the one or two parts that make up blocks b .. b+k-1 around the ring. */
+template <typename F> void ring_parts(const team &g, uint32_t b, uint32_t k, F f)
+{
+    const uint32_t p = g.size();
+    b %= p;
+    auto clip = [&](uint32_t x) { return std::min(x, g.blocks); };
+    const uint32_t end = std::min(b + k, p);
+    f(block_range(clip(b), clip(end), g.blocks), 0);
+    if (b + k > p)
+        f(block_range(0, clip(b + k - p), g.blocks), 1);
+}
+
+} // namespace
+
+void reduce_scatter(builder &b, const team &g, buffer acc)
+{
+    if (!g.has_me() || g.size() < 2)
+        return;
+    const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
+    const auto skips = circulant_skips(p);
+    const buffer scratch[2] = {b.scratch(), b.scratch()};
+    for (size_t k = 0; k + 1 < skips.size(); ++k) {
+        const uint32_t s = skips[k], half = skips[k + 1];
+        const int to = g.ranks[(me + half) % p], from = g.ranks[(me + p - half) % p];
+        const int step = label::reduce_scatter + 2 * static_cast<int>(k);
+        const buffer t = scratch[k % 2];
+        ring_parts(g, me + half, s - half, [&](span_of part, int piece) { b.send(acc, part, to, step + piece); });
+        ring_parts(g, me, s - half, [&](span_of part, int piece) { b.recv(t, part, from, step + piece); });
+        ring_parts(g, me, s - half, [&](span_of part, int) { b.reduce(t, acc, part); });
+    }
+}
+
+void allgather(builder &b, const team &g, buffer data)
+{
+    if (!g.has_me() || g.size() < 2)
+        return;
+    const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
+    const auto skips = circulant_skips(p);
+    for (size_t k = skips.size() - 1; k-- > 0;) {
+        const uint32_t s = skips[k], half = skips[k + 1];
+        const int to = g.ranks[(me + p - half) % p], from = g.ranks[(me + half) % p];
+        const int step = label::allgather + 2 * static_cast<int>(k);
+        ring_parts(g, me + half, s - half, [&](span_of part, int piece) { b.recv(data, part, from, step + piece); });
+        ring_parts(g, me, s - half, [&](span_of part, int piece) { b.send(data, part, to, step + piece); });
+    }
+}
+
+void scatter_blocks(builder &b, const team &g, buffer data, int from_rank)
+{
+    if (b.me() == from_rank) {
+        for (uint32_t i = 0; i < g.blocks; ++i)
+            if (g.ranks[i] != from_rank)
+                b.send(data, block(i, g.blocks), g.ranks[i], label::scatter);
+    } else if (g.has_me()) {
+        b.recv(data, g.own(), from_rank, label::scatter);
+    }
+}
+
+void gather_blocks(builder &b, const team &g, buffer data, int to_rank)
+{
+    if (b.me() == to_rank) {
+        for (uint32_t i = 0; i < g.blocks; ++i)
+            if (g.ranks[i] != to_rank)
+                b.recv(data, block(i, g.blocks), g.ranks[i], label::gather);
+    } else if (g.has_me()) {
+        b.send(data, g.own(), to_rank, label::gather);
+    }
+}
+
+std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside, uint32_t outside_gap)
+{
+    struct sender {
+        uint64_t arrival;   // of its next message
+        int index;          // -1: outside
+        bool operator>(const sender &o) const { return arrival != o.arrival ? arrival > o.arrival : index > o.index; }
+    };
+    std::vector<int> parent(nodes, -1);
+    if (nodes == 0)
+        return parent;
+    std::priority_queue<sender, std::vector<sender>, std::greater<>> next;
+    next.push({lambda, 0});
+    if (outside > 1)
+        next.push({outside_gap, -1});
+    uint32_t served_outside = 1;
+    for (uint32_t i = 1; i < nodes; ++i) {
+        sender s = next.top();
+        next.pop();
+        parent[i] = s.index;
+        next.push({s.arrival + lambda, static_cast<int>(i)});
+        if (s.index >= 0)
+            next.push({s.arrival + 1, s.index});
+        else if (++served_outside < outside)
+            next.push({s.arrival + outside_gap, -1});
+    }
+    return parent;
+}
+
+void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, buffer data, int label)
+{
+    if (!g.has_me())
+        return;
+    if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
+        b.recv(data, whole(), g.ranks[static_cast<size_t>(p)], label);
+    for (size_t i = 0; i < parent.size(); ++i)
+        if (parent[i] == g.me)
+            b.send(data, whole(), g.ranks[i], label);
+}
+
+void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buffer acc, int label)
+{
+    if (!g.has_me())
+        return;
+    // The child served last in a broadcast has the least below it and is ready first.
+    std::vector<std::pair<size_t, buffer>> children;
+    for (size_t i = parent.size(); i-- > 0;)
+        if (parent[i] == g.me)
+            children.emplace_back(i, b.scratch());
+    for (auto [i, t] : children)
+        b.recv(t, whole(), g.ranks[i], label);
+    for (auto [i, t] : children)
+        b.reduce(t, acc, whole());
+    if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
+        b.send(acc, whole(), g.ranks[static_cast<size_t>(p)], label);
+}
+
+namespace {
+
+/** The ranks of leader's host, leader first. */
+team node_team(const topology &t, int me, int leader)
+{
+    const auto at = t.locate(leader);
+    team g;
+    g.ranks.push_back(leader);
+    for (int l = 0; l < t.lane_count(at.site, at.node); ++l)
+        if (const int r = t.rank_at(at.site, at.node, l); r != leader)
+            g.ranks.push_back(r);
+    for (size_t i = 0; i < g.ranks.size(); ++i)
+        if (g.ranks[i] == me)
+            g.me = static_cast<int>(i);
+    g.blocks = g.size();
+    return g;
+}
+
+} // namespace
+
+void node_reduce(builder &b, const topology &t, int leader, buffer acc)
+{
+    const team g = node_team(t, b.me(), leader);
+    if (g.size() > 1)
+        tree_reduce(b, g, postal_tree(g.size(), 1), acc, label::node_in);
+}
+
+void node_broadcast(builder &b, const topology &t, int leader, buffer data)
+{
+    const team g = node_team(t, b.me(), leader);
+    if (g.size() > 1)
+        tree_broadcast(b, g, postal_tree(g.size(), 1), data, label::node_out);
+}
+
+void reshare(builder &b, const team &from, const team &to, buffer src, buffer dst, int label)
+{
+    // Start with the member opposite, so that not everyone sends to the first one first.
+    if (from.has_me())
+        for (uint32_t turn = 0; turn < to.blocks; ++turn) {
+            const uint32_t j = (static_cast<uint32_t>(from.me) + turn) % to.blocks;
+            const span_of part = common(from.own(), block(j, to.blocks));
+            if (to.ranks[j] != b.me())
+                b.send(src, part, to.ranks[j], label);
+            else if (src != dst)
+                b.copy(src, dst, part);
+        }
+    if (to.has_me())
+        for (uint32_t i = 0; i < from.blocks; ++i)
+            if (from.ranks[i] != b.me())
+                b.recv(dst, common(to.own(), block(i, from.blocks)), from.ranks[i], label);
+}
+
+gateways::gateways(uint32_t links, std::span<const team> all)
+{
+    uint32_t most = 0, least = UINT32_MAX;
+    for (const team &g : all) {
+        most = std::max(most, g.blocks);
+        least = std::min(least, g.blocks);
+    }
+    direct_ = links >= most;
+    links_ = std::max(1u, std::min(links, least));
+}
+
+team gateways::of(const team &owners, int me) const
+{
+    if (direct_)
+        return owners;
+    team g;
+    g.blocks = links_;
+    for (uint32_t k = 0; k < links_; ++k) {
+        g.ranks.push_back(owners.ranks[static_cast<uint32_t>((2ull * k + 1) * owners.blocks / (2ull * links_))]);
+        if (g.ranks.back() == me)
+            g.me = static_cast<int>(k);
+    }
+    return g;
+}
+
+} // namespace wan

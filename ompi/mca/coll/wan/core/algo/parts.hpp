@@ -1,0 +1,113 @@
+/*
+ * The parts that algorithms are put together from.  Each appends operations
+ * of one rank to a builder; none knows about bytes or time.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ALGO_PARTS_HPP
+#define WAN_ALGO_PARTS_HPP
+
+#include "sched/builder.hpp"
+#include "topo/topology.hpp"
+
+#include <span>
+#include <vector>
+
+namespace wan {
+
+/**
+ * Labels: one range per part, so that parts never mix up messages of a pair.
+ * The circulant parts take two labels a step, for up to 2^12 hosts in a site.
+ */
+namespace label {
+constexpr int node_in = 0, node_out = 1;        // between ranks of a host
+constexpr int scatter = 2, gather = 3, direct = 4;
+constexpr int tree_up = 5, tree_down = 6;
+constexpr int cross_in = 8, cross = 9, cross_out = 10;  // to the gateway, across, from the gateway
+constexpr int reduce_scatter = 12, allgather = 38;
+constexpr int circulant_steps = 13;
+} // namespace label
+
+/** Ranks that act together, and where I am among them. */
+struct team {
+    std::vector<int> ranks;
+    int me = -1;            // index, -1: not a member
+    uint32_t blocks = 0;    // a segment is cut into this many; member i owns block i, members beyond own none
+
+    uint32_t size() const { return static_cast<uint32_t>(ranks.size()); }
+    bool has_me() const { return me >= 0; }
+    span_of own() const { return static_cast<uint32_t>(me) < blocks ? block(static_cast<uint32_t>(me), blocks) : span_of{{0, 1}, {0, 1}}; }
+};
+
+/**
+ * The hosts of a site, each by one rank: `root` where it is on that host,
+ * else lane 0.  Leaves out root's host if `without_root`.  blocks = size.
+ */
+team site_team(const topology &t, site_id s, int me, int root = -1, bool without_root = false);
+
+/** Skips of the circulant graph on p members: p, ceil(p/2), ..., 1 (source: Traeff 2024). */
+std::vector<uint32_t> circulant_skips(uint32_t p);
+
+/**
+ * Every member ends with the reduction of its own block in `acc`; ceil(log2 p)
+ * steps, (p-1)/p of a segment sent by each, any p.  For operators that commute.
+ */
+void reduce_scatter(builder &b, const team &g, buffer acc);
+
+/** The reverse: own blocks to everyone, same steps and bytes. */
+void allgather(builder &b, const team &g, buffer data);
+
+/** One member (`from`, an index) hands each other member i its block, or collects them. */
+void scatter_blocks(builder &b, const team &g, buffer data, int from_rank);
+void gather_blocks(builder &b, const team &g, buffer data, int to_rank);
+
+/**
+ * A tree in the postal model: a node sends one message a unit of time, each
+ * arrives lambda units after its start; every node forwards as soon as and as
+ * often as it helps.  lambda 1: binomial, large: flat.  parent[0] = -1.  An
+ * outside source that serves the same nodes every `outside_gap` units from
+ * time 0 on, at most `outside` of them, makes more entries with parent -1.
+ */
+std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside = 0, uint32_t outside_gap = 1);
+
+/** Sends src[whole] from member 0 down a tree; who receives, receives into data. */
+void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, buffer data, int label);
+
+/** Reduces acc of all members into member 0's; a fixed order of evaluation. */
+void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buffer acc, int label);
+
+/** The ranks of a host hand their contribution to its leader / get the result from it. */
+void node_reduce(builder &b, const topology &t, int leader, buffer acc);
+void node_broadcast(builder &b, const topology &t, int leader, buffer data);
+
+/** Who speaks for the host of `me`: root if it is there, else lane 0. */
+int node_leader(const topology &t, int me, int root = -1);
+
+/**
+ * Moves a segment from one partition to another: each member of `from` holds
+ * its block of `src`, each member of `to` gets its block into `dst`.  Members
+ * of both teams keep what they have (copied if the buffers differ).
+ */
+void reshare(builder &b, const team &from, const team &to, buffer src, buffer dst, int label);
+
+/**
+ * Who of a site speaks to other sites: everyone who owns a block if n (links)
+ * is at least as large as the largest of `all` teams, else n gateways, evenly
+ * spread over the owners (GridMPI's limit on simultaneous WAN senders).
+ */
+class gateways {
+public:
+    gateways(uint32_t links, std::span<const team> all);
+
+    /** The team that crosses for `owners`: itself, or the gateways. */
+    team of(const team &owners, int me) const;
+    bool direct() const { return direct_; }
+
+private:
+    uint32_t links_;
+    bool direct_;
+};
+
+} // namespace wan
+
+#endif

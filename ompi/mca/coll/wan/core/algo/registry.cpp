@@ -1,0 +1,73 @@
+/*
+ * See registry.hpp.  The order here is the order of the enumerators.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/registry.hpp"
+
+#include "algo/sites.hpp"
+
+#include <array>
+
+namespace wan {
+
+extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst;
+extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered;
+
+std::span<const algorithm *const> algorithms()
+{
+    static constexpr std::array<const algorithm *, 8> all{
+        &bcast_tree,
+        &bcast_vandegeijn,
+        &bcast_farfirst,
+        &allreduce_flat,
+        &allreduce_leaders,
+        &allreduce_rabenseifner,
+        &allreduce_twotier,
+        &allreduce_ordered,
+    };
+    return all;
+}
+
+const algorithm *algorithm_at(wan_collective_t collective, int k)
+{
+    for (const algorithm *a : algorithms())
+        if (a->collective == collective && --k == 0)
+            return a;
+    return nullptr;
+}
+
+const algorithm *algorithm_named(wan_collective_t collective, std::string_view name)
+{
+    for (const algorithm *a : algorithms())
+        if (a->collective == collective && name == a->name)
+            return a;
+    return nullptr;
+}
+
+uint32_t gateway_senders(const topology &t, const plan &p)
+{
+    return std::min(p.links, static_cast<uint32_t>(widest_site(t)));
+}
+
+uint32_t one_sender(const topology &, const plan &)
+{
+    return 1;
+}
+
+uint32_t all_senders(const topology &t, const plan &)
+{
+    int most = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        most = std::max(most, t.rank_count(site_at(s)));
+    return static_cast<uint32_t>(most);
+}
+
+schedule build_schedule(const topology &t, const plan &p, int me)
+{
+    builder b(me);
+    p.algo->build(t, p, b);
+    return b.finish();
+}
+
+} // namespace wan

@@ -1,0 +1,76 @@
+/*
+ * The algorithms, one file each.  A descriptor at the end of the file says
+ * what the algorithm is; MCA enumerators, ompi_info's text, the planner's
+ * search space, the test matrix and the documentation table come from it.
+ * A new algorithm: its file, a line in registry.cpp, a line in core/local.mk.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ALGO_REGISTRY_HPP
+#define WAN_ALGO_REGISTRY_HPP
+
+#include "model/facts.hpp"
+#include "plan/plan.hpp"
+#include "sched/builder.hpp"
+
+#include <span>
+
+namespace wan {
+
+/** What the planner knows of a call: equal on all ranks. */
+struct request {
+    wan_collective_t collective = WAN_BCAST;
+    int root = 0;
+    uint64_t bytes = 0;             // of the message
+    uint64_t element_bytes = 1;
+    bool commutative = true;
+};
+
+/** Which of a plan's parameters an algorithm looks at: the planner searches those. */
+enum uses : uint8_t {
+    uses_nothing = 0,
+    uses_links = 1,
+    uses_segment = 2,
+    uses_tree = 4,      // lambda
+    uses_entries = 8,
+    uses_order = 16
+};
+
+struct algorithm {
+    wan_collective_t collective;
+    const char *name;
+    const char *summary;        // one sentence
+    const char *source;         // paper and section, or "coll/wan"
+    uint8_t parameters;         // of `uses`
+    bool automatic;             // false: reference, chosen only by name
+    bool long_messages;         // on which side of coll_wan_threshold it stands
+    bool keeps_order;           // right for operators that do not commute
+
+    /** Most processes of one site that send to another one: the planner keeps it within n. */
+    uint32_t (*senders)(const topology &t, const plan &p);
+    /** Whether it can serve the call at all on this topology. */
+    bool (*serves)(const topology &t, const request &r);
+    /** Predicted time of the slowest rank in ns; integers only. */
+    int64_t (*cost)(const topology &t, const facts &f, const request &r, const plan &p);
+    /** Rank me's operations. */
+    void (*build)(const topology &t, const plan &p, builder &b);
+};
+
+/** All of them; per collective in the order of their enumerators (1, 2, ...). */
+std::span<const algorithm *const> algorithms();
+
+/** Enumerator k >= 1 of a collective; nullptr past the end. */
+const algorithm *algorithm_at(wan_collective_t collective, int k);
+const algorithm *algorithm_named(wan_collective_t collective, std::string_view name);
+
+/** `senders` of algorithms that go through gateways, through one rank a site, or straight from all ranks. */
+uint32_t gateway_senders(const topology &t, const plan &p);
+uint32_t one_sender(const topology &t, const plan &p);
+uint32_t all_senders(const topology &t, const plan &p);
+
+/** Rank me's schedule for a plan. */
+schedule build_schedule(const topology &t, const plan &p, int me);
+
+} // namespace wan
+
+#endif

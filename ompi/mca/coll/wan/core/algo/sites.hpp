@@ -1,0 +1,72 @@
+/*
+ * Small questions about sites that several algorithms ask.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ALGO_SITES_HPP
+#define WAN_ALGO_SITES_HPP
+
+#include "algo/parts.hpp"
+#include "algo/registry.hpp"
+
+namespace wan {
+
+constexpr site_id site_at(int i) { return site_id{static_cast<uint32_t>(i)}; }
+
+/** Most hosts in a site. */
+inline int widest_site(const topology &t)
+{
+    int most = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        most = std::max(most, t.node_count(site_at(s)));
+    return most;
+}
+
+/** Most ranks on a host of any site. */
+inline int widest_node(const topology &t)
+{
+    int most = 1;
+    for (int s = 0; s < t.site_count(); ++s)
+        for (int n = 0; n < t.node_count(site_at(s)); ++n)
+            most = std::max(most, t.lane_count(site_at(s), n));
+    return most;
+}
+
+/** How a broadcast from `home` goes from site to site. */
+struct site_route {
+    int home, sites;
+    site_order order;
+
+    /** The k-th site on the way; 0 is home. */
+    int at(int k) const { return (home + k) % sites; }
+    int place(int site) const { return (site - home + sites) % sites; }
+    /** Who hands the message to `site`; -1 for home. */
+    int parent(int site) const
+    {
+        const int k = place(site);
+        return k == 0 ? -1 : at(order == site_order::chain ? k - 1 : 0);
+    }
+    std::vector<int> children(int site) const
+    {
+        std::vector<int> c;
+        for (int k = 1; k < sites; ++k)
+            if (parent(at(k)) == site)
+                c.push_back(at(k));
+        return c;
+    }
+    /** WAN latencies one after the other. */
+    int64_t latency_ns(const facts &f) const
+    {
+        if (order == site_order::star)
+            return f.farthest_ns(site_at(home));
+        int64_t sum = 0;
+        for (int k = 1; k < sites; ++k)
+            sum += f.latency_ns(site_at(at(k - 1)), site_at(at(k)));
+        return sum;
+    }
+    int most_children() const { return order == site_order::star ? sites - 1 : 1; }
+};
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * See comm.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm.hpp"
+
+#include <algorithm>
+
+namespace {
+
+bool same_schedule(const wan::plan &a, const wan::plan &b)
+{
+    return a.algo == b.algo && a.root == b.root && a.links == b.links && a.lambda == b.lambda && a.entries == b.entries
+           && a.order == b.order;
+}
+
+uint64_t mix(uint64_t h, uint64_t v)
+{
+    h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+    return h * 0xff51afd7ed558ccdull ^ (h >> 33);
+}
+
+} // namespace
+
+wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std::move(t)), me(rank)
+{
+    digest = mix(topo.digest(), WAN_COLLECTIVES);
+    const int chosen[WAN_COLLECTIVES] = {p.bcast_algorithm, p.allreduce_algorithm};
+    for (int c = 0; c < WAN_COLLECTIVES; ++c) {
+        wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
+        wish[c].links = static_cast<uint32_t>(p.links);
+        wish[c].segment_bytes = static_cast<uint64_t>(p.segment);
+        wish[c].algo = chosen[c] > 0 ? wan::algorithm_at(static_cast<wan_collective_t>(c), chosen[c]) : nullptr;
+        digest = mix(digest, static_cast<uint64_t>(chosen[c]));
+    }
+    digest = mix(mix(mix(digest, wish[0].threshold_bytes), wish[0].links), wish[0].segment_bytes);
+}
+
+std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p)
+{
+    auto it = std::find_if(cache_.begin(), cache_.end(), [&](const entry &e) { return same_schedule(e.key, p); });
+    if (it != cache_.end()) {
+        std::rotate(cache_.begin(), it, it + 1);
+        return cache_.front().value;
+    }
+    auto made = std::make_shared<prepared>();
+    made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me));
+    const auto &ops = made->code->text().ops;
+    const wan::site_id mine = topo.site_of(me);
+    for (size_t i = 0; i < ops.size(); ++i)
+        if (ops[i].kind == wan::op_kind::send && topo.site_of(ops[i].peer) != mine)
+            made->crossing.push_back(static_cast<uint16_t>(i));
+    cache_.insert(cache_.begin(), entry{p, made});
+    if (cache_.size() > cached_)
+        cache_.pop_back();
+    return made;
+}
+
+void wan_run::account()
+{
+    if (!plan)
+        return;
+    const auto &b = engine.bound();
+    const size_t whole_segments = b.count / b.segment, rest = b.count % b.segment;
+    for (uint16_t i : prepared->crossing) {
+        const wan::op &o = prepared->code->text().ops[i];
+        auto add = [&](size_t length, size_t times) {
+            const size_t elements = o.part.hi.of(length) - o.part.lo.of(length);
+            if (elements && times) {
+                comm->counters.wan_messages += times;
+                comm->counters.wan_bytes += elements * times * element_bytes;
+            }
+        };
+        add(b.segment, whole_segments);
+        add(rest, rest ? 1 : 0);
+    }
+}

@@ -1,0 +1,59 @@
+/*
+ * What a communicator over several sites knows: its sites, its links, the
+ * plans chosen so far and their schedules.  Behind wan_comm_t of wan_core.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_COMM_HPP
+#define WAN_COMM_HPP
+
+#include "exec/engine.hpp"
+#include "model/probe.hpp"
+#include "plan/planner.hpp"
+
+#include <optional>
+
+struct wan_comm {
+    wan_comm(wan::topology t, int me, const wan_params_t &params);
+
+    wan::topology topo;
+    int me;
+    wan::wishes wish[WAN_COLLECTIVES];
+    uint64_t digest;                    // of everything that shapes plans
+    std::optional<wan::facts> known;
+    wan::fact_vector learned{};         // what `known` was made from; all 0 before
+    std::optional<wan::probe> measuring;
+    std::vector<char> probe_buffer;
+    wan_counters_t counters{};
+
+    /** A plan's schedule for this rank, from the cache or built; with what it sends to other sites. */
+    struct prepared {
+        std::shared_ptr<const wan::program> code;
+        std::vector<uint16_t> crossing;         // operations that send to another site
+    };
+    std::shared_ptr<const prepared> prepare(const wan::plan &p);
+
+private:
+    struct entry {
+        wan::plan key;
+        std::shared_ptr<const prepared> value;
+    };
+    std::vector<entry> cache_;          // most recent first
+    static constexpr size_t cached_ = 64;
+};
+
+struct wan_run {
+    wan_comm *comm;
+    std::optional<wan::plan> plan;      // none: a probe
+    std::shared_ptr<const wan_comm::prepared> prepared;
+    wan::engine engine;
+    const wan_port_t *port;
+    void *port_ctx;
+    size_t element_bytes = 1;
+    int64_t started_ns = -1;
+    bool finished = false;
+
+    void account();
+};
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * The C boundary of the core (wan_core.h).  Catches every exception; decides
+ * nothing itself.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm.hpp"
+#include "topo/site_name.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <sstream>
+
+namespace {
+
+/** Runs f; no exception leaves. */
+template <typename F> int guarded(F f) noexcept
+{
+    try {
+        return f();
+    } catch (const std::bad_alloc &) {
+        return WAN_ERR_NOMEM;
+    } catch (...) {
+        return WAN_ERR_INTERNAL;
+    }
+}
+
+/** Facts of this process by the sites they are about, for later communicators over the same sites. */
+struct memory_of_facts {
+    std::mutex lock;
+    std::map<std::string, wan::fact_vector> by_sites;
+};
+
+memory_of_facts &remembered()
+{
+    static memory_of_facts m;
+    return m;
+}
+
+std::string sites_key(const wan::topology &t)
+{
+    std::string key;
+    for (int s = 0; s < t.site_count(); ++s)
+        key += t.site_name(wan::site_id{static_cast<uint32_t>(s)}) + '\n';
+    return key;
+}
+
+int64_t positive(uint64_t v)
+{
+    return static_cast<int64_t>(v >> 2);
+}
+
+int64_t digest_of(const wan::fact_vector &v)
+{
+    uint64_t h = 0xcbf29ce484222325ull;
+    for (int64_t x : v)
+        h = (h ^ static_cast<uint64_t>(x)) * 0x100000001b3ull;
+    return v == wan::fact_vector{} ? 0 : positive(h) | 1;
+}
+
+int copy_text(const std::string &s, char *text, size_t size)
+{
+    return std::snprintf(text, size, "%s", s.c_str());
+}
+
+/** Changes whenever two builds would not plan alike. */
+constexpr int64_t protocol_version = 1;
+
+} // namespace
+
+extern "C" {
+
+const char *wan_collective_name(wan_collective_t collective)
+{
+    static constexpr const char *names[WAN_COLLECTIVES] = {"bcast", "allreduce"};
+    return collective < WAN_COLLECTIVES ? names[collective] : "?";
+}
+
+int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size, int me, wan_comm_t **comm,
+                  const char **reason)
+{
+    *comm = nullptr;
+    return guarded([&]() -> int {
+        std::vector<wan::place> places(static_cast<size_t>(size));
+        for (size_t r = 0; r < places.size(); ++r) {
+            if (!peers[r].site || !*peers[r].site) {
+                *reason = "the site of some ranks is not known";
+                return WAN_DECLINED;
+            }
+            places[r] = {wan::wan_site(peers[r].site), peers[r].node};
+        }
+        wan::topology topo{places};
+        if (topo.site_count() < 2) {
+            *reason = "all ranks are in one site";
+            return WAN_DECLINED;
+        }
+        *comm = new wan_comm(std::move(topo), me, *params);
+        const auto &m = remembered();
+        std::lock_guard hold(remembered().lock);
+        if (auto it = m.by_sites.find(sites_key((*comm)->topo)); it != m.by_sites.end())
+            (*comm)->learned = it->second;
+        return WAN_OK;
+    });
+}
+
+void wan_comm_close(wan_comm_t *comm)
+{
+    delete comm;
+}
+
+/* Each value with its negative: after MIN they are opposite only if all ranks had the same. */
+void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
+{
+    const int64_t mine[] = {protocol_version, positive(comm->digest), digest_of(comm->learned)};
+    std::fill(votes, votes + WAN_VOTES, 0);
+    for (size_t i = 0; i < std::size(mine); ++i) {
+        votes[2 * i] = mine[i];
+        votes[2 * i + 1] = -mine[i];
+    }
+}
+
+int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char **reason)
+{
+    return guarded([&]() -> int {
+        auto equal = [&](size_t i) { return votes[2 * i] == -votes[2 * i + 1]; };
+        if (!equal(0)) {
+            *reason = "the ranks run different versions of coll/wan";
+            return WAN_DECLINED;
+        }
+        if (!equal(1)) {
+            *reason = "the ranks were given different sites or coll_wan parameters";
+            return WAN_DECLINED;
+        }
+        if (equal(2) && votes[4] != 0)
+            comm->known = wan::facts_from(comm->topo, comm->learned);
+        else
+            comm->measuring.emplace(comm->topo, comm->me);
+        return WAN_OK;
+    });
+}
+
+int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run)
+{
+    *run = nullptr;
+    return guarded([&]() -> int {
+        if (!comm->measuring)
+            return WAN_DONE;
+        auto next = comm->measuring->next();
+        if (!next) {
+            comm->learned = comm->measuring->measured();
+            comm->measuring.reset();
+            return WAN_DONE;
+        }
+        auto prepared = std::make_shared<wan_comm::prepared>();
+        prepared->code = std::make_shared<wan::program>(std::move(*next));
+        const size_t bytes = comm->measuring->message_bytes();
+        comm->probe_buffer.resize(bytes);
+        const wan::binding b{.in = comm->probe_buffer.data(), .out = comm->probe_buffer.data(), .count = bytes, .segment = bytes};
+        auto code = prepared->code;
+        *run = new wan_run{comm, std::nullopt, prepared, wan::engine(code, b, port, port_ctx), port, port_ctx};
+        return WAN_OK;
+    });
+}
+
+void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS])
+{
+    std::copy(comm->learned.begin(), comm->learned.end(), facts);
+}
+
+int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
+{
+    return guarded([&]() -> int {
+        std::copy(facts, facts + WAN_FACTS, comm->learned.begin());
+        comm->known = wan::facts_from(comm->topo, comm->learned);
+        std::lock_guard hold(remembered().lock);
+        remembered().by_sites[sites_key(comm->topo)] = comm->learned;
+        return WAN_OK;
+    });
+}
+
+int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx, wan_run_t **run)
+{
+    *run = nullptr;
+    return guarded([&]() -> int {
+        if (!comm->known)
+            return WAN_ERR_INTERNAL;
+        const wan::request r{.collective = call->collective, .root = call->root,
+                             .bytes = call->count * call->element_bytes,
+                             .element_bytes = std::max<size_t>(1, call->element_bytes), .commutative = call->commutative};
+        const auto plan = wan::choose(comm->topo, *comm->known, comm->wish[call->collective], r);
+        if (!plan) {
+            ++comm->counters.declined[call->collective];
+            return WAN_DECLINED;
+        }
+        auto prepared = comm->prepare(*plan);
+        const wan::binding b{.in = call->collective == WAN_BCAST ? call->out : call->in, .out = call->out,
+                             .count = call->count, .segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes),
+                             .window = plan->window, .extent = call->extent};
+        auto code = prepared->code;
+        *run = new wan_run{comm, plan, prepared, wan::engine(code, b, port, port_ctx), port, port_ctx, r.element_bytes};
+        return WAN_OK;
+    });
+}
+
+int wan_run_progress(wan_run_t *run)
+{
+    return guarded([&]() -> int {
+        if (run->started_ns < 0)
+            run->started_ns = run->port->now_ns(run->port_ctx);
+        const int rc = run->engine.progress();
+        if (rc == WAN_DONE && !run->finished) {
+            run->finished = true;
+            run->account();
+            if (run->plan)
+                ++run->comm->counters.served[run->plan->algo->collective];
+            else if (run->comm->measuring)
+                run->comm->measuring->record(run->port->now_ns(run->port_ctx) - run->started_ns);
+        }
+        return rc;
+    });
+}
+
+void wan_run_complete(wan_run_t *run, uint32_t token, int code)
+{
+    run->engine.complete(token, code);
+}
+
+bool wan_run_pending(const wan_run_t *run)
+{
+    return run->engine.pending();
+}
+
+int wan_run_error(const wan_run_t *run)
+{
+    return run->engine.error();
+}
+
+void wan_run_release(wan_run_t *run)
+{
+    delete run;
+}
+
+const wan_counters_t *wan_comm_counters(const wan_comm_t *comm)
+{
+    return &comm->counters;
+}
+
+int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
+{
+    std::ostringstream s;
+    const int code = guarded([&]() -> int {
+        const auto &t = comm->topo;
+        for (int i = 0; i < t.site_count(); ++i) {
+            const wan::site_id site{static_cast<uint32_t>(i)};
+            s << (i ? ", " : "") << t.site_name(site) << " (" << t.node_count(site) << " hosts, " << t.rank_count(site)
+              << " ranks)";
+        }
+        if (comm->known) {
+            const auto &f = *comm->known;
+            s << "; farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
+              << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host, "
+              << f.message_ns / 1000 << " us a message";
+        }
+        return WAN_OK;
+    });
+    return code == WAN_OK ? copy_text(s.str(), text, size) : copy_text("out of memory", text, size);
+}
+
+int wan_run_describe(const wan_run_t *run, char *text, size_t size)
+{
+    std::string s = "out of memory";
+    guarded([&]() -> int {
+        s = run->plan ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
+                      : "measuring the links";
+        return WAN_OK;
+    });
+    return copy_text(s, text, size);
+}
+
+} // extern "C"

@@ -1,0 +1,221 @@
+/*
+ * See engine.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "exec/engine.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <sstream>
+
+namespace wan {
+
+program::program(schedule s) : schedule_(std::move(s)), succ_begin_(schedule_.ops.size() + 1, 0)
+{
+    for (const op &o : schedule_.ops)
+        for (uint16_t p : schedule_.preds_of(o))
+            ++succ_begin_[p + 1u];
+    for (size_t i = 1; i < succ_begin_.size(); ++i)
+        succ_begin_[i] += succ_begin_[i - 1];
+    succ_.resize(schedule_.preds.size());
+    std::vector<uint32_t> fill(succ_begin_.begin(), succ_begin_.end() - 1);
+    for (size_t i = 0; i < schedule_.ops.size(); ++i)
+        for (uint16_t p : schedule_.preds_of(schedule_.ops[i]))
+            succ_[fill[p]++] = static_cast<uint16_t>(i);
+}
+
+size_t program::memory_bytes() const
+{
+    return schedule_.memory_bytes() + sizeof *this + succ_begin_.capacity() * sizeof(uint32_t)
+           + succ_.capacity() * sizeof(uint16_t);
+}
+
+engine::engine(std::shared_ptr<const program> p, const binding &b, const wan_port_t *port, void *port_ctx)
+    : program_(std::move(p)), binding_(b), port_(port), ctx_(port_ctx)
+{
+    binding_.segment = std::max<size_t>(1, b.segment);
+    segments_ = (b.count + binding_.segment - 1) / binding_.segment;
+    window_ = static_cast<uint32_t>(std::clamp<size_t>(b.window, 1, std::max<size_t>(1, segments_)));
+    const size_t ops = program_->size();
+    waiting_.resize(window_ * ops);
+    left_.resize(window_);
+    next_.resize(ops);
+    ready_.reserve(window_ * ops);
+    link_ = std::make_unique<std::atomic<uint32_t>[]>(window_ * ops);
+}
+
+int engine::prepare()
+{
+    const int buffers = program_->text().tmp_count;
+    const size_t elements = std::min(binding_.count, binding_.segment * window_);
+    for (int k = 0; k < buffers && elements; ++k) {
+        scratch_.push_back(static_cast<char *>(port_->scratch(ctx_, elements)));
+        if (!scratch_.back())
+            return WAN_ERR_NOMEM;
+    }
+    begin_segments();
+    return WAN_OK;
+}
+
+char *engine::address(buffer b, size_t segment, size_t element) const
+{
+    const auto extent = binding_.extent;
+    const auto at = static_cast<ptrdiff_t>(segment * binding_.segment + element);
+    if (b == buffer::out)
+        return static_cast<char *>(binding_.out) + at * extent;
+    if (b == buffer::in)
+        return const_cast<char *>(static_cast<const char *>(binding_.in)) + at * extent;
+    const size_t k = static_cast<size_t>(b) - static_cast<size_t>(buffer::tmp);
+    return scratch_[k] + static_cast<ptrdiff_t>(slot(segment) * binding_.segment + element) * extent;
+}
+
+void engine::begin_segments()
+{
+    const auto &ops = program_->text().ops;
+    while (tail_ < segments_ && tail_ - head_ < window_) {
+        const size_t segment = tail_++;
+        const size_t base = slot(segment) * ops.size();
+        left_[slot(segment)] = static_cast<uint32_t>(ops.size());
+        for (size_t i = 0; i < ops.size(); ++i)
+            waiting_[base + i] = ops[i].pred_count;
+        for (size_t i = 0; i < ops.size(); ++i)
+            if (ops[i].pred_count == 0)
+                offer(i, segment);
+        if (ops.empty())
+            head_ = tail_;
+    }
+}
+
+/* Operation is free of predecessors: ready if its turn among the segments has come. */
+void engine::offer(size_t op_index, size_t segment)
+{
+    if (next_[op_index] != segment)
+        return;
+    ready_.push_back(segment * program_->size() + op_index);
+    std::push_heap(ready_.begin(), ready_.end(), std::greater<>{});
+}
+
+void engine::post(uint64_t key)
+{
+    const size_t ops = program_->size();
+    const size_t i = key % ops, segment = key / ops;
+    const op &o = program_->text().ops[i];
+
+    next_[i] = segment + 1;
+    if (segment + 1 < tail_ && waiting_[slot(segment + 1) * ops + i] == 0)
+        offer(i, segment + 1);
+
+    const size_t length = std::min(binding_.segment, binding_.count - segment * binding_.segment);
+    const size_t lo = o.part.lo.of(length), hi = o.part.hi.of(length);
+    if (lo >= hi)
+        return finish(i, segment);
+
+    const uint32_t token = static_cast<uint32_t>(slot(segment) * ops + i);
+    int rc = WAN_OK;
+    switch (o.kind) {
+    case op_kind::send:
+        rc = port_->post_send(ctx_, address(o.src, segment, lo), hi - lo, o.peer, o.label, token);
+        break;
+    case op_kind::recv:
+        rc = port_->post_recv(ctx_, address(o.dst, segment, lo), hi - lo, o.peer, o.label, token);
+        break;
+    case op_kind::reduce:
+        rc = port_->reduce(ctx_, address(o.src, segment, lo), address(o.dst, segment, lo), hi - lo);
+        break;
+    case op_kind::copy:
+        if (const char *from = address(o.src, segment, lo); from != address(o.dst, segment, lo))
+            rc = port_->copy(ctx_, from, address(o.dst, segment, lo), hi - lo);
+        break;
+    }
+    if (rc != WAN_OK) {
+        failed_ = rc;
+        return;
+    }
+    if (o.kind == op_kind::send || o.kind == op_kind::recv)
+        ++outstanding_;
+    else
+        finish(i, segment);
+}
+
+void engine::finish(size_t op_index, size_t segment)
+{
+    const size_t base = slot(segment) * program_->size();
+    for (uint16_t j : program_->successors(op_index))
+        if (--waiting_[base + j] == 0)
+            offer(j, segment);
+    if (--left_[slot(segment)] != 0)
+        return;
+    while (head_ < tail_ && left_[slot(head_)] == 0)
+        ++head_;
+    begin_segments();
+}
+
+void engine::complete(uint32_t token, int code)
+{
+    if (code != 0) {
+        int expected = 0;
+        error_.compare_exchange_strong(expected, code, std::memory_order_acq_rel);
+    }
+    uint32_t top = completed_.load(std::memory_order_relaxed);
+    do
+        link_[token].store(top, std::memory_order_relaxed);
+    while (!completed_.compare_exchange_weak(top, token, std::memory_order_release, std::memory_order_relaxed));
+}
+
+void engine::drain()
+{
+    uint32_t token = completed_.exchange(none, std::memory_order_acquire);
+    const size_t ops = program_->size();
+    while (token != none) {
+        // A finished segment may hand its slot, and so this token, on: read the link first.
+        const uint32_t next = link_[token].load(std::memory_order_relaxed);
+        const size_t in_slot = token / ops;
+        const size_t segment = head_ + (in_slot + window_ - slot(head_)) % window_;
+        --outstanding_;
+        finish(token % ops, segment);
+        token = next;
+    }
+}
+
+int engine::progress()
+{
+    if (fresh_) {
+        fresh_ = false;
+        failed_ = prepare();
+    }
+    for (;;) {
+        if (completed_.load(std::memory_order_relaxed) != none)
+            drain();
+        if (error_.load(std::memory_order_acquire) != 0 && failed_ == WAN_OK)
+            failed_ = WAN_ERR_PORT;
+        if (failed_ != WAN_OK)
+            return failed_;
+        if (ready_.empty()) {
+            if (completed_.load(std::memory_order_acquire) == none)
+                break;
+            continue;
+        }
+        std::pop_heap(ready_.begin(), ready_.end(), std::greater<>{});
+        const uint64_t key = ready_.back();
+        ready_.pop_back();
+        post(key);
+    }
+    return head_ == segments_ ? WAN_DONE : WAN_OK;
+}
+
+std::string engine::describe() const
+{
+    std::ostringstream text;
+    text << "segments " << head_ << ".." << tail_ << " of " << segments_ << " under way, " << outstanding_
+         << " operations posted\n";
+    const size_t ops = program_->size();
+    for (size_t segment = head_; segment < std::min(tail_, head_ + 1); ++segment)
+        for (size_t i = 0; i < ops; ++i)
+            if (next_[i] <= segment || waiting_[slot(segment) * ops + i])
+                text << "segment " << segment << ": operation " << i << " waits for "
+                     << waiting_[slot(segment) * ops + i] << '\n';
+    return text.str();
+}
+
+} // namespace wan

@@ -1,0 +1,115 @@
+/*
+ * Runs a schedule over a port: the one engine for blocking, non-blocking and
+ * persistent calls, for Open MPI and for the tests.  Completions only mark
+ * operations ready (from any thread); progress() alone posts.  There are no
+ * rounds: an operation runs as soon as what it depends on has completed, so
+ * a slow link holds up nothing that does not need its data.
+ *
+ * A message is cut into segments; the schedule is repeated for each, up to
+ * `window` of them at a time.  Segment k+window begins when segment k has
+ * completed here, which bounds scratch memory and what a receiver that lags
+ * behind must buffer.  An operation is posted for segment k before it is
+ * posted for k+1, so that messages of a pair and label match in order.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_EXEC_ENGINE_HPP
+#define WAN_EXEC_ENGINE_HPP
+
+#include "sched/schedule.hpp"
+#include "wan_core.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace wan {
+
+/** A schedule with the successors of each operation, ready to run; shared by runs. */
+class program {
+public:
+    explicit program(schedule s);
+
+    const schedule &text() const { return schedule_; }
+    size_t size() const { return schedule_.ops.size(); }
+    std::span<const uint16_t> successors(size_t i) const
+    {
+        return {succ_.data() + succ_begin_[i], succ_begin_[i + 1] - succ_begin_[i]};
+    }
+    size_t memory_bytes() const;
+
+private:
+    schedule schedule_;
+    std::vector<uint32_t> succ_begin_;
+    std::vector<uint16_t> succ_;
+};
+
+/** One call's buffers and sizes, in elements of `extent` bytes. */
+struct binding {
+    const void *in = nullptr;
+    void *out = nullptr;
+    size_t count = 0;       // elements in the whole message
+    size_t segment = 0;     // elements in a segment; at least 1
+    uint32_t window = 1;    // segments under way at once
+    ptrdiff_t extent = 1;
+};
+
+
+class engine {
+public:
+    engine(std::shared_ptr<const program> p, const binding &b, const wan_port_t *port, void *port_ctx);
+
+    /** Posts what is ready: WAN_OK while running, WAN_DONE, or an error code. */
+    int progress();
+
+    /** Marks a posted operation complete; code 0 or the owner's error.  From any thread. */
+    void complete(uint32_t token, int code);
+
+    bool pending() const { return completed_.load(std::memory_order_acquire) != none || fresh_; }
+    int error() const { return error_.load(std::memory_order_acquire); }
+    /** Posted operations that have not completed. */
+    uint32_t outstanding() const { return outstanding_; }
+
+    const program &running() const { return *program_; }
+    const binding &bound() const { return binding_; }
+
+    /** How far it came, for people who look at a job that hangs. */
+    std::string describe() const;
+
+private:
+    static constexpr uint32_t none = UINT32_MAX;
+
+    std::shared_ptr<const program> program_;
+    binding binding_;
+    const wan_port_t *port_;
+    void *ctx_;
+
+    size_t segments_ = 0;
+    uint32_t window_ = 1;
+    size_t head_ = 0;                       // first segment that has not completed
+    size_t tail_ = 0;                       // first segment that has not begun
+    std::vector<uint32_t> waiting_;         // [slot][op]: predecessors to go
+    std::vector<uint32_t> left_;            // [slot]: operations to go
+    std::vector<size_t> next_;              // [op]: segment to be posted next
+    std::vector<uint64_t> ready_;           // heap of segment * ops + op, lowest first
+    std::vector<char *> scratch_;           // [tmp]: window segments each
+    std::unique_ptr<std::atomic<uint32_t>[]> link_;     // [token]: stack of completed ones
+    std::atomic<uint32_t> completed_{none};
+    std::atomic<int> error_{0};
+    uint32_t outstanding_ = 0;
+    bool fresh_ = true;
+    int failed_ = WAN_OK;
+
+    size_t slot(size_t segment) const { return segment % window_; }
+    char *address(buffer b, size_t segment, size_t element) const;
+    int prepare();
+    void begin_segments();
+    void offer(size_t op_index, size_t segment);
+    void post(uint64_t key);
+    void finish(size_t op_index, size_t segment);
+    void drain();
+};
+
+} // namespace wan
+
+#endif

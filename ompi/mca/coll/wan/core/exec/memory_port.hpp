@@ -1,0 +1,86 @@
+/*
+ * A port inside one process: N engines exchange real bytes through mailboxes.
+ * The order in which messages arrive, and whether a send completes when it is
+ * posted (eager) or when it is received (rendezvous: its bytes are read only
+ * then), come from a seed.  For tests, the verifier and tools; it must not
+ * be more forgiving than MPI: sizes must agree, every message must be received.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_EXEC_MEMORY_PORT_HPP
+#define WAN_EXEC_MEMORY_PORT_HPP
+
+#include "exec/engine.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <tuple>
+
+namespace wan {
+
+/** dst[i] = src[i] (operator) dst[i] for `count` elements. */
+using reduce_function = std::function<void(const void *src, void *dst, size_t count)>;
+
+/** Called for each message that is delivered. */
+using message_observer = std::function<void(int from, int to, size_t elements)>;
+
+class memory_fabric {
+public:
+    memory_fabric(int ranks, size_t extent_bytes, uint64_t seed, reduce_function reduce);
+
+    void observe(message_observer observer) { observer_ = std::move(observer); }
+
+    /** Runs one engine a rank to the end; the reason ("" if all is well) why it could not. */
+    std::string run(std::vector<std::unique_ptr<engine>> &engines);
+
+    /** The port and context to construct the engine of `rank` with. */
+    const wan_port_t *port() const { return &port_; }
+    void *context(int rank) { return &ends_[static_cast<size_t>(rank)]; }
+
+private:
+    struct endpoint {
+        memory_fabric *fabric;
+        int rank;
+    };
+    struct posted_send {
+        std::vector<char> bytes;    // eager
+        const char *from;           // rendezvous
+        size_t count;
+        uint32_t token;
+        bool eager;
+    };
+    struct posted_recv {
+        char *to;
+        size_t count;
+        uint32_t token;
+    };
+    using channel = std::tuple<int, int, int>;  // from, to, label
+    struct mailbox {
+        std::deque<posted_send> sends;
+        std::deque<posted_recv> recvs;
+    };
+    struct finished {
+        int rank;
+        uint32_t token;
+    };
+
+    bool deliver_one(std::vector<std::unique_ptr<engine>> &engines, std::string &why);
+    void match(const channel &at);
+
+    size_t extent_;
+    std::mt19937_64 random_;
+    reduce_function reduce_;
+    message_observer observer_;
+    wan_port_t port_;
+    std::vector<endpoint> ends_;
+    std::map<channel, mailbox> mailboxes_;
+    std::vector<channel> matchable_;            // one entry a possible delivery
+    std::vector<finished> finished_;            // sends that completed early
+    std::deque<std::vector<char>> scratch_;
+};
+
+} // namespace wan
+
+#endif

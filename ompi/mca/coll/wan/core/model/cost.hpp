@@ -1,0 +1,68 @@
+/*
+ * Terms that the algorithms' cost formulas share.  Hockney's model, widened by
+ * what decides across sites: one-way latency per level, bytes through a
+ * host's interface, and the processor's time per message.  Integers only.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MODEL_COST_HPP
+#define WAN_MODEL_COST_HPP
+
+#include "model/facts.hpp"
+
+#include <bit>
+
+namespace wan {
+
+/** Smallest q with 2^q >= p. */
+constexpr int64_t steps(int64_t p) { return p < 2 ? 0 : std::bit_width(static_cast<uint64_t>(p - 1)); }
+
+/** A message cut into segments. */
+struct cut {
+    int64_t segments;
+    int64_t segment_bytes;
+    cut(uint64_t bytes, uint64_t segment)
+    {
+        const uint64_t s = std::max<uint64_t>(1, std::min(bytes, segment));
+        segments = static_cast<int64_t>(std::max<uint64_t>(1, (bytes + s - 1) / s));
+        segment_bytes = static_cast<int64_t>(s);
+    }
+};
+
+/** Time of bytes * num / den through an interface. */
+inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den)
+{
+    return f.wire_ns(static_cast<uint64_t>(bytes)) * num / std::max<int64_t>(1, den);
+}
+
+/** A stage whose work repeats for each segment: bound by the interface or by the processor. */
+inline int64_t pipeline(const facts &f, int64_t wire, int64_t messages) { return std::max(wire, messages * f.message_ns); }
+
+/**
+ * One copy of a small message down a postal tree of n nodes: hops one after
+ * the other cost latency and wire time each, sends of one node its gap each.
+ */
+inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
+{
+    const int64_t gap = f.wire_ns(bytes) + f.message_ns;
+    // With degree d a level serves d+1 times as many; lambda says how many sends fit in a hop.
+    int64_t reached = 1, time = 0;
+    const int64_t fan = std::max<int64_t>(1, lambda);
+    while (reached < nodes) {
+        const int64_t sends = std::min<int64_t>(fan, (nodes - reached + reached - 1) / reached);
+        time += f.lan_ns + f.wire_ns(bytes) + sends * gap;
+        reached *= sends + 1;
+    }
+    return time;
+}
+
+/** lambda of a postal tree for messages of this size. */
+inline uint32_t postal_lambda(const facts &f, uint64_t bytes)
+{
+    const int64_t gap = std::max<int64_t>(1, f.wire_ns(bytes) + f.message_ns);
+    return static_cast<uint32_t>(std::clamp<int64_t>((gap + f.lan_ns + gap / 2) / gap, 1, 64));
+}
+
+} // namespace wan
+
+#endif

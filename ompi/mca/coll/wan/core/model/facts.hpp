@@ -1,0 +1,52 @@
+/*
+ * What is known about the links, in integers: every rank holds the same facts
+ * (they are distributed when a communicator is agreed on) and computes with
+ * them exactly, so every rank derives the same plan.  Never an N x N table:
+ * sites, not ranks.  Next: plan/planner.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MODEL_FACTS_HPP
+#define WAN_MODEL_FACTS_HPP
+
+#include "topo/topology.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace wan {
+
+struct facts {
+    int64_t lan_ns = 50'000;        // one way, a small message inside a site
+    int64_t message_ns = 5'000;     // what a process spends on a message, all ranks busy
+    int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
+    int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
+    int sites = 0;
+    std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
+
+    int64_t latency_ns(site_id a, site_id b) const
+    {
+        if (a == b)
+            return lan_ns;
+        const size_t i = value(a) * static_cast<size_t>(sites) + value(b);
+        return i < pair_ns.size() && pair_ns[i] > 0 ? pair_ns[i] : wan_ns;
+    }
+    /** From one site to the farthest other. */
+    int64_t farthest_ns(site_id from) const
+    {
+        int64_t worst = 0;
+        for (int t = 0; t < sites; ++t)
+            if (site_id{static_cast<uint32_t>(t)} != from)
+                worst = std::max(worst, latency_ns(from, site_id{static_cast<uint32_t>(t)}));
+        return worst;
+    }
+    /** Time of `bytes` through one interface. */
+    int64_t wire_ns(uint64_t bytes) const
+    {
+        return static_cast<int64_t>(static_cast<__int128>(bytes) * byte_ps / 1000);
+    }
+};
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * See probe.hpp.
+ *
+ * Steps: between the first hosts of each two sites, in rounds in which no
+ * site is in two pairs, a 1-byte ping-pong (the first opens the connection,
+ * then the least of three); the same between the first two hosts of each site;
+ * then 256 KB in 8 KB messages between those (the interface's rate); last, all
+ * ranks exchange small messages with a neighbour at once (what a message costs
+ * a process when all are busy, which on oversubscribed hosts is much more than
+ * alone).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "model/probe.hpp"
+
+#include "algo/sites.hpp"
+#include "sched/builder.hpp"
+
+namespace wan {
+
+namespace {
+
+constexpr int repetitions = 3;
+constexpr int bulk_messages = 32;           // one label each
+constexpr size_t bulk_message_bytes = 8192;
+constexpr int rate_messages = 24;
+constexpr int most_sites_by_pair = 10;      // fits WAN_FACTS; beyond, the worst latency stands for all
+constexpr size_t fixed_facts = 4;
+
+void keep_least(int64_t &best, int64_t ns)
+{
+    ns = std::max<int64_t>(1, ns);
+    best = best == 0 ? ns : std::min(best, ns);
+}
+
+size_t pair_index(int a, int b, int sites)
+{
+    // Upper triangle, row by row.
+    return static_cast<size_t>(a * sites - a * (a + 1) / 2 + (b - a - 1));
+}
+
+} // namespace
+
+probe::probe(const topology &t, int me) : topo_(t), me_(me)
+{
+    const int sites = t.site_count();
+    pair_ns_.assign(static_cast<size_t>(sites) * static_cast<size_t>(sites), 0);
+    const int even = sites + sites % 2;
+    const int rounds = std::min(even - 1, most_sites_by_pair - 1);
+    for (int repeat = 0; repeat <= repetitions; ++repeat)
+        for (int round = 0; round < rounds; ++round)
+            // Round-robin tournament: the pairs of a round are disjoint, so they run at once.
+            for (int i = 0; i < even / 2; ++i) {
+                auto seat = [&](int k) { return k == 0 ? 0 : 1 + (k - 1 + round) % (even - 1); };
+                const int a = std::min(seat(i), seat(even - 1 - i)), b = std::max(seat(i), seat(even - 1 - i));
+                if (b < sites)
+                    steps_.push_back({kind::site_pair, a, b, repeat > 0});
+            }
+    for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)
+        steps_.push_back({kind::inside, 0, 0, repeat > 0});
+    for (int repeat = 0; repeat <= 1; ++repeat)
+        steps_.push_back({kind::bulk, 0, 0, repeat > 0});
+    for (int repeat = 0; repeat <= 2; ++repeat)
+        steps_.push_back({kind::rate, 0, 0, repeat > 0});
+}
+
+schedule probe::ping(int from, int to) const
+{
+    builder b(me_);
+    if (me_ == from) {
+        b.send(buffer::out, whole(), to, 0);
+        b.recv(buffer::out, whole(), to, 1);
+    } else if (me_ == to) {
+        b.recv(buffer::out, whole(), from, 0);
+        b.send(buffer::out, whole(), from, 1);
+    }
+    return b.finish();
+}
+
+schedule probe::bulk(int from, int to) const
+{
+    builder b(me_);
+    for (int i = 0; i < bulk_messages; ++i)
+        if (me_ == from)
+            b.send(buffer::out, whole(), to, i);
+        else if (me_ == to)
+            b.recv(b.scratch(), whole(), from, i);
+    if (me_ == from) {
+        const buffer ack = b.scratch();
+        b.recv(ack, whole(), to, bulk_messages);
+    } else if (me_ == to) {
+        b.send(buffer::out, whole(), from, bulk_messages);
+    }
+    return b.finish();
+}
+
+schedule probe::rate() const
+{
+    builder b(me_);
+    const team g = site_team(topo_, topo_.site_of(me_), me_);
+    if (!g.has_me() || g.size() < 2)
+        return b.finish();
+    const size_t n = g.size(), i = static_cast<size_t>(g.me);
+    for (int k = 0; k < rate_messages; ++k)
+        b.send(buffer::out, whole(), g.ranks[(i + 1) % n], k);
+    for (int k = 0; k < rate_messages; ++k)
+        b.recv(b.scratch(), whole(), g.ranks[(i + n - 1) % n], k);
+    return b.finish();
+}
+
+std::optional<schedule> probe::next()
+{
+    // Pairs that do not concern this rank make no step for it: they run elsewhere meanwhile.
+    while (at_ < steps_.size() && steps_[at_].what == kind::site_pair) {
+        const int a = topo_.rank_at(site_at(steps_[at_].a), 0), b = topo_.rank_at(site_at(steps_[at_].b), 0);
+        if (me_ == a || me_ == b) {
+            bytes_ = 1;
+            part_ = me_ == a;
+            return ping(a, b);
+        }
+        ++at_;
+    }
+    if (at_ >= steps_.size())
+        return std::nullopt;
+    const site_id mine = topo_.site_of(me_);
+    const bool pair = topo_.node_count(mine) > 1;
+    const int first = topo_.rank_at(mine, 0), second = pair ? topo_.rank_at(mine, 1) : first;
+    bytes_ = 1;
+    switch (steps_[at_].what) {
+    case kind::inside:
+        part_ = pair && me_ == first;
+        return pair ? ping(first, second) : builder(me_).finish();
+    case kind::bulk: {
+        // Sites of one host each: the interface shows itself across.
+        const int sites = topo_.site_count();
+        const bool across = widest_site(topo_) == 1;
+        const int a = across ? topo_.rank_at(site_at(0), 0) : first;
+        const int b = across ? topo_.rank_at(site_at(sites > 1 ? 1 : 0), 0) : second;
+        part_ = (pair || across) && me_ == a;
+        bytes_ = bulk_message_bytes;
+        return pair || across ? bulk(a, b) : builder(me_).finish();
+    }
+    case kind::rate:
+    default:
+        part_ = pair && node_leader(topo_, me_) == me_;
+        return rate();
+    }
+}
+
+void probe::record(int64_t elapsed_ns)
+{
+    const step s = steps_[at_++];
+    if (!part_ || !s.timed)
+        return;
+    switch (s.what) {
+    case kind::site_pair:
+        keep_least(pair_ns_[static_cast<size_t>(s.a * topo_.site_count() + s.b)], elapsed_ns / 2);
+        break;
+    case kind::inside:
+        keep_least(lan_ns_, elapsed_ns / 2);
+        break;
+    case kind::bulk:
+        keep_least(bulk_ns_, elapsed_ns);
+        break;
+    case kind::rate:
+        keep_least(rate_ns_, elapsed_ns / (2 * rate_messages));
+        break;
+    }
+}
+
+fact_vector probe::measured() const
+{
+    fact_vector v{};
+    const int sites = topo_.site_count();
+    int64_t worst = 0;
+    for (int a = 0; a < sites; ++a)
+        for (int b = a + 1; b < sites; ++b) {
+            const int64_t ns = pair_ns_[static_cast<size_t>(a * sites + b)];
+            worst = std::max(worst, ns);
+            if (sites <= most_sites_by_pair)
+                v[fixed_facts + pair_index(a, b, sites)] = ns;
+        }
+    v[0] = lan_ns_;
+    v[1] = rate_ns_;
+    const int64_t round_trip = lan_ns_ ? 2 * lan_ns_ : 2 * worst;
+    v[2] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / static_cast<int64_t>(bulk_messages * bulk_message_bytes)
+                                 : 0;
+    v[3] = worst;
+    return v;
+}
+
+facts facts_from(const topology &t, const fact_vector &v)
+{
+    facts f;
+    f.sites = t.site_count();
+    if (v[0] > 0)
+        f.lan_ns = v[0];
+    if (v[1] > 0)
+        f.message_ns = v[1];
+    if (v[2] > 0)
+        f.byte_ps = v[2];
+    if (v[3] > 0)
+        f.wan_ns = v[3];
+    if (f.sites <= most_sites_by_pair) {
+        f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
+        for (int a = 0; a < f.sites; ++a)
+            for (int b = a + 1; b < f.sites; ++b)
+                f.pair_ns[static_cast<size_t>(a * f.sites + b)] = f.pair_ns[static_cast<size_t>(b * f.sites + a)] =
+                    v[fixed_facts + pair_index(a, b, f.sites)];
+    }
+    return f;
+}
+
+} // namespace wan

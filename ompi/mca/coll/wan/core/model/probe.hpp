@@ -1,0 +1,63 @@
+/*
+ * Measuring the links in passing, when a communicator over several sites is
+ * used for the first time.  A probe is a list of small schedules that are run
+ * and timed like any other; their times become facts.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MODEL_PROBE_HPP
+#define WAN_MODEL_PROBE_HPP
+
+#include "model/facts.hpp"
+#include "sched/schedule.hpp"
+#include "wan_core.h"
+
+#include <array>
+#include <optional>
+
+namespace wan {
+
+/** Facts as they travel: MAX over all ranks of each number. */
+using fact_vector = std::array<int64_t, WAN_FACTS>;
+
+class probe {
+public:
+    probe(const topology &t, int me);
+
+    /** The next schedule to run (each message is one element of one byte), nullopt at the end. */
+    std::optional<schedule> next();
+    /** Elements a message: the bytes of one element count of the current step. */
+    size_t message_bytes() const { return bytes_; }
+    /** The time of the schedule that next() returned last. */
+    void record(int64_t elapsed_ns);
+
+    /** What this rank measured; 0 where it took no part. */
+    fact_vector measured() const;
+
+private:
+    enum class kind { site_pair, inside, bulk, rate };
+    struct step {
+        kind what;
+        int a = 0, b = 0;   // site pair
+        bool timed = true;  // false: opens connections
+    };
+    schedule ping(int from, int to) const;
+    schedule bulk(int from, int to) const;
+    schedule rate() const;
+
+    const topology &topo_;
+    int me_;
+    std::vector<step> steps_;
+    size_t at_ = 0;
+    size_t bytes_ = 1;
+    bool part_ = false;             // whether this rank times the current step
+    std::vector<int64_t> pair_ns_;
+    int64_t lan_ns_ = 0, bulk_ns_ = 0, rate_ns_ = 0;
+};
+
+/** Facts from the combined vector. */
+facts facts_from(const topology &t, const fact_vector &v);
+
+} // namespace wan
+
+#endif

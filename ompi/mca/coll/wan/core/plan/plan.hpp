@@ -1,0 +1,49 @@
+/*
+ * A plan: which algorithm with which parameters.  A small value that is equal
+ * on all ranks, can be printed and parsed, and determines the schedules
+ * together with the topology.  Next: algo/registry.hpp, plan/planner.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_PLAN_PLAN_HPP
+#define WAN_PLAN_PLAN_HPP
+
+#include "wan_core.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wan {
+
+struct algorithm;
+
+/** How sites hand a broadcast on. */
+enum class site_order : uint8_t {
+    star,   // the root's site sends to every other: one latency
+    chain   // each site sends to the next: every uplink carries the message once
+};
+
+struct plan {
+    const algorithm *algo = nullptr;
+    int root = 0;
+    uint32_t links = 1;             // n: processes of a site that send to another site
+    uint32_t lambda = 1;            // trees: latency of a hop in units of the time a send takes, >= 1
+    uint32_t entries = 1;           // trees: hosts of a remote site that the root serves itself, >= 1
+    site_order order = site_order::star;
+
+    // How the message is cut; the schedule does not depend on these.
+    uint64_t segment_bytes = UINT64_MAX;
+    uint32_t window = 1;
+
+    int64_t predicted_ns = 0;
+};
+
+/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star segment 8192 window 8". */
+std::string print(const plan &p);
+std::optional<plan> parse_plan(std::string_view text);
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * See planner.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "plan/planner.hpp"
+
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+#include <algorithm>
+
+namespace wan {
+
+namespace {
+
+/** Segments below this cost more in messages than they hide on any network seen. */
+constexpr uint64_t least_segment_bytes = 1024;
+/** A segment's scratch is held `window` times. */
+constexpr uint64_t most_scratch_bytes = 64u << 20;
+
+uint32_t window_for(const facts &f, const plan &p, uint64_t bytes)
+{
+    // Enough segments under way to fill twice the longest path, and a few for jitter.
+    const int64_t one = std::max<int64_t>(1, f.wire_ns(std::min(p.segment_bytes, bytes)));
+    int64_t far = 0;
+    for (int s = 0; s < f.sites; ++s)
+        far = std::max(far, f.farthest_ns(site_at(s)));
+    const uint64_t memory = std::max<uint64_t>(2, most_scratch_bytes / std::max<uint64_t>(1, p.segment_bytes));
+    return static_cast<uint32_t>(std::min<uint64_t>(memory, std::clamp<uint64_t>(static_cast<uint64_t>(4 + 2 * far / one), 4, 64)));
+}
+
+/** Calls f(plan) for each value of the parameters that the algorithm looks at. */
+template <typename F>
+void each_plan(const topology &t, const facts &known, const wishes &w, const request &r, const algorithm &a, F f)
+{
+    plan p;
+    p.algo = &a;
+    p.root = r.root;
+    const uint32_t widest = static_cast<uint32_t>(widest_site(t));
+    p.links = (a.parameters & uses_links) ? (w.links ? std::min(w.links, widest) : widest) : 1;
+    p.lambda = (a.parameters & uses_tree) ? postal_lambda(known, r.bytes) : 1;
+
+    std::vector<uint64_t> segments{std::max<uint64_t>(1, r.bytes)};
+    if (a.parameters & uses_segment) {
+        if (w.segment_bytes)
+            segments = {std::min(w.segment_bytes, segments[0])};
+        else if (a.automatic)
+            for (uint64_t cuts = 2; cuts <= 4096 && r.bytes / cuts >= least_segment_bytes; cuts *= 2)
+                segments.push_back((r.bytes + cuts - 1) / cuts);
+    }
+    std::vector<uint32_t> entries{1};
+    if (a.parameters & uses_entries)
+        for (uint32_t e = 2; e <= widest && e <= 64; e *= 2)
+            entries.push_back(e);
+    std::vector<site_order> orders{site_order::star};
+    if ((a.parameters & uses_order) && t.site_count() > 2)
+        orders.push_back(site_order::chain);
+
+    for (site_order o : orders)
+        for (uint32_t e : entries)
+            for (uint64_t s : segments) {
+                p.order = o;
+                p.entries = e;
+                p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
+                p.window = window_for(known, p, r.bytes);
+                p.predicted_ns = a.cost(t, known, r, p);
+                f(p);
+            }
+}
+
+template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &r, F f)
+{
+    auto usable = [&](const algorithm &a) {
+        if (a.collective != r.collective || !a.serves(t, r))
+            return false;
+        plan limits;
+        limits.links = w.links ? w.links : UINT32_MAX;
+        return (r.commutative || a.keeps_order) && a.senders(t, limits) <= limits.links;
+    };
+    if (w.algo && usable(*w.algo))
+        return each_plan(t, known, w, r, *w.algo, f);
+    bool found = false;
+    for (int pass = 0; pass < 2 && !found; ++pass)      // the threshold yields where nothing else serves
+        for (const algorithm *a : algorithms()) {
+            if (!a->automatic || !usable(*a))
+                continue;
+            if (pass == 0 && w.threshold_bytes && a->long_messages != (r.bytes >= w.threshold_bytes))
+                continue;
+            found = true;
+            each_plan(t, known, w, r, *a, f);
+        }
+}
+
+} // namespace
+
+std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r)
+{
+    std::optional<plan> best;
+    each_candidate(t, f, w, r, [&](const plan &p) {
+        if (!best || p.predicted_ns < best->predicted_ns)
+            best = p;
+    });
+    return best;
+}
+
+std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r)
+{
+    std::vector<plan> all;
+    each_candidate(t, f, w, r, [&](const plan &p) { all.push_back(p); });
+    std::stable_sort(all.begin(), all.end(), [](const plan &a, const plan &b) { return a.predicted_ns < b.predicted_ns; });
+    return all;
+}
+
+} // namespace wan

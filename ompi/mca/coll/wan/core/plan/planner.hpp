@@ -1,0 +1,33 @@
+/*
+ * From facts to a plan: predicts every algorithm of the registry that can
+ * serve a call, over the parameters it declares, and takes the fastest.
+ * Integers only, so that every rank with the same facts finds the same plan.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_PLAN_PLANNER_HPP
+#define WAN_PLAN_PLANNER_HPP
+
+#include "algo/registry.hpp"
+
+#include <optional>
+
+namespace wan {
+
+/** What the user set; 0 and nullptr: automatic. */
+struct wishes {
+    uint64_t threshold_bytes = 0;
+    uint32_t links = 0;
+    uint64_t segment_bytes = 0;
+    const algorithm *algo = nullptr;
+};
+
+/** nullopt: nothing serves this call within the wishes. */
+std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r);
+
+/** Every candidate with its prediction, fastest first: for tools and reports. */
+std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r);
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * How algorithms write schedules: as a plain sequence of operations for one
+ * rank, in an order that would be right one by one.  The builder finds what
+ * really depends on what (an operation waits for earlier ones whose bytes it
+ * touches, where one of the two writes) and leaves the rest to run at once.
+ *
+ *     builder b(me);
+ *     buffer t = b.scratch();
+ *     b.recv(t, block(0, 2), peer, 1);
+ *     b.reduce(t, buffer::out, block(0, 2));      // waits for the recv only
+ *     schedule s = b.finish();
+ *
+ * `in` and `out` count as one buffer here, because they are when a call is in
+ * place.  Empty parts make no operation.  Next: algo/parts.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_SCHED_BUILDER_HPP
+#define WAN_SCHED_BUILDER_HPP
+
+#include "sched/schedule.hpp"
+
+namespace wan {
+
+class builder {
+public:
+    explicit builder(int me) { schedule_.me = me; }
+
+    int me() const { return schedule_.me; }
+
+    /** One more scratch buffer, of a segment's size. */
+    buffer scratch() { return tmp(schedule_.tmp_count++); }
+
+    void send(buffer src, span_of part, int peer, int label);
+    void recv(buffer dst, span_of part, int peer, int label);
+    void reduce(buffer src, buffer dst, span_of part);
+    void copy(buffer src, buffer dst, span_of part);
+
+    /** The schedule; the builder is spent. */
+    schedule finish();
+
+private:
+    void add(op o);
+
+    schedule schedule_;
+};
+
+} // namespace wan
+
+#endif

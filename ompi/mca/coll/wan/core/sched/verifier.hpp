@@ -1,0 +1,64 @@
+/*
+ * Checks that the schedules of all ranks together compute their collective.
+ * The bytes that move are symbols: a leaf (rank, element) or the application
+ * of the operator to two symbols, numbered so that equal numbers mean equal
+ * expressions.  So one run on the in-memory port shows
+ *   - that every message has its counterpart of equal size, and nothing hangs,
+ *   - that each rank ends with what the collective promises, every
+ *     contribution in it once, in the right order where the operator does not
+ *     commute,
+ *   - that all ranks evaluated the same expression: identical bits.
+ * A static look at each schedule adds that no two operations that may run at
+ * once touch the same bytes, and that labels are unambiguous.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_SCHED_VERIFIER_HPP
+#define WAN_SCHED_VERIFIER_HPP
+
+#include "exec/engine.hpp"
+#include "topo/topology.hpp"
+
+#include <functional>
+
+namespace wan {
+
+struct verify_options {
+    wan_collective_t collective = WAN_BCAST;
+    int root = 0;
+    size_t count = 1;           // elements of the message
+    size_t segment = 1;         // elements of a segment
+    uint32_t window = 1;
+    bool in_place = false;
+    bool commutative = true;
+    uint64_t seed = 1;          // order of delivery
+};
+
+/** What crossed between sites, per direction. */
+struct wan_traffic {
+    struct direction {
+        uint64_t messages = 0;
+        uint64_t elements = 0;
+        std::vector<int> senders;   // ranks, ascending, each once
+    };
+    int sites = 0;
+    std::vector<direction> between; // [from * sites + to]
+    const direction &at(site_id from, site_id to) const
+    {
+        return between[value(from) * static_cast<size_t>(sites) + value(to)];
+    }
+};
+
+/**
+ * schedules[r] is rank r's.  Returns "" if all is well, else what is wrong in
+ * a sentence.  `traffic`, if given, is filled with what crossed between sites.
+ */
+std::string verify(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
+                   const verify_options &options, wan_traffic *traffic = nullptr);
+
+/** The static part for one rank. */
+std::string verify_static(const schedule &s);
+
+} // namespace wan
+
+#endif

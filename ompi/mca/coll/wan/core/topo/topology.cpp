@@ -1,0 +1,174 @@
+/*
+ * See topology.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "topo/topology.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace wan {
+
+topology::topology(std::span<const place> places) : size_(static_cast<int>(places.size()))
+{
+    std::unordered_map<std::string_view, uint32_t> site_number;
+    std::vector<uint32_t> site(places.size());
+    for (size_t r = 0; r < places.size(); ++r) {
+        auto [it, fresh] = site_number.try_emplace(places[r].site, static_cast<uint32_t>(site_number.size()));
+        if (fresh)
+            names_.emplace_back(places[r].site);
+        site[r] = it->second;
+    }
+
+    // Hosts are numbered by their lowest rank; one host name in two sites is two hosts.
+    struct key {
+        uint32_t site;
+        uint64_t node;
+        bool operator==(const key &) const = default;
+    };
+    struct hash {
+        size_t operator()(const key &k) const { return k.node * 0x9e3779b97f4a7c15ull + k.site; }
+    };
+    std::unordered_map<key, uint32_t, hash> host_first;
+    std::vector<uint32_t> first(places.size());
+    for (size_t r = 0; r < places.size(); ++r)
+        first[r] = host_first.try_emplace(key{site[r], places[r].node}, static_cast<uint32_t>(r)).first->second;
+
+    order_.resize(places.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+        if (site[a] != site[b])
+            return site[a] < site[b];
+        if (first[a] != first[b])
+            return first[a] < first[b];
+        return a < b;
+    });
+
+    site_node_.assign(names_.size() + 1, 0);
+    uint32_t hosts = 0;
+    for (size_t p = 0; p < order_.size(); ++p) {
+        if (p == 0 || first[order_[p]] != first[order_[p - 1]]) {
+            node_start_.push_back(static_cast<uint32_t>(p));
+            ++hosts;
+        }
+        site_node_[site[order_[p]] + 1] = hosts;
+    }
+    node_start_.push_back(static_cast<uint32_t>(order_.size()));
+
+    const uint32_t lanes = static_cast<uint32_t>(order_.size()) / hosts;
+    bool regular = lanes * hosts == order_.size();
+    for (uint32_t n = 0; regular && n < hosts; ++n)
+        regular = node_start_[n + 1] - node_start_[n] == lanes;
+    if (regular) {
+        lanes_ = lanes;
+        node_start_ = {};
+    }
+    node_start_.shrink_to_fit();
+
+    if (std::is_sorted(order_.begin(), order_.end())) {
+        order_ = {};
+    } else {
+        position_.resize(order_.size());
+        for (uint32_t p = 0; p < order_.size(); ++p)
+            position_[order_[p]] = p;
+    }
+}
+
+topology topology::blocks(std::span<const int> sizes, int lanes)
+{
+    std::vector<std::string> names;
+    for (size_t s = 0; s < sizes.size(); ++s)
+        names.push_back("s" + std::to_string(s));
+    std::vector<place> places;
+    uint64_t node = 0;
+    for (size_t s = 0; s < sizes.size(); ++s)
+        for (int n = 0; n < sizes[s]; ++n, ++node)
+            for (int l = 0; l < lanes; ++l)
+                places.push_back({names[s], node});
+    return topology(places);
+}
+
+int topology::node_count(site_id s) const
+{
+    return static_cast<int>(site_node_[value(s) + 1] - site_node_[value(s)]);
+}
+
+int topology::lane_count(site_id s, int node) const
+{
+    const uint32_t n = site_node_[value(s)] + static_cast<uint32_t>(node);
+    return static_cast<int>(start_of(n + 1) - start_of(n));
+}
+
+uint32_t topology::node_of(uint32_t pos) const
+{
+    if (lanes_)
+        return pos / lanes_;
+    auto it = std::upper_bound(node_start_.begin(), node_start_.end(), pos);
+    return static_cast<uint32_t>(it - node_start_.begin()) - 1;
+}
+
+topology::position topology::locate(int rank) const
+{
+    const uint32_t p = position_.empty() ? static_cast<uint32_t>(rank) : position_[static_cast<size_t>(rank)];
+    const uint32_t n = node_of(p);
+    auto it = std::upper_bound(site_node_.begin(), site_node_.end(), n);
+    const uint32_t s = static_cast<uint32_t>(it - site_node_.begin()) - 1;
+    return {site_id{s}, static_cast<int>(n - site_node_[s]), static_cast<int>(p - start_of(n))};
+}
+
+int topology::rank_at(site_id s, int node, int lane) const
+{
+    const uint32_t p = start_of(site_node_[value(s)] + static_cast<uint32_t>(node)) + static_cast<uint32_t>(lane);
+    return static_cast<int>(order_.empty() ? p : order_[p]);
+}
+
+int topology::rank_count(site_id s) const
+{
+    return static_cast<int>(start_of(site_node_[value(s) + 1]) - start_of(site_node_[value(s)]));
+}
+
+namespace {
+
+struct fnv {
+    uint64_t h = 0xcbf29ce484222325ull;
+    void byte(uint8_t b) { h = (h ^ b) * 0x100000001b3ull; }
+    void word(uint64_t v)
+    {
+        for (int i = 0; i < 8; ++i)
+            byte(static_cast<uint8_t>(v >> (8 * i)));
+    }
+};
+
+} // namespace
+
+uint64_t topology::digest() const
+{
+    fnv f;
+    f.word(static_cast<uint64_t>(size_));
+    for (const auto &name : names_) {
+        for (char c : name)
+            f.byte(static_cast<uint8_t>(c));
+        f.byte(0);
+    }
+    for (uint32_t n : site_node_)
+        f.word(n);
+    f.word(lanes_);
+    for (uint32_t n : node_start_)
+        f.word(n);
+    for (uint32_t r : order_)
+        f.word(r);
+    return f.h;
+}
+
+size_t topology::memory_bytes() const
+{
+    size_t bytes = sizeof *this + sizeof(uint32_t) * (site_node_.capacity() + node_start_.capacity()
+                                                      + order_.capacity() + position_.capacity());
+    for (const auto &name : names_)
+        bytes += sizeof name + (name.size() > 15 ? name.capacity() : 0);
+    return bytes;
+}
+
+} // namespace wan

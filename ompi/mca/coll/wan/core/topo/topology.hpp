@@ -1,0 +1,94 @@
+/*
+ * Which rank sits in which site, on which host: the only thing the algorithms
+ * know about placement.  A value; it does not know links, names of hosts or
+ * where the sites came from (topo/site_resolve.hpp).  Next: model/facts.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_TOPO_TOPOLOGY_HPP
+#define WAN_TOPO_TOPOLOGY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wan {
+
+/** Number of a WAN site inside one communicator, 0 .. site_count()-1. */
+enum class site_id : uint32_t {};
+
+constexpr uint32_t value(site_id s) { return static_cast<uint32_t>(s); }
+
+/** What one rank tells of itself; `site` names its WAN site, `node` its host. */
+struct place {
+    std::string_view site;
+    uint64_t node = 0;
+};
+
+/**
+ * The ranks of a communicator by site, host and lane (the how-manieth rank of
+ * its host).  Sites are numbered by the lowest rank in them; hosts in a site
+ * and lanes in a host likewise, so every rank derives the same numbers.
+ *
+ * Memory: 8 bytes a rank and 4 a host; nothing per rank where ranks are laid
+ * out in blocks (site after site, host after host), as schedulers do.
+ */
+class topology {
+public:
+    topology() = default;
+
+    /** `places[r]` describes rank r; at least one.  Throws std::bad_alloc only. */
+    explicit topology(std::span<const place> places);
+
+    /** A regular one: sizes[s] hosts in site s, `lanes` ranks each, in blocks. */
+    static topology blocks(std::span<const int> sizes, int lanes = 1);
+
+    int size() const { return size_; }
+    int site_count() const { return static_cast<int>(site_node_.size()) - 1; }
+    const std::string &site_name(site_id s) const { return names_[value(s)]; }
+
+    /** Hosts in a site. */
+    int node_count(site_id s) const;
+    /** Ranks on a host of a site. */
+    int lane_count(site_id s, int node) const;
+
+    /** Where a rank sits. */
+    struct position {
+        site_id site;
+        int node;
+        int lane;
+    };
+    position locate(int rank) const;
+    site_id site_of(int rank) const { return locate(rank).site; }
+
+    /** The rank at a position; lane 0 is the host's leader. */
+    int rank_at(site_id s, int node, int lane = 0) const;
+
+    /** Ranks in a site. */
+    int rank_count(site_id s) const;
+
+    /** A hash of all of the above that is equal on all machines. */
+    uint64_t digest() const;
+
+    /** Bytes held, for the memory budget. */
+    size_t memory_bytes() const;
+
+private:
+    int size_ = 0;
+    std::vector<std::string> names_;
+    std::vector<uint32_t> site_node_;   // site -> its first host, one more at the end
+    std::vector<uint32_t> node_start_;  // host -> first position in order, one more at the end
+    uint32_t lanes_ = 0;                // ranks per host where equal everywhere (then no node_start_)
+    std::vector<uint32_t> order_;       // position -> rank; empty: the identity
+    std::vector<uint32_t> position_;    // rank -> position; empty: the identity
+
+    uint32_t start_of(uint32_t node) const { return lanes_ ? node * lanes_ : node_start_[node]; }
+    uint32_t node_of(uint32_t pos) const;
+};
+
+} // namespace wan
+
+#endif
