@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <mpi.h>
@@ -126,6 +127,8 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
         times.push_back(us(static_cast<double>(ns)));
     for (ns_t ns : o.idle_ns)
         idle.push_back(us(static_cast<double>(ns)));
+    char digest[17];
+    std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(o.digest));
     json line = {{"type", "point"},
                  {"op", p.kind->name},
                  {"bytes", p.what.bytes},
@@ -141,6 +144,7 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
                  {"wrong", o.wrong},
                  {"only_first", o.only_first},
                  {"idle_us", median(idle)},
+                 {"digest", digest},
                  {"calls", o.calls},
                  {"latency_us", us(f.latency_ns)},
                  {"MBps", std::round(f.bandwidth_bytes_per_ns() * 1e6) / 1e3},

@@ -43,6 +43,7 @@ public:
     virtual void fill(std::uint64_t round) = 0;
     virtual void run(MPI_Comm comm) = 0;
     virtual bool verify(std::uint64_t round) = 0;   // result as it must be on this rank?
+    virtual std::uint64_t digest() const = 0;       // of the result, to compare between settings
 };
 
 struct operation_kind {

@@ -55,6 +55,16 @@ inline bool block_matches(const std::byte *at, std::size_t bytes, std::uint64_t 
     return wrong == 0 && std::memcmp(at + 8 * words, &last, bytes % 8) == 0;
 }
 
+inline std::uint64_t digest(const std::byte *at, std::size_t bytes) {
+    std::uint64_t sum = bytes;
+    for (std::size_t i = 0; i < bytes; i += 8) {
+        std::uint64_t v = 0;
+        std::memcpy(&v, at + i, std::min<std::size_t>(8, bytes - i));
+        sum = (sum ^ v) * 0x9e3779b97f4a7c15ULL + (sum >> 29);
+    }
+    return mix(sum);
+}
+
 // g: 17 bits, never 0.
 struct value_pattern {
     std::uint32_t start;

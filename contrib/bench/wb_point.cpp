@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "wb_pattern.hpp"
+
 namespace wb {
 
 namespace {
@@ -37,6 +39,7 @@ void point_run::batch(const command &c) {
     const auto first = static_cast<std::uint64_t>(c.a[4]);
     std::vector<std::int64_t> mine;
     ns_t chores = 0;
+    std::uint64_t digest = 0;
 
     ns_t begun = local_now_ns();
     operation_->fill(first);
@@ -53,12 +56,15 @@ void point_run::batch(const command &c) {
         idle_until(world_, world_.clock.to_local(start + quiet));
         begun = local_now_ns();
         const bool right = operation_->verify(first + static_cast<std::uint64_t>(k));
+        if (first == 0 && k == 0)
+            digest = operation_->digest();
         if (k + 1 < rounds)
             operation_->fill(first + static_cast<std::uint64_t>(k) + 1);
         chores = std::max(chores, local_now_ns() - begun);
         mine.insert(mine.end(), {enter - start, end - start,
                                  (late ? flag_late : 0) | (right ? 0 : flag_wrong)});
     }
+    mine.push_back(static_cast<std::int64_t>(digest));
     mine.push_back(chores);
 
     const auto all = report_gather(world_, mine);
@@ -78,6 +84,8 @@ void point_run::batch(const command &c) {
             last_.late[k] = last_.late[k] || (v[2] & flag_late);
             last_.wrong[k] = last_.wrong[k] || (v[2] & flag_wrong);
         }
+        if (first == 0)
+            outcome_.digest = mix(outcome_.digest ^ static_cast<std::uint64_t>(all[at + stride - 2]));
         last_.chores_ns = std::max(last_.chores_ns, all[at + stride - 1]);
     }
     if (point_.kind->bound == bound_kind::latency)      // nobody may leave before all came

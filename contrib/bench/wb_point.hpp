@@ -49,6 +49,7 @@ struct outcome {
     int rejected = 0;                   // some rank came late
     int wrong = 0;                      // rounds with a wrong result on some rank
     bool only_first = false;            // too long to repeat: the first call counts
+    std::uint64_t digest = 0;           // of the first call's result on all ranks
     int calls = 0;                      // all calls of a rank, discarded ones included
     std::int64_t served_least = -1;     // calls served by coll/wan: least and most of all ranks
     std::int64_t served_most = -1;

@@ -102,6 +102,26 @@ def cells(points):
     return result
 
 
+def digests_compare(points):
+    """(results that two or more settings computed alike, list of those that differ).
+
+    Contents depend on rank and round only, so the first call of a point must
+    give the same bits under every setting."""
+    seen = {}
+    for r in points:
+        if r.get('digest'):
+            seen.setdefault((r['op'], r['bytes'], r['root'], r['ranks']), {}).setdefault(
+                r['digest'], set()).add(r['setting'])
+    alike, differ = 0, []
+    for (op, size, root, _), found in sorted(seen.items()):
+        if len(found) > 1:
+            differ.append(f'{op} {size} B, root {root}: ' + ' | '.join(
+                ', '.join(sorted(names)) for names in found.values()))
+        elif len(next(iter(found.values()))) > 1:
+            alike += 1
+    return alike, differ
+
+
 def bound_us(row):
     """Bound of a row of cells: one network, so the median over all its jobs."""
     return statistics.median([b for cell in row for b in cell.bounds])

@@ -13,12 +13,16 @@ def ms_text(us):
     return f'{ms:.0f}' if ms >= 1000 else f'{ms:.1f}' if ms >= 20 else f'{ms:.2f}'
 
 
+def cell_marks(cell):
+    return ('W' if cell.wrong else '') + ('!' if cell.late else '') + \
+        ('f' if cell.only_first else '') + \
+        ('-' if cell.served is not None and cell.served < cell.calls else '')
+
+
 def cell_text(cell, bound, jobs):
     """'26.1 (25.8-26.9) 1.10x', with marks explained under the table."""
     times = cell.times
-    marks = ('W' if cell.wrong else '') + ('!' if cell.late else '') + \
-            ('1' if cell.only_first else '') + \
-            ('-' if cell.served is not None and cell.served < cell.calls else '')
+    marks = cell_marks(cell)
     few = f' n={times.count}' if times.count != jobs else ''
     multiple = f' {times.median / bound:.2f}x' if bound > 0 else ''
     return (f'{ms_text(times.median)} ({ms_text(times.low)}-{ms_text(times.high)})'
@@ -57,8 +61,7 @@ def tables_text(points, settings, reference=None):
             row = rows[size]
             bound = rec.bound_us(row.values())
             texts = [cell_text(row[s], bound, jobs) if s in row else '' for s in here]
-            marks.update(m for s in row for m in texts[here.index(s)].split(' ')[-1]
-                         if m in 'W!1-' and texts[here.index(s)].endswith(m))
+            marks.update(m for s in row for m in cell_marks(row[s]))
             ratios = [f'{row[s].times.median / row[base].times.median:.2f}'
                       if s in row and base in row and row[base].times.median > 0 else ''
                       for s in others]
@@ -70,9 +73,9 @@ def tables_text(points, settings, reference=None):
         out += grid_text(['bytes', 'bound'] + here + [f'{s}/{base}' for s in others], body)
         out.append('')
     notes = {'W': 'W: WRONG RESULTS', '!': '!: the emulator was later than 1 ms',
-             '1': '1: too long to repeat within a job: its first call counts',
+             'f': 'f: too long to repeat within a job: its first call counts',
              '-': '-: coll/wan did not serve every call'}
-    out += [notes[m] for m in 'W!1-' if m in marks]
+    out += [notes[m] for m in 'W!f-' if m in marks]
     return '\n'.join(out).rstrip() + '\n'
 
 

@@ -1,0 +1,114 @@
+"""Plots, as PNG and SVG: time against size, and the GridMPI paper's figure 4.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import os
+
+import matplotlib
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt     # noqa: E402
+
+from . import records as rec        # noqa: E402
+from . import table                 # noqa: E402
+from .sizes import size_text        # noqa: E402
+
+MARKERS = 'osv^D<>ph*'
+# One hue per setting that stays apart for the colour-blind (Okabe and Ito).
+COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000', '#999933']
+
+
+def style_of(name, names):
+    at = names.index(name)
+    return {'color': COLOURS[at % len(COLOURS)], 'marker': MARKERS[at % len(MARKERS)],
+            'markersize': 5, 'linewidth': 2.2 if name == 'wan' else 1.3}
+
+
+def figure_save(figure, stem):
+    os.makedirs(os.path.dirname(os.path.abspath(stem)), exist_ok=True)
+    paths = [f'{stem}.png', f'{stem}.svg']
+    for path in paths:
+        figure.savefig(path, dpi=150, bbox_inches='tight')
+    plt.close(figure)
+    return paths
+
+
+def sizes_axis(axes, sizes):
+    axes.set_xscale('log', base=2)
+    shown = sizes if len(sizes) <= 9 else sizes[::2]
+    axes.set_xticks(shown, [size_text(s) for s in shown])
+    axes.minorticks_off()
+    axes.set_xlabel('message, bytes')
+    axes.grid(True, which='major', alpha=0.3)
+
+
+def times_draw(axes, rows, names, title):
+    """Medians with bars from the fastest to the slowest job, and the bound."""
+    sizes = sorted(rows)
+    bounds = [rec.bound_us(rows[s].values()) / 1000 for s in sizes]
+    axes.plot(sizes, bounds, 'k--', linewidth=1, label='lower bound')
+    for name in names:
+        at = [s for s in sizes if name in rows[s]]
+        if not at:
+            continue
+        times = [rows[s][name].times for s in at]
+        middle = [t.median / 1000 for t in times]
+        bars = [[(t.median - t.low) / 1000 for t in times],
+                [(t.high - t.median) / 1000 for t in times]]
+        axes.errorbar(at, middle, yerr=bars, capsize=2, label=name, **style_of(name, names))
+    sizes_axis(axes, sizes)
+    axes.set_yscale('log')
+    axes.set_ylabel('ms, last rank, minus the empty operation')
+    axes.set_title(title, fontsize=10)
+    axes.legend(fontsize=8)
+
+
+def time_plots(points, names, stem):
+    """One figure per operation, mode, placement and root; returns the files."""
+    paths = []
+    for (network, placement, op, mode, root), rows in table.groups(rec.cells(points)).items():
+        if min(rows) < 1:       # barrier: no size to plot against
+            continue
+        figure, axes = plt.subplots(figsize=(6.4, 4.4))
+        times_draw(axes, rows, names, f'{op}, {mode}, {placement}\n{network}')
+        at_root = f'-root{root}' if root else ''
+        paths += figure_save(figure, f'{stem}-{op}-{mode}-{placement.replace(":", "")}{at_root}')
+    return paths
+
+
+def together_plot(points, names, stem):
+    """All operations side by side in one figure."""
+    tables = {key: rows for key, rows in table.groups(rec.cells(points)).items() if min(rows) > 0}
+    figure, grid = plt.subplots(1, len(tables), figsize=(5.8 * len(tables), 4.4), squeeze=False)
+    for axes, ((_, placement, op, mode, _), rows) in zip(grid[0], tables.items()):
+        times_draw(axes, rows, names, f'{op}, {mode}, {placement}')
+    figure.suptitle(next(iter(tables))[0], fontsize=9)
+    return figure_save(figure, stem)
+
+
+def throughput(op, size, ranks, time_us):
+    """What figure 4 of the paper plots, in MB/s (10^6)."""
+    power = 2 if op == 'allreduce' else 1
+    return size * ranks ** power / time_us
+
+
+def figure4_plot(points, labels, stem):
+    """`labels`: {setting: {op: text}}; one panel per operation."""
+    names = list(labels)
+    tables = table.groups(rec.cells(points))
+    figure, grid = plt.subplots(1, len(tables), figsize=(6.4 * len(tables), 4.8), squeeze=False)
+    for axes, ((_, _, op, _, _), rows) in zip(grid[0], tables.items()):
+        for name in names:
+            sizes = [s for s in sorted(rows) if name in rows[s]]
+            if not sizes:
+                continue
+            ranks = rows[sizes[0]][name].records[0]['ranks']
+            axes.plot(sizes, [throughput(op, s, ranks, rows[s][name].times.median) for s in sizes],
+                      label=labels[name][op], **style_of(name, names))
+        sizes_axis(axes, sorted(rows))
+        axes.set_ylabel('bytes x ranks / time, MB/s' if op != 'allreduce'
+                        else 'bytes x ranks$^2$ / time, MB/s')
+        axes.set_title(op)
+        axes.legend(fontsize=8)
+    figure.suptitle(next(iter(tables))[0], fontsize=9)
+    return figure_save(figure, stem)
