@@ -110,16 +110,6 @@ schedule probe::rate() const
 
 std::optional<schedule> probe::next()
 {
-    // Pairs that do not concern this rank make no step for it: they run elsewhere meanwhile.
-    while (at_ < steps_.size() && steps_[at_].what == kind::site_pair) {
-        const int a = topo_.rank_at(site_at(steps_[at_].a), 0), b = topo_.rank_at(site_at(steps_[at_].b), 0);
-        if (me_ == a || me_ == b) {
-            bytes_ = 1;
-            part_ = me_ == a;
-            return ping(a, b);
-        }
-        ++at_;
-    }
     if (at_ >= steps_.size())
         return std::nullopt;
     const site_id mine = topo_.site_of(me_);
@@ -127,6 +117,11 @@ std::optional<schedule> probe::next()
     const int first = topo_.rank_at(mine, 0), second = pair ? topo_.rank_at(mine, 1) : first;
     bytes_ = 1;
     switch (steps_[at_].what) {
+    case kind::site_pair: {
+        const int a = topo_.rank_at(site_at(steps_[at_].a), 0), b = topo_.rank_at(site_at(steps_[at_].b), 0);
+        part_ = me_ == a;
+        return ping(a, b);
+    }
     case kind::inside:
         part_ = pair && me_ == first;
         return pair ? ping(first, second) : builder(me_).finish();

@@ -24,9 +24,13 @@ class probe {
 public:
     probe(const topology &t, int me);
 
-    /** The next schedule to run (each message is one element of one byte), nullopt at the end. */
+    /**
+     * The next schedule to run, nullopt at the end.  Every rank gets the same
+     * number of them, empty ones where it takes no part: each run takes labels
+     * that all ranks must count alike.
+     */
     std::optional<schedule> next();
-    /** Elements a message: the bytes of one element count of the current step. */
+    /** Elements, of one byte, in a message of the current step. */
     size_t message_bytes() const { return bytes_; }
     /** The time of the schedule that next() returned last. */
     void record(int64_t elapsed_ns);
