@@ -37,5 +37,8 @@ EXTRA_DIST += \
 	contrib/bench/wanbenchlib/sizes.py \
 	contrib/bench/wanbenchlib/statistics.py \
 	contrib/bench/wanbenchlib/table.py \
-	contrib/demo \
-	test/bench/bench_test.py
+	contrib/demo
+
+# Its part without MPI; the rest with WAN_BUILD set, see there.
+dist_check_SCRIPTS += test/bench/bench_test.py
+TESTS += test/bench/bench_test.py

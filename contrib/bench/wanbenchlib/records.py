@@ -122,6 +122,13 @@ def digests_compare(points):
     return alike, differ
 
 
+def unserved(points, settings):
+    """Points of `settings` (names) in which coll/wan did not serve every call."""
+    return [f"{r['setting']} {r['op']} {r['bytes']} B: {r.get('served', [0])[0]} of "
+            f"{r['calls']} calls" for r in points
+            if r['setting'] in settings and r.get('served', [0])[0] < r['calls']]
+
+
 def bound_us(row):
     """Bound of a row of cells: one network, so the median over all its jobs."""
     return statistics.median([b for cell in row for b in cell.bounds])

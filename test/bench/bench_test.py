@@ -1,0 +1,298 @@
+#!/usr/bin/python3
+"""Tests of the bench's own reasoning: statistics, sizes, settings, what is left
+after a crash, the table.  No MPI job, unless WAN_BUILD (a build tree) or
+WANBENCH_WORKER is set: then also the worker itself: every operation, bounds,
+digests, clocks, and that it notices wrong results.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+BENCH = os.path.join(TOP, 'contrib', 'bench')
+sys.path.insert(0, BENCH)
+from wanbenchlib import jobs, records, runner, settings, sizes, statistics, table  # noqa: E402
+
+
+def point(**changes):
+    line = {'type': 'point', 'op': 'bcast', 'bytes': 1024, 'root': 0, 'mode': 'warm', 'ranks': 4,
+            'median_us': 12500.0, 'empty_us': 500.0, 'bound_us': 10000.0, 'rounds': 5,
+            'rejected': 0, 'wrong': 0, 'only_first': False, 'calls': 9, 'digest': 'aa',
+            'network': 'net', 'placement': 'block', 'setting': 'ompi', 'args': ['x'], 'job': 1,
+            'seconds': 1.0}
+    return {**line, **changes}
+
+
+class StatisticsTest(unittest.TestCase):
+    def test_median(self):
+        self.assertEqual(statistics.median([3, 1, 2]), 2)
+        self.assertEqual(statistics.median([4, 1, 2, 3]), 2.5)
+        self.assertRaises(ValueError, statistics.median, [])
+
+    def test_interval_ranks(self):
+        # Textbook values of the order-statistics interval of the median.
+        self.assertEqual(statistics.order_interval(5)[:2], (0, 4))
+        self.assertAlmostEqual(statistics.order_interval(5)[2], 0.9375)
+        self.assertEqual(statistics.order_interval(6)[:2], (0, 5))
+        self.assertEqual(statistics.order_interval(9)[:2], (1, 7))
+        self.assertEqual(statistics.order_interval(15)[:2], (3, 11))
+        self.assertEqual(statistics.order_interval(1), (0, 0, 0.0))
+
+    def test_interval_covers(self):
+        seed = 20240607
+        source = random.Random(seed)
+        hits = trials = 0
+        for _ in range(4000):
+            s = statistics.summarize([source.expovariate(1) for _ in range(9)])
+            hits += s.interval_low <= math.log(2) <= s.interval_high
+            trials += 1
+        self.assertAlmostEqual(hits / trials, statistics.order_interval(9)[2], delta=0.015,
+                               msg=f'seed {seed}')
+
+
+class WordsTest(unittest.TestCase):
+    def test_sizes(self):
+        self.assertEqual(sizes.sizes_parse('64K,1,1M'), [1, 65536, 1 << 20])
+        self.assertEqual(sizes.sizes_parse('1..16M'), [1 << k for k in range(25)])
+        self.assertEqual(sizes.sizes_parse('1K..64K:4'), [1024, 4096, 16384, 65536])
+        for wrong in ('', 'K', '1X', '4..2', '0..4', '1..8:1'):
+            self.assertRaises(ValueError, sizes.sizes_parse, wrong)
+        for size in (1, 1000, 1024, 65536, 3 << 20, 1 << 30):
+            self.assertEqual(sizes.size_parse(sizes.size_text(size)), size)
+
+    def test_settings(self):
+        four = settings.setting_parse("four=--mca coll_wan_links 4")
+        self.assertTrue(four.plugin)
+        self.assertEqual(four.command, ('--mca', 'coll_wan_links', '4'))
+        self.assertFalse(settings.setting_parse('a:off=--mca x 1').plugin)
+        self.assertIn('coll_wan_priority', settings.setting_parse('han').command)
+        self.assertNotIn('coll_wan_priority', settings.setting_parse('wan').command)
+        for wrong in ('nobody', '=x', 'a:on=x'):
+            self.assertRaises(ValueError, settings.setting_parse, wrong)
+
+
+class RecordsTest(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.path = os.path.join(self.dir, 'r.json')
+
+    def tearDown(self):
+        shutil.rmtree(self.dir)
+
+    def test_resume(self):
+        kept = records.Records(self.path)
+        kept.append(point())
+        kept.append(point(bytes=2048, lateness_us=1500.0))      # spoilt: to be done again
+        with open(self.path, 'a', encoding='utf-8') as file:
+            file.write('{"type": "point", "op": "bc')           # the machine went down here
+        again = records.Records(self.path)
+        self.assertTrue(again.done(records.point_key(point())))
+        for left in (point(bytes=2048), point(job=2), point(args=['y']), point(root=1)):
+            self.assertFalse(again.done(records.point_key(left)))
+        again.append(point(job=2))
+        self.assertTrue(records.Records(self.path).done(records.point_key(point(job=2))))
+
+    def test_cells(self):
+        found = records.cells([point(), point(job=2, median_us=14500.0),
+                               point(job=3, median_us=90000.0, lateness_us=5000.0),
+                               point(job=3, median_us=13500.0)])
+        cell = found['net', 'block', 'bcast', 'warm', 0, 1024, 'ompi']
+        self.assertEqual((cell.times.count, cell.times.median), (3, 13000.0))
+        self.assertFalse(cell.late)
+        self.assertTrue(records.cells([point(lateness_us=5000.0)]).popitem()[1].late)
+
+    def test_digests(self):
+        alike, differ = records.digests_compare(
+            [point(), point(setting='wan'), point(bytes=8), point(bytes=8, setting='wan', digest='bb')])
+        self.assertEqual((alike, len(differ)), (1, 1))
+        self.assertIn('bcast 8 B', differ[0])
+
+    def test_unserved(self):
+        self.assertEqual(len(records.unserved([point(), point(setting='wan'),
+                                               point(setting='wan', served=[8, 9]),
+                                               point(setting='wan', served=[9, 9])], ['wan'])), 2)
+
+
+class PlaceFake(jobs.Place):
+    def command(self, placement, seconds):
+        return []
+
+
+class RunnerTest(unittest.TestCase):
+    def sweep(self, lines=(), **changes):
+        plan = runner.Plan(**{**dict(settings=[settings.PREDEFINED['ompi'], settings.PREDEFINED['wan']],
+                                     ops=['bcast', 'barrier'], sizes=[1, 1024], roots=[0, 3],
+                                     modes=['warm'], placements=['block'], jobs=3, reference='wan'),
+                              **changes})
+        kept = records.Records()
+        for line in lines:
+            kept.append(line)
+        return runner.Sweep(plan, PlaceFake('net'), 'worker', None, kept, say=lambda text: None)
+
+    def test_interleaved(self):
+        order = [(job, setting.name) for job, _, setting in self.sweep().slots()]
+        self.assertEqual(order, [(1, 'ompi'), (1, 'wan'), (2, 'ompi'), (2, 'wan'),
+                                 (3, 'ompi'), (3, 'wan')])
+
+    def test_points(self):
+        found = list(self.sweep().plan.points(settings.PREDEFINED['ompi']))
+        self.assertEqual(len(found), 5)     # 2 sizes x 2 roots, one barrier
+        self.assertIn(('barrier', 0, 0, 'warm'), found)
+
+    def test_done_is_left_out(self):
+        ompi = settings.PREDEFINED['ompi']
+        sweep = self.sweep([point(args=list(ompi.command))])
+        self.assertNotIn(('bcast', 1024, 0, 'warm'), sweep.todo(ompi, 'block', 1))
+        self.assertIn(('bcast', 1024, 0, 'warm'), sweep.todo(ompi, 'block', 2))
+        self.assertGreater(sweep.remaining_seconds(), 0)
+
+    def test_clear_case(self):
+        ompi, wan = settings.PREDEFINED['ompi'], settings.PREDEFINED['wan']
+        what = ('bcast', 1024, 0, 'warm')
+        lines = [point(job=j, setting='wan', median_us=11000.0 + j) for j in (1, 2)]
+        slow = [point(job=j, median_us=90000.0 + j) for j in (1, 2)]
+        self.assertTrue(self.sweep(lines + slow).clear_case(ompi, 'block', what))
+        self.assertFalse(self.sweep(lines + slow, full=True).clear_case(ompi, 'block', what))
+        self.assertFalse(self.sweep(lines + slow).clear_case(wan, 'block', what))
+        self.assertFalse(self.sweep(lines + slow[:1]).clear_case(ompi, 'block', what))
+        wide = [point(job=1, median_us=60000.0), point(job=2, median_us=90000.0)]
+        self.assertFalse(self.sweep(lines + wide).clear_case(ompi, 'block', what))
+
+
+class TableTest(unittest.TestCase):
+    def test_figures(self):
+        text = table.tables_text([point(), point(setting='wan', median_us=11500.0, served=[9, 9])],
+                                 ['ompi', 'wan'], 'wan')
+        row = next(line for line in text.splitlines() if line.split()[:1] == ['1K'])
+        self.assertEqual(row.split(), ['1K', '10.00', '12.00', '(12.00-12.00)', '1.20x',
+                                       '11.00', '(11.00-11.00)', '1.10x', '1.09'])
+
+    def test_marks(self):
+        text = table.tables_text([point(wrong=1), point(setting='wan', served=[8, 9])],
+                                 ['ompi', 'wan'], 'wan')
+        self.assertIn('WRONG RESULTS', text)
+        self.assertIn('did not serve', text)
+        self.assertNotIn('emulator', text)
+
+
+def worker():
+    build = os.environ.get('WAN_BUILD')
+    given = os.environ.get('WANBENCH_WORKER') or \
+        (build and os.path.join(build, 'contrib', 'bench', 'wanbench_worker'))
+    return given if given and os.access(given, os.X_OK) else None
+
+
+@unittest.skipUnless(worker() and shutil.which('mpirun'), 'WAN_BUILD or WANBENCH_WORKER not set, or no mpirun')
+class WorkerTest(unittest.TestCase):
+    OPS = ['barrier', 'bcast', 'gather', 'gatherv', 'scatter', 'scatterv', 'allgather', 'allgatherv',
+           'alltoall', 'alltoallv', 'alltoallw', 'reduce', 'allreduce', 'scan', 'exscan',
+           'reduce_scatter', 'reduce_scatter_block']
+
+    def job(self, *words, ranks=3, status=0, env=None):
+        command = ['mpirun', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1', '-np', str(ranks)]
+        if os.getuid() == 0:
+            command.append('--allow-run-as-root')
+        answer = subprocess.run(command + (env or []) + [worker(), *words], capture_output=True, text=True,
+                                timeout=300, check=False)
+        self.assertEqual(answer.returncode, status, answer.stderr)
+        return [json.loads(line[len(jobs.MARK):]) for line in answer.stdout.splitlines()
+                if line.startswith(jobs.MARK)]
+
+    def test_every_operation(self):
+        lines = self.job('--warm-gap', '5', '--lead', '50', '--flow-bytes', '100000', '--empty-rounds', '3',
+                         *[f'{op}:{size}:1:warm:2' for op in self.OPS for size in (1, 24)])
+        found = [line for line in lines if line['type'] == 'point' and line['op'] != 'empty']
+        self.assertEqual(len(found), 2 * len(self.OPS))
+        for line in found:
+            self.assertEqual((line['wrong'], line['rounds']), (0, 2), line)
+            self.assertGreater(line['median_us'], 0)
+
+    def test_bounds(self):
+        site = os.path.join(tempfile.mkdtemp(), 'site')
+        with open(site, 'w', encoding='utf-8') as file:     # ranks 0, 1 here, rank 2 there
+            file.write('#!/bin/sh\nexport WANBENCH_SITE=s$((OMPI_COMM_WORLD_RANK / 2))\nexec "$@"\n')
+        os.chmod(site, 0o755)
+        lines = self.job('--empty-rounds', '0', '--lead', '50', '--warm-gap', '5',
+                         *[f'{op}:1048576:0:warm:1' for op in
+                           ('barrier', 'bcast', 'allreduce', 'gather', 'alltoall')], env=[site])
+        shutil.rmtree(os.path.dirname(site))
+        self.assertEqual(lines[0]['site_ranks'], [2, 1])
+        p, m = 3, 1048576
+        for line in lines[1:]:
+            latency, send = line['latency_us'], m / line['MBps']
+            bound = {'barrier': latency, 'bcast': latency + send,
+                     'allreduce': max(2 * (p - 1) / p * send, latency + send),
+                     'gather': max(2 * send, latency + 1 * send),       # root 0: one rank elsewhere
+                     'alltoall': max(2 * send, latency + 2 * send)}[line['op']]    # rank 2: two
+            self.assertAlmostEqual(line['bound_us'], bound, delta=0.01 * bound + 0.02, msg=line['op'])
+
+    def test_digest_tells_results(self):
+        first, second = (self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50',
+                                  'allreduce:800:0:warm:1', 'bcast:800:2:warm:1') for _ in range(2))
+        self.assertEqual([line.get('digest') for line in first], [line.get('digest') for line in second])
+        self.assertNotEqual(first[1]['digest'], first[2]['digest'])
+
+    def test_mapped_clocks(self):
+        lines = self.job('--clock', 'pingpong', '--lead', '50', 'barrier:0:0:warm:5')
+        self.assertLess(lines[0]['clock_error_us'], 1000)
+        self.assertEqual(lines[-1]['wrong'], 0)
+
+    def test_usage(self):
+        for wrong in ('nothing:1', 'bcast:1:9', 'bcast:1:0:hot'):
+            self.assertEqual(self.job(wrong, status=2), [])
+
+    def test_sees_wrong_results(self):
+        compiler = shutil.which('mpicc')
+        if not compiler:
+            self.skipTest('no mpicc')
+        with tempfile.TemporaryDirectory() as scratch:
+            source, library = os.path.join(scratch, 'liar.c'), os.path.join(scratch, 'liar.so')
+            with open(source, 'w', encoding='utf-8') as file:
+                file.write(LIAR)
+            subprocess.run([compiler, '-shared', '-fPIC', '-o', library, source], check=True)
+            lines = self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50',
+                             'bcast:1000:0:warm:2', 'allreduce:1000:0:warm:2', 'gather:1000:0:warm:2',
+                             status=3, env=['-x', f'LD_PRELOAD={library}'])
+        self.assertEqual(len(lines), 4)
+        for line in lines[1:]:
+            self.assertGreater(line['wrong'], 0, line['op'])
+
+
+# Drops the last byte of a Bcast on one rank, doubles a contribution to an
+# Allreduce, swaps two blocks of a Gather.
+LIAR = r"""
+#include <mpi.h>
+#include <string.h>
+int MPI_Bcast(void *b, int n, MPI_Datatype t, int root, MPI_Comm c)
+{
+    int r, rank; r = PMPI_Bcast(b, n, t, root, c); MPI_Comm_rank(c, &rank);
+    if (rank == 1) ((char *) b)[n - 1] ^= 1;
+    return r;
+}
+int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c)
+{
+    int r = PMPI_Allreduce(in, out, n, t, op, c);
+    if (t == MPI_DOUBLE && n > 0) ((double *) out)[n - 1] += ((const double *) in)[n - 1];
+    return r;
+}
+int MPI_Gather(const void *in, int n, MPI_Datatype t, void *out, int m, MPI_Datatype u, int root, MPI_Comm c)
+{
+    int r, rank; char keep[4096]; r = PMPI_Gather(in, n, t, out, m, u, root, c); MPI_Comm_rank(c, &rank);
+    if (rank == root) { memcpy(keep, out, n); memcpy(out, (char *) out + n, n); memcpy((char *) out + n, keep, n); }
+    return r;
+}
+"""
+
+
+if __name__ == '__main__':
+    unittest.main()
