@@ -3,16 +3,20 @@
  * Preloaded into every rank of a lab job: an idle rank sleeps instead of spinning.
  *
  * Dozens of ranks share a few cores here. With mpi_yield_when_idle Open MPI calls
- * sched_yield() whenever a pass over its progress engine found nothing; spinning on
- * that keeps all cores busy and makes whoever has work wait for its turn. Here
- * sched_yield() waits until one of the descriptors that the progress engine polled
- * last (libevent's poll or epoll_wait with timeout 0, in this thread) is ready, or
- * until WAN_IDLE_US have passed. As libevent polls level-triggered, nothing is
- * missed between its pass and ours.
+ * sched_yield() at the end of a pass over its progress engine, and spinning on that
+ * keeps all cores busy and makes whoever has work wait for its turn. Here
+ * sched_yield() sleeps until one of the descriptors that libevent polls (poll or
+ * epoll_wait with timeout 0, in this thread) is ready, or WAN_IDLE_US have passed.
  *
- *   WAN_IDLE_US    longest wait, default 1000; 0: plain sched_yield()
- *   WAN_IDLE_SPIN  plain yields before the first wait, default 0
- *   WAN_IDLE_MODE  poll (default) or sleep: nanosleep for WAN_IDLE_US
+ * Two habits of opal_progress() shape the rule "sleep only once after each poll that
+ * found nothing": it visits libevent on every 8th pass only, so descriptors added
+ * meanwhile are known after the next visit; and it yields also after a visit that
+ * completed a message (and then polled once more, in vain), where sleeping would
+ * delay the caller by a whole wait.
+ * libevent polls level-triggered, so nothing is missed between its poll and ours.
+ *
+ *   WAN_IDLE_US    longest wait, default 2000; 0: plain sched_yield()
+ *   WAN_IDLE_MODE  poll (default) or sleep: nanosleep for WAN_IDLE_US each time
  *
  * It must not change results or order of anything: it only passes time.
  */
@@ -26,78 +30,78 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FDS_MAX = 512 };
+/* opal_progress polls every 8th time; twice that without a poll means it does not. */
+enum { FDS_MAX = 512, YIELDS_WITHOUT_POLL = 16 };
 
-static long wait_ns = 1000 * 1000L;
-static int spin = 0;
+static long wait_ns = 2000 * 1000L;
 static int sleep_only = 0;
 
 static __thread struct pollfd watched[FDS_MAX];
 static __thread nfds_t watched_count;
-static __thread int spun;
+static __thread int polled_empty;
+static __thread int handled;      /* something was ready since the last yield */
+static __thread int yields;
 
 __attribute__((constructor)) static void idle_open(void)
 {
     const char *us = getenv("WAN_IDLE_US");
-    const char *yields = getenv("WAN_IDLE_SPIN");
     const char *mode = getenv("WAN_IDLE_MODE");
     if (us != NULL) {
         wait_ns = strtol(us, NULL, 10) * 1000L;
     }
-    if (yields != NULL) {
-        spin = (int) strtol(yields, NULL, 10);
-    }
     sleep_only = mode != NULL && strcmp(mode, "sleep") == 0;
 }
 
-/* Wraps the C library's poll; a pass of the progress engine is one with timeout 0. */
-int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+static int visited(int timeout_ms, int ready)
 {
-    struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
-    int ready;
-    if (timeout_ms == 0 && count > 0 && count <= FDS_MAX) {
-        memcpy(watched, fds, count * sizeof *fds);
-        watched_count = count;
-    }
-    ready = ppoll(fds, count, timeout_ms < 0 ? NULL : &t, NULL);
-    if (ready != 0) {
-        spun = 0;
+    if (timeout_ms == 0) {
+        polled_empty = ready == 0;
+        handled |= ready > 0;
+        yields = 0;
     }
     return ready;
 }
 
+/* Replaces the C library's poll; a visit of the progress engine has timeout 0. */
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
+    if (timeout_ms == 0 && count <= FDS_MAX) {
+        memcpy(watched, fds, count * sizeof *fds);
+        watched_count = count;
+    }
+    return visited(timeout_ms, ppoll(fds, count, timeout_ms < 0 ? NULL : &t, NULL));
+}
+
 int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
 {
-    int ready = epoll_pwait(epfd, events, max, timeout_ms, NULL);
     if (timeout_ms == 0) {
         watched[0].fd = epfd;
         watched[0].events = POLLIN;
         watched_count = 1;
     }
-    if (ready != 0) {
-        spun = 0;
-    }
-    return ready;
+    return visited(timeout_ms, epoll_pwait(epfd, events, max, timeout_ms, NULL));
 }
 
 int sched_yield(void)
 {
+    static const struct timespec brief = {0, 50000};
     struct timespec t = {wait_ns / 1000000000L, wait_ns % 1000000000L};
     int saved = errno;
-    if (wait_ns <= 0 || spun < spin) {
-        ++spun;
+    if (wait_ns <= 0) {
         return (int) syscall(SYS_sched_yield);
     }
-    if (sleep_only || watched_count == 0) {
-        /* Nothing to watch: some other thread's event is awaited, keep it short. */
-        if (!sleep_only && t.tv_nsec > 50000) {
-            t.tv_nsec = 50000;
-            t.tv_sec = 0;
-        }
+    if (sleep_only) {
         nanosleep(&t, NULL);
-    } else {
-        /* Not the wrapped poll: watched must stay what the progress engine polls. */
+    } else if (handled) {
+        handled = 0;
+        polled_empty = 0;
+    } else if (polled_empty) {
+        polled_empty = 0;
         ppoll(watched, watched_count, &t, NULL);
+    } else if (++yields > YIELDS_WITHOUT_POLL) {
+        /* Something else than a socket is awaited, such as shared memory. */
+        nanosleep(&brief, NULL);
     }
     errno = saved;
     return 0;

@@ -80,7 +80,7 @@ def run(state, options, arguments, say):
     if options.idle:
         env['WAN_LAB_PRELOAD'] = emulator.tool(state, 'idle.so', say)
         # With shared memory there is no descriptor that tells of a message.
-        env.setdefault('WAN_IDLE_US', '1000' if options.ppn == 1 else '50')
+        env.setdefault('WAN_IDLE_US', '2000' if options.ppn == 1 else '50')
     command = ['timeout', '--foreground', '-k', '15', str(options.timeout),
                'mpirun', '--allow-run-as-root', '--hostfile', state.path('hostfile'),
                '--map-by', 'seq', '--bind-to', 'none']
