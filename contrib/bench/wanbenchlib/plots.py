@@ -33,6 +33,11 @@ def figure_save(figure, stem):
     return paths
 
 
+def network_text(network):
+    """Short enough for a title; the records and tables have all of it."""
+    return network.split(', loss 0,')[0]
+
+
 def sizes_axis(axes, sizes):
     axes.set_xscale('log', base=2)
     shown = sizes if len(sizes) <= 9 else sizes[::2]
@@ -70,7 +75,7 @@ def time_plots(points, names, stem):
         if min(rows) < 1:       # barrier: no size to plot against
             continue
         figure, axes = plt.subplots(figsize=(6.4, 4.4))
-        times_draw(axes, rows, names, f'{op}, {mode}, {placement}\n{network}')
+        times_draw(axes, rows, names, f'{op}, {mode}, {placement}\n{network_text(network)}')
         at_root = f'-root{root}' if root else ''
         paths += figure_save(figure, f'{stem}-{op}-{mode}-{placement.replace(":", "")}{at_root}')
     return paths
@@ -82,7 +87,7 @@ def together_plot(points, names, stem):
     figure, grid = plt.subplots(1, len(tables), figsize=(5.8 * len(tables), 4.4), squeeze=False)
     for axes, ((_, placement, op, mode, _), rows) in zip(grid[0], tables.items()):
         times_draw(axes, rows, names, f'{op}, {mode}, {placement}')
-    figure.suptitle(next(iter(tables))[0], fontsize=9)
+    figure.suptitle(network_text(next(iter(tables))[0]), fontsize=9)
     return figure_save(figure, stem)
 
 
@@ -110,5 +115,5 @@ def figure4_plot(points, labels, stem):
                         else 'bytes x ranks$^2$ / time, MB/s')
         axes.set_title(op)
         axes.legend(fontsize=8)
-    figure.suptitle(next(iter(tables))[0], fontsize=9)
+    figure.suptitle(network_text(next(iter(tables))[0]), fontsize=9)
     return figure_save(figure, stem)

@@ -67,6 +67,7 @@ class Sweep:
         self.wrong = 0
         self.late = 0
         self.spared = set()
+        self._seen = set()          # keys that arrived in this run, good or spoilt
         self._costs = collections.defaultdict(list)     # (setting, op, size, mode) -> seconds
         self._job_cost = [6.0]
         for line in records.points():
@@ -130,8 +131,9 @@ class Sweep:
     def remaining_seconds(self):
         total = 0.0
         for job, placement, setting in self.slots():
-            left = [p for p in self.plan.points(setting)
-                    if not self.records.done(self.key(setting, placement, job, p))]
+            keys = {p: self.key(setting, placement, job, p) for p in self.plan.points(setting)}
+            left = [p for p, key in keys.items()
+                    if not self.records.done(key) and key not in self._seen]
             if left:
                 total += statistics.median(self._job_cost) + \
                     sum(self.cost(setting, p) for p in left)
@@ -211,6 +213,7 @@ class Sweep:
 
     def point_take(self, line):
         self.records.append(line)
+        self._seen.add(rec.point_key(line))
         self._cost_note(line)
         time_us = rec.point_time_us(line)
         bound = line['bound_us']
