@@ -1,7 +1,9 @@
 # The bench: one MPI program that measures, Python that plans, compares, plots.
 # SPDX-License-Identifier: BSD-3-Clause
 
+if HAVE_BENCH
 noinst_PROGRAMS += contrib/bench/wanbench_worker
+endif
 contrib_bench_wanbench_worker_SOURCES = \
 	contrib/bench/wanbench_worker.cpp \
 	contrib/bench/wb_calibrate.cpp \
