@@ -68,7 +68,7 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     node_start_.shrink_to_fit();
 
     if (std::is_sorted(order_.begin(), order_.end())) {
-        order_ = {};
+        order_ = std::vector<uint32_t>();       // `= {}` would keep the memory
     } else {
         position_.resize(order_.size());
         for (uint32_t p = 0; p < order_.size(); ++p)
