@@ -80,6 +80,9 @@ wan_peers_state_t mca_coll_wan_peers_lookup(struct ompi_communicator_t *comm, wa
 
 #define WAN_PLANS_SAID 32
 
+/* Tags of a communicator are for so many runs in turn; see tags_vote() in coll_wan_module.c. */
+#define WAN_TAG_RUNS 1024
+
 typedef enum wan_state {
     WAN_STATE_FIRST,        /* the first collective will ask all ranks */
     WAN_STATE_ASKING,       /* it is asking: calls made by that pass through */
@@ -95,6 +98,8 @@ typedef struct mca_coll_wan_module {
     wan_comm_t *serving;            /* == view while SERVING, else NULL: the one check of a call */
     wan_state_t state;
     unsigned long long passed;
+    int tag;                        /* first of the tags that are ours, downwards; agreed */
+    unsigned runs;                  /* that have taken tags: the same on all ranks */
     uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
     unsigned plans;
     struct {
@@ -106,6 +111,8 @@ OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
 
 /* Agreement; call it before a blocking collective while state is FIRST. */
 int mca_coll_wan_module_ask(mca_coll_wan_module_t *module);
+/* The first tag of the next run: the same order of calls on all ranks. */
+int mca_coll_wan_module_tag(mca_coll_wan_module_t *module);
 
 /* ---- entries: coll_wan_entry.c -------------------------------------------- */
 
@@ -137,8 +144,8 @@ extern const wan_port_t mca_coll_wan_port_pml;
 
 void mca_coll_wan_port_construct(mca_coll_wan_port_t *port, struct ompi_communicator_t *comm,
                                  struct ompi_datatype_t *datatype, struct ompi_op_t *op);
-/* Reserves the tags of one run: the same order of calls on all ranks. */
-void mca_coll_wan_port_bind(mca_coll_wan_port_t *port, wan_run_t *run);
+/* Label k of the run travels as tag - k. */
+void mca_coll_wan_port_bind(mca_coll_wan_port_t *port, wan_run_t *run, int tag);
 /* Frees the requests of posts that have completed; true when none is left. */
 bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port);
 /* Where processes use threads, finds completions that called nobody back. */

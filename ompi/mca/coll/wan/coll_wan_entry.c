@@ -51,7 +51,7 @@ static int entry_run(mca_coll_wan_module_t *module, const wan_call_t *call,
         return mca_coll_wan_code(code, NULL, &port);
     }
     mca_coll_wan_run_say(module, run);
-    mca_coll_wan_port_bind(&port, run);
+    mca_coll_wan_port_bind(&port, run, mca_coll_wan_module_tag(module));
     return mca_coll_wan_run_wait(run, &port);
 }
 

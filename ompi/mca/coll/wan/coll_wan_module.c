@@ -30,6 +30,8 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->serving = NULL;
     module->state = WAN_STATE_FIRST;
     module->passed = 0;
+    module->tag = 0;
+    module->runs = 0;
     module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
 }
@@ -160,10 +162,40 @@ static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, o
                                         module->comm, module->saved.coll_allreduce_module);
 }
 
+/*
+ * Tags come out of those for non-blocking collectives, once for all runs.  Other operations take
+ * theirs from the same counter when they get so far, not when they are called (MPI_Comm_idup
+ * does), so that counters of ranks can differ for a while: the lowest one is agreed on, and what
+ * a rank reserves reaches below the window even if its own is higher by TAG_SLACK.
+ *
+ * Calls are blocking and in the same order everywhere, so that runs could even share their tags;
+ * taking turns keeps messages of neighbouring runs apart.
+ */
+#define TAG_VOTES 2
+#define TAG_SLACK 1024
+#define TAG_WINDOW (WAN_TAG_RUNS * WAN_LABELS)
+
+static void tags_vote(mca_coll_wan_module_t *module, int64_t votes[TAG_VOTES])
+{
+    votes[0] = ompi_coll_base_nbc_reserve_tags(module->comm, TAG_WINDOW + TAG_SLACK);
+    votes[1] = -votes[0];
+}
+
+static bool tags_agree(mca_coll_wan_module_t *module, const int64_t votes[TAG_VOTES])
+{
+    module->tag = (int) votes[0];
+    return -votes[1] - votes[0] <= TAG_SLACK;
+}
+
+int mca_coll_wan_module_tag(mca_coll_wan_module_t *module)
+{
+    return module->tag - (int) (module->runs++ % WAN_TAG_RUNS) * WAN_LABELS;
+}
+
 /* *agreed is the same on all ranks unless an error is returned. */
 static int ask_votes(mca_coll_wan_module_t *module, bool *agreed)
 {
-    int64_t votes[WAN_VOTES];
+    int64_t votes[WAN_VOTES + TAG_VOTES];
     const char *reason = "a rank could not find out the sites of the others";
     int rc;
 
@@ -174,11 +206,15 @@ static int ask_votes(mca_coll_wan_module_t *module, bool *agreed)
     if (NULL != module->view) {
         wan_comm_vote(module->view, votes);
     }
-    rc = exchange(module, votes, WAN_VOTES, &ompi_mpi_op_min.op);
+    tags_vote(module, votes + WAN_VOTES);
+    rc = exchange(module, votes, WAN_VOTES + TAG_VOTES, &ompi_mpi_op_min.op);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     if (INT64_MIN == votes[0] || NULL == module->view) {
+        rc = WAN_DECLINED;
+    } else if (!tags_agree(module, votes + WAN_VOTES)) {
+        reason = "the ranks are too far apart in their use of tags";
         rc = WAN_DECLINED;
     } else {
         rc = wan_comm_agree(module->view, votes, &reason);
@@ -207,7 +243,7 @@ static int measure_links(mca_coll_wan_module_t *module)
             break;
         }
         mca_coll_wan_run_say(module, run);
-        mca_coll_wan_port_bind(&port, run);
+        mca_coll_wan_port_bind(&port, run, mca_coll_wan_module_tag(module));
         rc = mca_coll_wan_run_wait(run, &port);
         if (OMPI_SUCCESS != rc) {
             return rc;

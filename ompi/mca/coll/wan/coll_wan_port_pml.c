@@ -291,10 +291,10 @@ void mca_coll_wan_port_construct(mca_coll_wan_port_t *port, struct ompi_communic
     port->error = OMPI_SUCCESS;
 }
 
-void mca_coll_wan_port_bind(mca_coll_wan_port_t *port, wan_run_t *run)
+void mca_coll_wan_port_bind(mca_coll_wan_port_t *port, wan_run_t *run, int tag)
 {
     port->run = run;
-    port->tag = ompi_coll_base_nbc_reserve_tags(port->comm, WAN_LABELS);
+    port->tag = tag;
 }
 
 void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port)
