@@ -3,4 +3,5 @@
 # scripts of test/scripts.list that are marked mpi.
 # SPDX-License-Identifier: BSD-3-Clause
 
+include test/unit/local.mk
 include test/mpi/local.mk

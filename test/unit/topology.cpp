@@ -1,0 +1,204 @@
+/*
+ * Which rank sits where: numbering, its inverse, the digest, memory.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "topo/topology.hpp"
+
+#include "unit.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+site_id site(int i) { return site_id{static_cast<uint32_t>(i)}; }
+
+std::vector<place> places_of(const std::vector<std::pair<const char *, uint64_t>> &list)
+{
+    std::vector<place> p;
+    for (auto [s, n] : list)
+        p.push_back({s, n});
+    return p;
+}
+
+/** Compares a topology with what the places say, by the definition in topology.hpp. */
+std::string compare(const std::vector<place> &places)
+{
+    const topology t(places);
+    const int p = static_cast<int>(places.size());
+    WAN_CHECK(t.size() == p);
+    std::vector<std::string> names;             // sites by lowest rank
+    std::map<std::string, std::vector<uint64_t>> hosts;
+    std::map<std::pair<std::string, uint64_t>, std::vector<int>> ranks;
+    for (int r = 0; r < p; ++r) {
+        const std::string name(places[static_cast<size_t>(r)].site);
+        const uint64_t node = places[static_cast<size_t>(r)].node;
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            names.push_back(name);
+        auto &h = hosts[name];
+        if (std::find(h.begin(), h.end(), node) == h.end())
+            h.push_back(node);
+        ranks[{name, node}].push_back(r);
+    }
+    WAN_CHECK(t.site_count() == static_cast<int>(names.size()));
+    std::set<int> seen;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const std::string &name = names[static_cast<size_t>(s)];
+        WAN_CHECK(t.site_name(site(s)) == name);
+        WAN_CHECK(t.node_count(site(s)) == static_cast<int>(hosts[name].size()));
+        int in_site = 0;
+        for (int n = 0; n < t.node_count(site(s)); ++n) {
+            const auto &mine = ranks[{name, hosts[name][static_cast<size_t>(n)]}];
+            WAN_CHECK(t.lane_count(site(s), n) == static_cast<int>(mine.size()));
+            for (int l = 0; l < t.lane_count(site(s), n); ++l, ++in_site) {
+                const int r = t.rank_at(site(s), n, l);
+                WAN_CHECK_THAT(r == mine[static_cast<size_t>(l)], "site " + name + " host " + std::to_string(n));
+                seen.insert(r);
+                const auto at = t.locate(r);
+                WAN_CHECK(at.site == site(s) && at.node == n && at.lane == l);
+                WAN_CHECK(t.site_of(r) == site(s));
+            }
+        }
+        WAN_CHECK(t.rank_count(site(s)) == in_site);
+    }
+    WAN_CHECK(static_cast<int>(seen.size()) == p);
+    return "";
+}
+
+std::string check_small()
+{
+    using list = std::vector<std::pair<const char *, uint64_t>>;
+    const list all[] = {
+        {{"a", 1}},
+        {{"a", 1}, {"b", 2}},
+        {{"b", 1}, {"a", 1}},                                           // one host name in two sites
+        {{"a", 1}, {"a", 1}, {"b", 2}, {"b", 2}},                       // regular
+        {{"a", 1}, {"b", 2}, {"a", 1}, {"b", 2}},                       // round robin
+        {{"a", 1}, {"a", 1}, {"a", 2}, {"b", 3}},                       // irregular
+        {{"a", 2}, {"b", 3}, {"a", 1}, {"b", 3}, {"a", 2}},             // irregular, mixed
+        {{"c", 0}, {"a", ~0ull}, {"b", 0}, {"a", 0}, {"c", ~0ull}},
+        {{"a", 1}, {"a", 2}, {"a", 1}, {"a", 2}},                       // cyclic over hosts
+    };
+    for (const auto &l : all)
+        if (std::string why = compare(places_of(l)); !why.empty())
+            return why;
+    return "";
+}
+
+std::string check_random()
+{
+    std::mt19937_64 random(test_seed());
+    static const char *names[] = {"a", "b", "eu/paris", "eu/rome", "us", "x1", "x2"};
+    for (int trial = 0; trial < 400; ++trial) {
+        const size_t sites = 1 + random() % 7, hosts = 1 + random() % 5, ranks = 1 + random() % 70;
+        std::vector<place> p;
+        for (size_t r = 0; r < ranks; ++r)
+            p.push_back({names[random() % sites], random() % hosts});
+        switch (random() % 3) {
+        case 0:
+            break;
+        case 1:
+            std::sort(p.begin(), p.end(), [](auto &a, auto &b) { return std::tie(a.site, a.node) < std::tie(b.site, b.node); });
+            break;
+        case 2:
+            std::sort(p.begin(), p.end(), [](auto &a, auto &b) { return a.site < b.site; });
+        }
+        if (std::string why = compare(p); !why.empty())
+            return "trial " + std::to_string(trial) + ": " + why;
+    }
+    return "";
+}
+
+std::string check_blocks()
+{
+    const int sizes[] = {3, 1, 2};
+    const topology t = topology::blocks(sizes, 4);
+    WAN_CHECK(t.size() == 24 && t.site_count() == 3);
+    for (int r = 0; r < 24; ++r) {
+        const auto at = t.locate(r);
+        WAN_CHECK(at.lane == r % 4);
+        WAN_CHECK(t.rank_at(at.site, at.node, at.lane) == r);
+    }
+    WAN_CHECK(t.node_count(site(0)) == 3 && t.node_count(site(1)) == 1 && t.rank_count(site(2)) == 8);
+    WAN_CHECK(t.site_of(11) == site(0) && t.site_of(12) == site(1) && t.site_of(16) == site(2));
+    return "";
+}
+
+std::string check_digest()
+{
+    using list = std::vector<std::pair<const char *, uint64_t>>;
+    auto digest = [](const list &l) { return topology(places_of(l)).digest(); };
+    const list base{{"a", 1}, {"a", 2}, {"b", 3}, {"b", 4}};
+    WAN_CHECK(digest(base) == digest(base));
+    // Numbers of hosts are names only.
+    WAN_CHECK(digest(base) == digest({{"a", 9}, {"a", 8}, {"b", 7}, {"b", 6}}));
+    const list others[] = {
+        {{"a", 1}, {"a", 2}, {"b", 3}},
+        {{"a", 1}, {"a", 1}, {"b", 3}, {"b", 3}},
+        {{"a", 1}, {"a", 1}, {"b", 3}, {"b", 4}},
+        {{"a", 1}, {"a", 2}, {"b", 3}, {"b", 3}},
+        {{"a", 1}, {"a", 2}, {"a", 3}, {"b", 4}},
+        {{"a", 1}, {"b", 2}, {"b", 3}, {"b", 4}},
+        {{"a", 1}, {"b", 3}, {"a", 2}, {"b", 4}},
+        {{"a", 1}, {"b", 3}, {"b", 4}, {"a", 2}},
+        {{"b", 1}, {"b", 2}, {"a", 3}, {"a", 4}},
+        {{"a", 1}, {"a", 2}, {"c", 3}, {"c", 4}},
+        {{"ab", 1}, {"ab", 2}, {"", 3}, {"", 4}},
+        {{"a", 1}, {"a", 2}, {"a", 3}, {"a", 4}},
+    };
+    std::set<uint64_t> seen{digest(base)};
+    for (size_t i = 0; i < std::size(others); ++i)
+        WAN_CHECK_THAT(seen.insert(digest(others[i])).second, "list " + std::to_string(i));
+    // Every assignment of 5 ranks to at most 3 sites with one host each: equal digests for equal structure only.
+    std::map<uint64_t, std::string> by_digest;
+    static const char *names[] = {"x", "y", "z"};
+    for (int code = 0; code < 243; ++code) {
+        std::vector<place> p;
+        std::string text;
+        for (int i = 0, c = code; i < 5; ++i, c /= 3) {
+            p.push_back({names[c % 3], static_cast<uint64_t>(c % 3)});
+            text += names[c % 3];
+        }
+        const auto [it, fresh] = by_digest.try_emplace(topology(p).digest(), text);
+        WAN_CHECK_THAT(fresh || it->second == text, text + " and " + it->second);
+    }
+    // A fixed value: it must be equal on all machines and compilers.
+    WAN_CHECK_THAT(digest(base) == 5105141873934859765ull, "digest is " + std::to_string(digest(base)));
+    return "";
+}
+
+std::string check_memory()
+{
+    const std::vector<int> one(64, 1563), lanes(64, 25);
+    const topology a = topology::blocks(one), b = topology::blocks(lanes, 64);
+    WAN_CHECK_THAT(a.size() >= 100'000 && a.memory_bytes() < 8192, std::to_string(a.memory_bytes()));
+    WAN_CHECK_THAT(b.size() >= 100'000 && b.memory_bytes() < 8192, std::to_string(b.memory_bytes()));
+    // Round robin: 8 bytes a rank; irregular hosts: 4 a host more.
+    std::vector<std::string> names;
+    for (int s = 0; s < 64; ++s)
+        names.push_back("site" + std::to_string(s));
+    std::vector<place> p;
+    for (uint32_t r = 0; r < 100'000; ++r)
+        p.push_back({names[r % 64], r});
+    WAN_CHECK_THAT(topology(p).memory_bytes() <= 8 * 100'000 + 8192, std::to_string(topology(p).memory_bytes()));
+    p.push_back({names[0], 0});
+    WAN_CHECK_THAT(topology(p).memory_bytes() <= 12 * 100'001 + 8192, std::to_string(topology(p).memory_bytes()));
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test<check_small>),  cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_blocks>),
+        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_memory>),
+    };
+    return cmocka_run_group_tests_name("topology", tests, nullptr, nullptr);
+}
