@@ -53,12 +53,11 @@ memory_fabric::memory_fabric(int ranks, size_t extent_bytes, uint64_t seed, redu
 /* A send and a receive have met on a channel: one more delivery is possible. */
 void memory_fabric::match(const channel &at)
 {
-    const mailbox &m = mailboxes_[at];
-    size_t waiting = 0;
-    for (const channel &c : matchable_)
-        waiting += c == at;
-    if (std::min(m.sends.size(), m.recvs.size()) > waiting)
+    mailbox &m = mailboxes_[at];
+    if (std::min(m.sends.size(), m.recvs.size()) > m.matched) {
+        ++m.matched;
         matchable_.push_back(at);
+    }
 }
 
 bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, std::string &why)
@@ -83,6 +82,7 @@ bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, s
     posted_recv r = m.recvs.front();
     m.sends.pop_front();
     m.recvs.pop_front();
+    --m.matched;
     const auto [from, to, label] = at;
     if (s.count != r.count) {
         why = "rank " + std::to_string(from) + " sent " + std::to_string(s.count) + " elements to rank "

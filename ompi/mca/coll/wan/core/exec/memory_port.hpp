@@ -60,6 +60,7 @@ private:
     struct mailbox {
         std::deque<posted_send> sends;
         std::deque<posted_recv> recvs;
+        size_t matched = 0;         // entries in matchable_
     };
     struct finished {
         int rank;
