@@ -137,7 +137,7 @@ outcome point_run::control(const limits &l) {
     const auto quiet_for = [&](ns_t t) { return scaled(t, 1.05) + margin_ns; };
 
     ns_t quiet = quiet_for(expected);
-    if (!point_.cold && expected < short_ns) {
+    if (!point_.cold && expected < std::min(short_ns, l.point_ns / 10)) {
         r = &announce(settle_rounds, lead_now(), quiet, quiet + gap());
         chores = r->chores_ns;
         quiet = quiet_for(*std::max_element(r->end_ns.begin() + 1, r->end_ns.end()));
