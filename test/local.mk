@@ -4,4 +4,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 include test/unit/local.mk
+include test/algo/local.mk
 include test/mpi/local.mk

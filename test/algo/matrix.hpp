@@ -1,7 +1,8 @@
 /*
  * The test matrix, derived from the registry: every algorithm on many shapes
  * of sites, placements, roots, counts, links and segmentations, through the
- * verifier and the in-memory port.
+ * verifier and the in-memory port; and what must cross the WAN, said here
+ * once more and independently of the algorithms.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +13,11 @@
 #include "algo/sites.hpp"
 #include "sched/verifier.hpp"
 
+#include <cstdlib>
+#include <map>
+#include <numeric>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -25,15 +30,15 @@ enum class placement { block, roundrobin, shuffled };
 /** Ranks of `sizes` sites laid out; `lanes` ranks share a host (the last host of a site may have fewer). */
 inline topology lay_out(const std::vector<int> &sizes, placement how, int lanes, uint64_t seed)
 {
-    static const char *names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
-    std::vector<place> by_site;
+    static const char *names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"};
+    std::vector<place> order;
     std::vector<std::vector<place>> sites(sizes.size());
     for (size_t s = 0; s < sizes.size(); ++s)
         for (int i = 0; i < sizes[s]; ++i)
-            sites[s].push_back({names[s % 10], 1000 * s + static_cast<uint64_t>(i / lanes)});
-    std::vector<place> order;
+            sites[s].push_back({names[s % std::size(names)], 1000 * s + static_cast<uint64_t>(i / lanes)});
     if (how == placement::roundrobin) {
-        for (size_t i = 0; order.size() < static_cast<size_t>(std::accumulate(sizes.begin(), sizes.end(), 0)); ++i)
+        const size_t all = static_cast<size_t>(std::accumulate(sizes.begin(), sizes.end(), 0));
+        for (size_t i = 0; order.size() < all; ++i)
             for (auto &s : sites)
                 if (i < s.size())
                     order.push_back(s[i]);
@@ -48,43 +53,254 @@ inline topology lay_out(const std::vector<int> &sizes, placement how, int lanes,
     return topology(order);
 }
 
-struct trial {
-    topology topo;
-    plan p;
-    verify_options o;
-    std::string text;
-};
+using programs = std::vector<std::shared_ptr<const program>>;
 
-/** "" or what is wrong; checks the limit n and that plans without waste cross once. */
-inline std::string try_one(const trial &x, wan_traffic *out = nullptr)
+inline programs build_all(const topology &t, const plan &p)
 {
-    std::vector<std::shared_ptr<const program>> programs;
-    for (int r = 0; r < x.topo.size(); ++r)
-        programs.push_back(std::make_shared<program>(build_schedule(x.topo, x.p, r)));
-    wan_traffic traffic;
-    std::string why = verify(x.topo, programs, x.o, &traffic);
-    if (why.empty())
-        for (int a = 0; a < x.topo.site_count(); ++a)
-            for (int b = 0; b < x.topo.site_count(); ++b)
-                if (const auto n = traffic.at(site_at(a), site_at(b)).senders.size(); n > x.p.algo->senders(x.topo, x.p))
-                    why = std::to_string(n) + " processes of site " + std::to_string(a) + " sent to site "
-                          + std::to_string(b) + ", declared " + std::to_string(x.p.algo->senders(x.topo, x.p));
-    if (out)
-        *out = traffic;
-    return why.empty() ? "" : x.text + ": " + why;
+    programs all;
+    for (int r = 0; r < t.size(); ++r)
+        all.push_back(std::make_shared<program>(build_schedule(t, p, r)));
+    return all;
 }
 
-inline std::string describe(const algorithm &a, const topology &t, const std::vector<int> &sizes, placement how,
-                            const plan &p, const verify_options &o)
+inline std::string describe(const topology &t, const plan &p, const verify_options &o)
 {
     std::ostringstream s;
-    s << wan_collective_name(a.collective) << '/' << a.name << " sites";
-    for (int n : sizes)
-        s << ' ' << n;
-    s << " ranks " << t.size() << " placement " << static_cast<int>(how) << " root " << p.root << " links " << p.links
-      << " lambda " << p.lambda << " entries " << p.entries << " order " << static_cast<int>(p.order) << " count "
-      << o.count << " segment " << o.segment << " window " << o.window << " in_place " << o.in_place << " seed " << o.seed;
+    s << print(p) << "; sites";
+    for (int i = 0; i < t.site_count(); ++i) {
+        s << (i ? " | " : " ");
+        for (int n = 0; n < t.node_count(site_at(i)); ++n)
+            for (int l = 0; l < t.lane_count(site_at(i), n); ++l)
+                s << (l ? "+" : n ? " " : "") << t.rank_at(site_at(i), n, l);
+    }
+    s << "; count " << o.count << " segment " << o.segment << " window " << o.window << (o.in_place ? " in place" : "")
+      << (o.commutative ? "" : " non-commutative") << " seed " << o.seed;
     return s.str();
+}
+
+/* ---- what must cross --------------------------------------------------------------------- */
+
+/** Hosts of a site that the root enters: by simulation of the postal model, message by message. */
+inline int postal_entries(int hosts, const plan &p, int gap)
+{
+    // Everyone who has the message sends one a unit; the root one each `gap`; arrivals lambda later.
+    // Written as a search over time instead of a queue: who can deliver the next message first?
+    struct source {
+        uint64_t next;      // arrival of its next message
+        bool outside;
+    };
+    std::vector<source> sources{{p.lambda, false}};     // the first host has it at time 0
+    int entries = 1;
+    if (p.entries > 1)
+        sources.push_back({static_cast<uint64_t>(gap), true});
+    for (int served = 1; served < hosts; ++served) {
+        size_t best = 0;
+        for (size_t i = 1; i < sources.size(); ++i)
+            if (sources[i].next < sources[best].next || (sources[i].next == sources[best].next && sources[i].outside))
+                best = i;
+        const uint64_t arrival = sources[best].next;
+        sources[best].next += sources[best].outside ? static_cast<uint64_t>(gap) : 1;
+        if (sources[best].outside && ++entries >= static_cast<int>(p.entries))
+            sources[best].next = UINT64_MAX;
+        sources.push_back({arrival + p.lambda, false});
+    }
+    return entries;
+}
+
+/** Elements that cross from site a to site b: exactly. */
+inline uint64_t expected_crossing(const topology &t, const plan &p, const verify_options &o, int a, int b)
+{
+    const std::string name = p.algo->name;
+    const int sites = t.site_count();
+    if (p.algo->collective == WAN_BCAST) {
+        const int home = static_cast<int>(value(t.site_of(p.root)));
+        if (name == "vandegeijn" && p.order == site_order::chain)
+            return b == (a + 1) % sites && b != home ? o.count : 0;
+        if (a != home)
+            return 0;
+        if (name == "tree")
+            return static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, sites - 1)) * o.count;
+        return o.count;     // vandegeijn, farfirst
+    }
+    if (name == "flat")
+        return static_cast<uint64_t>(t.rank_count(site_at(a))) * o.count;
+    if (name == "ordered") {
+        // Every rank of a: its contribution to each block of b's, and its own block to each rank of b.
+        uint64_t sum = 0;
+        const auto ranks = static_cast<uint32_t>(t.size());
+        for (size_t from = 0; from < o.count; from += o.segment) {
+            const size_t length = std::min(o.segment, o.count - from);
+            uint64_t of_a = 0, of_b = 0;
+            for (uint32_t r = 0; r < ranks; ++r) {
+                const span_of mine = block(r, ranks);
+                const uint64_t n = mine.hi.of(length) - mine.lo.of(length);
+                const int s = static_cast<int>(value(t.site_of(static_cast<int>(r))));
+                of_a += s == a ? n : 0;
+                of_b += s == b ? n : 0;
+            }
+            sum += of_b * static_cast<uint64_t>(t.rank_count(site_at(a))) + of_a * static_cast<uint64_t>(t.rank_count(site_at(b)));
+        }
+        return sum;
+    }
+    return o.count;         // rabenseifner, twotier, leaders
+}
+
+/** Hosts of site s that can carry payload to other sites. */
+inline int possible_gateways(const topology &t, const plan &p, int s)
+{
+    const int hosts = t.node_count(site_at(s));
+    if (p.algo->collective == WAN_BCAST && s == static_cast<int>(value(t.site_of(p.root))))
+        return std::max(1, hosts - 1);      // the root is left out where there is another host
+    return hosts;
+}
+
+/** "" or what is wrong with the traffic: bytes exactly, senders at most n, and n where there are n gateways. */
+inline std::string check_traffic(const topology &t, const plan &p, const verify_options &o, const wan_traffic &seen)
+{
+    const uint32_t declared = p.algo->senders(t, p);
+    const bool gateways = (p.algo->parameters & uses_links) != 0;
+    if (gateways && declared > p.links)
+        return "declares " + std::to_string(declared) + " senders with " + std::to_string(p.links) + " links";
+    int least = INT32_MAX, blocks = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        least = std::min(least, possible_gateways(t, p, s));
+        blocks = std::max(blocks, possible_gateways(t, p, s));
+    }
+    for (int a = 0; a < t.site_count(); ++a) {
+        std::set<int> of_site;
+        for (int b = 0; b < t.site_count(); ++b) {
+            if (a == b)
+                continue;
+            const auto &d = seen.at(site_at(a), site_at(b));
+            const std::string where = "from site " + std::to_string(a) + " to site " + std::to_string(b) + ": ";
+            const uint64_t expected = expected_crossing(t, p, o, a, b);
+            if (d.elements != expected)
+                return where + std::to_string(d.elements) + " elements crossed, expected " + std::to_string(expected);
+            of_site.insert(d.senders.begin(), d.senders.end());
+            if (d.senders.size() > declared)
+                return where + std::to_string(d.senders.size()) + " senders, declared " + std::to_string(declared);
+            // With enough elements for everyone's block, exactly n where n gateways exist.
+            if (gateways && expected && p.links <= static_cast<uint32_t>(least)
+                && std::min(o.segment, o.count) >= static_cast<size_t>(blocks) * static_cast<size_t>(blocks)
+                && d.senders.size() != p.links)
+                return where + std::to_string(d.senders.size()) + " senders, " + std::to_string(p.links) + " links";
+        }
+        if (of_site.size() > declared)
+            return "site " + std::to_string(a) + ": " + std::to_string(of_site.size()) + " senders to all sites, declared "
+                   + std::to_string(declared);
+    }
+    return "";
+}
+
+inline std::string try_one(const topology &t, const plan &p, const programs &all, const verify_options &o)
+{
+    wan_traffic traffic;
+    std::string why = verify(t, all, o, &traffic);
+    if (why.empty())
+        why = check_traffic(t, p, o, traffic);
+    return why.empty() ? "" : describe(t, p, o) + ": " + why;
+}
+
+inline bool is_long() { return std::getenv("WAN_TEST_LONG") != nullptr; }
+
+inline bool serves(const algorithm &a, const topology &t, const verify_options &o)
+{
+    const request r{.collective = a.collective, .root = 0, .bytes = o.count, .element_bytes = 1, .commutative = o.commutative};
+    return a.serves(t, r) && (o.commutative || a.keeps_order);
+}
+
+inline std::string name_of(const algorithm &a) { return std::string(wan_collective_name(a.collective)) + " " + a.name; }
+
+/* ---- dimensions ---------------------------------------------------------------------------- */
+
+/** All partitions of n into at least two parts, largest first. */
+inline std::vector<std::vector<int>> partitions(int n)
+{
+    std::vector<std::vector<int>> all;
+    std::vector<int> part;
+    auto extend = [&](auto &self, int left, int most) -> void {
+        if (left == 0) {
+            if (part.size() > 1)
+                all.push_back(part);
+            return;
+        }
+        for (int k = std::min(left, most); k >= 1; --k) {
+            part.push_back(k);
+            self(self, left - k, k);
+            part.pop_back();
+        }
+    };
+    extend(extend, n, n);
+    return all;
+}
+
+/** The plans of an algorithm on a topology: every parameter it declares, over what can make a difference. */
+inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
+{
+    const uint32_t widest = static_cast<uint32_t>(widest_site(t));
+    std::set<uint32_t> links{1}, lambdas{1}, entries{1};
+    if (a.parameters & uses_links)
+        links = {1, 2, 4, widest};
+    if (a.parameters & uses_tree)
+        lambdas = widest <= 2 ? std::set<uint32_t>{1} : widest == 3 ? std::set<uint32_t>{1, 5} : std::set<uint32_t>{1, 2, 5};
+    if (a.parameters & uses_entries)
+        entries = {1, 2, std::max(1u, widest)};
+    std::vector<site_order> orders{site_order::star};
+    if ((a.parameters & uses_order) && t.site_count() > 2)
+        orders.push_back(site_order::chain);
+    std::vector<plan> all;
+    for (int root = 0; root < (a.collective == WAN_BCAST ? t.size() : 1); ++root)
+        for (uint32_t n : links)
+            for (uint32_t l : lambdas)
+                for (uint32_t e : entries)
+                    for (site_order o : orders) {
+                        if (n > std::max(widest, 1u) && n != 1)
+                            continue;
+                        plan p;
+                        p.algo = &a;
+                        p.root = root;
+                        p.links = n;
+                        p.lambda = l;
+                        p.entries = e;
+                        p.order = o;
+                        all.push_back(p);
+                    }
+    return all;
+}
+
+/** How a message is cut: counts around the number of ranks, segments that divide and that do not, windows. */
+inline std::vector<verify_options> cuts_of(const algorithm &a, int ranks)
+{
+    const size_t p = static_cast<size_t>(ranks);
+    std::vector<verify_options> all;
+    const bool segmented = a.parameters & uses_segment;
+    for (size_t count : {size_t{0}, size_t{1}, p - 1, p, p + 1, p * p + 3}) {
+        std::set<size_t> segments{std::max<size_t>(1, count)};
+        if (segmented)
+            segments.insert({1, 2, p, std::max<size_t>(1, count / 2)});
+        for (size_t segment : segments) {
+            if (segment > std::max<size_t>(1, count) || (segment == 1 && count > 2 * p))
+                continue;
+            for (uint32_t window : {1u, 3u}) {
+                if (window > 1 && segment >= count)
+                    continue;
+                for (bool in_place : {false, true})
+                    for (bool commutative : {true, false}) {
+                        verify_options o;
+                        o.collective = a.collective;
+                        o.count = count;
+                        o.segment = segment;
+                        o.window = window;
+                        o.in_place = in_place;
+                        o.commutative = commutative;
+                        if (!commutative && (a.collective == WAN_BCAST || !a.keeps_order))
+                            continue;
+                        all.push_back(o);
+                    }
+            }
+        }
+    }
+    return all;
 }
 
 } // namespace wan_test
