@@ -155,6 +155,8 @@ void wan_comm_close(wan_comm_t *comm);
  * Agreement at the first collective: fill votes, combine them over all ranks
  * with MIN, hand the result back.  WAN_OK: all ranks run the same plugin on
  * the same sites with the same parameters.  WAN_DECLINED: stay out for good.
+ * A rank that has no view of the communicator votes INT64_MIN in every slot; then
+ * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
 #define WAN_VOTES 16
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
