@@ -123,6 +123,9 @@ std::string verify_static(const schedule &s)
         }
     for (size_t i = 0; i < n; ++i) {
         const op &a = s.ops[i];
+        const auto known = [&](buffer b) { return static_cast<int>(b) - static_cast<int>(buffer::tmp) < s.tmp_count; };
+        if ((a.kind != op_kind::recv && !known(a.src)) || (a.kind != op_kind::send && !known(a.dst)))
+            return "operation " + std::to_string(i) + ": a scratch buffer that the schedule does not have";
         if (a.kind == op_kind::send || a.kind == op_kind::recv) {
             if (a.label >= WAN_LABELS)
                 return "operation " + std::to_string(i) + ": label " + std::to_string(a.label) + " is too large";
