@@ -134,10 +134,13 @@ void Daemon::run(const std::atomic<bool>& stop)
         }
         packets_deliver();
         for (int i = 0; i < ready; ++i) {
-            if (events[i].data.u64 == control_tag) {
+            const std::uint64_t tag = events[i].data.u64;
+            if (tag == control_tag) {
                 control_accept();
+            } else if (tag > control_tag) {
+                control_read(static_cast<int>(tag - control_tag - 1));
             } else {
-                packets_read(static_cast<std::size_t>(events[i].data.u64));
+                packets_read(static_cast<std::size_t>(tag));
             }
         }
         packets_deliver();
@@ -192,26 +195,37 @@ void Daemon::packets_deliver()
 
 void Daemon::control_accept()
 {
-    const int client = ::accept4(control_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int client = ::accept4(control_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (client < 0) {
         return;
     }
-    // One line in, one line out, then the connection ends. A client that does
-    // not send at once must not stop the packets.
-    const timeval patience{0, 2000};
-    ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    std::string line;
+    // The client may be slow on a busy machine; the packets must not wait for it.
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = control_tag + 1 + static_cast<std::uint64_t>(client);
+    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, client, &event);
+    clients_[client].clear();
+}
+
+/// One line in, one line out, then the connection ends.
+void Daemon::control_read(int client)
+{
+    std::string& line = clients_[client];
     char chunk[4096];
-    while (line.find('\n') == std::string::npos && line.size() < 65536) {
-        const ssize_t got = ::recv(client, chunk, sizeof chunk, 0);
-        if (got <= 0) {
-            break;
-        }
-        line.append(chunk, static_cast<std::size_t>(got));
+    const ssize_t got = ::recv(client, chunk, sizeof chunk, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
     }
-    const std::string answer = command(line.substr(0, line.find('\n'))) + "\n";
-    (void)!::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+    if (got > 0) {
+        line.append(chunk, static_cast<std::size_t>(got));
+        if (line.find('\n') == std::string::npos && line.size() < 65536) {
+            return;
+        }
+        const std::string answer = command(line.substr(0, line.find('\n'))) + "\n";
+        // Answers fit into the socket's buffer (26 sites: about 200 KB at most).
+        (void)!::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+    }
+    clients_.erase(client);
     ::close(client);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ private:
     void offload_update();
 
     void control_accept();
+    void control_read(int client);
     void packets_read(std::size_t site);
     void packets_deliver();
     time_ns wake_wanted(time_ns now) const;
@@ -54,6 +56,7 @@ private:
     std::uint64_t wakeups_ = 0;
     time_ns last_packet_ = 0;
     time_ns since_ = 0;                ///< start of the counters
+    std::map<int, std::string> clients_;   ///< descriptor, what it sent so far
     int control_ = -1;
     int epoll_ = -1;
     bool started_ = false;

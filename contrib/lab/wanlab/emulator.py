@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 def tool(state, name, say):
     """Path of wanemu or idle.so: in the build tree, beside the script, or built now."""
-    built = os.environ.get('WAN_BUILD_DIR')
+    built = os.environ.get('WAN_BUILD_DIR') or os.environ.get('WAN_BUILD')
     places = ([os.path.join(built, 'contrib/lab'), built] if built else []) + [HERE]
     for place in places:
         for path in (os.path.join(place, name), os.path.join(place, '.libs', name)):

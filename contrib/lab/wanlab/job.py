@@ -50,7 +50,13 @@ def environment(state, options, agent):
 
 
 def gives_count(arguments):
-    return any(word in ('-n', '-np', '--np', '-c', '--n') for word in arguments)
+    """Do mpirun's own arguments say how many ranks? They end at the first program."""
+    for word in arguments:
+        if word in ('-n', '-np', '--np', '-c', '--n'):
+            return True
+        if not word.startswith('-') and (shutil.which(word) or os.path.isfile(word)):
+            return False
+    return False
 
 
 def run_filtered(command, env):
