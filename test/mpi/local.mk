@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe
+mpi_test_programs = test/mpi/probe test/mpi/collectives_worker
 mpi_test_plugins = test/mpi/other_series.so
 EXTRA_PROGRAMS = $(mpi_test_programs)
 
@@ -9,6 +9,16 @@ EXTRA_PROGRAMS = $(mpi_test_programs)
 test_mpi_probe_SOURCES = test/mpi/probe.c
 test_mpi_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_mpi_probe_LDADD = $(OMPI_LIBS)
+
+test_mpi_collectives_worker_SOURCES = \
+	test/mpi/coll_check.cpp \
+	test/mpi/coll_check.hpp \
+	test/mpi/coll_data.cpp \
+	test/mpi/coll_groups.hpp \
+	test/mpi/coll_order.cpp \
+	test/mpi/collectives.cpp
+test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 
 # A component that claims to be for another series: see selection.
 test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
@@ -41,7 +51,9 @@ EXTRA_DIST += \
 	contrib/check \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \
+	test/mpi/collectives \
 	test/mpi/ompi_info \
+	test/mpi/placed \
 	test/mpi/other_series.c \
 	test/mpi/selection \
 	test/mpi/sites_by_rank \
