@@ -1,0 +1,177 @@
+/*
+ * The verifier finds each kind of defect: schedules written by hand, right
+ * ones that pass and their faulty relatives that do not.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "sched/verifier.hpp"
+
+#include "scripted_port.hpp"
+#include "unit.hpp"
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+struct job {
+    std::vector<const char *> lines;    // of rank r, without the head; '\n' between operations
+    int tmp = 1;
+    verify_options o;
+};
+
+std::string run(const job &j, wan_traffic *traffic = nullptr)
+{
+    std::vector<std::string> names;
+    for (size_t r = 0; r < j.lines.size(); ++r)
+        names.push_back(r < j.lines.size() / 2 ? "a" : "b");
+    std::vector<place> places;
+    for (size_t r = 0; r < j.lines.size(); ++r)
+        places.push_back({names[r], r});
+    std::vector<std::shared_ptr<const program>> all;
+    for (size_t r = 0; r < j.lines.size(); ++r) {
+        std::string why;
+        auto s = parse_schedule("schedule rank " + std::to_string(r) + " tmp " + std::to_string(j.tmp) + "\n" + j.lines[r], &why);
+        if (!s)
+            return "text: " + why;
+        all.push_back(std::make_shared<const program>(std::move(*s)));
+    }
+    return verify(topology(places), all, j.o, traffic);
+}
+
+verify_options bcast(int root = 0, size_t count = 4) { return {.collective = WAN_BCAST, .root = root, .count = count, .segment = count}; }
+verify_options sum(size_t count = 4) { return {.collective = WAN_ALLREDUCE, .count = count, .segment = count}; }
+verify_options ordered(verify_options o) { return o.commutative = false, o; }
+verify_options in_place(verify_options o) { return o.in_place = true, o; }
+verify_options cut(verify_options o, size_t segment, uint32_t window) { return o.segment = segment, o.window = window, o; }
+
+struct row {
+    const char *name;
+    job j;
+    const char *says;       // "" for right ones
+};
+
+std::vector<row> rows()
+{
+    // Two ranks exchange and compute in0 op in1 on both.
+    const char *left = "0 send in 0/1..1/1 to 1 label 0\n"
+                       "1 recv tmp0 0/1..1/1 from 1 label 0\n"
+                       "2 reduce in tmp0 0/1..1/1 after 1\n"
+                       "3 copy tmp0 out 0/1..1/1 after 0 2\n";
+    const char *right = "0 send in 0/1..1/1 to 0 label 0\n"
+                        "1 copy in out 0/1..1/1 after 0\n"
+                        "2 recv tmp0 0/1..1/1 from 0 label 0\n"
+                        "3 reduce tmp0 out 0/1..1/1 after 1 2\n";
+    const char *send = "0 send out 0/1..1/1 to 1 label 0\n", *recv = "0 recv out 0/1..1/1 from 0 label 0\n";
+    return {
+        {"broadcast", {{send, recv}, 0, bcast()}, ""},
+        {"broadcast of nothing", {{send, recv}, 0, bcast(0, 0)}, ""},
+        {"broadcast in segments", {{send, recv}, 0, cut(bcast(0, 10), 3, 2)}, ""},
+        {"broadcast from 1", {{"0 recv out 0/1..1/1 from 1 label 0\n", "0 send out 0/1..1/1 to 0 label 0\n"}, 0, bcast(1)}, ""},
+        {"broadcast in halves", {{"0 send out 0/2..1/2 to 1 label 0\n1 send out 1/2..2/2 to 1 label 1\n",
+                                  "0 recv out 0/2..1/2 from 0 label 0\n1 recv out 1/2..2/2 from 0 label 1\n"}, 0, bcast(0, 5)}, ""},
+        {"allreduce", {{left, right}, 1, sum()}, ""},
+        {"allreduce in order", {{left, right}, 1, ordered(sum())}, ""},
+        {"allreduce in place", {{left, right}, 1, in_place(sum())}, ""},
+        {"allreduce in segments", {{left, right}, 1, cut(in_place(sum(7)), 2, 3)}, ""},
+
+        {"from the wrong root", {{send, recv}, 0, bcast(1)}, "does not hold the root's data"},
+        {"half is missing", {{"0 send out 0/2..1/2 to 1 label 0\n", "0 recv out 0/2..1/2 from 0 label 0\n"}, 0, bcast()}, "rank 1, element 2: does not hold"},
+        {"halves exchanged", {{"0 send out 0/2..1/2 to 1 label 1\n1 send out 1/2..2/2 to 1 label 0\n",
+                               "0 recv out 0/2..1/2 from 0 label 0\n1 recv out 1/2..2/2 from 0 label 1\n"}, 0, bcast()}, "does not hold"},
+        {"no receiver", {{send, ""}, 0, bcast()}, ""},      // says one of two: below
+        {"no sender", {{"", recv}, 0, bcast()}, "deadlock: rank 1"},
+        {"another label", {{send, "0 recv out 0/1..1/1 from 0 label 1\n"}, 0, bcast()}, "deadlock"},
+        {"sizes differ", {{send, "0 recv out 0/2..1/2 from 0 label 0\n"}, 0, bcast()}, "expects 2"},
+        {"circle", {{"0 recv out 0/1..1/1 from 1 label 0\n1 send out 0/1..1/1 to 1 label 0 after 0\n",
+                     "0 recv out 0/1..1/1 from 0 label 0\n1 send out 0/1..1/1 to 0 label 0 after 0\n"}, 0, bcast()}, "deadlock"},
+        {"scratch that nobody wrote", {{"0 send tmp0 0/1..1/1 to 1 label 0\n", recv}, 1, bcast()}, "does not hold"},
+        {"scratch that nobody wrote is reduced", {{"0 reduce tmp0 out 0/1..1/1\n1 send out 0/1..1/1 to 1 label 0 after 0\n", recv}, 1, bcast()}, "does not hold"},
+        {"the root's buffer changes", {{"0 send out 0/1..1/1 to 1 label 0\n1 recv out 0/1..1/1 from 1 label 0 after 0\n",
+                                        "0 recv tmp0 0/1..1/1 from 0 label 0\n1 send in 0/1..1/1 to 0 label 0\n2 copy tmp0 out 0/1..1/1 after 0 1\n"}, 1, bcast()}, "rank 0, element 0: does not hold"},
+
+        {"a contribution is missing", {{left, "0 send in 0/1..1/1 to 0 label 0\n1 recv out 0/1..1/1 from 0 label 0 after 0\n"}, 1, sum()}, "evaluates another expression"},
+        {"missing at rank 0", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv out 0/1..1/1 from 1 label 0 after 0\n", right}, 1, sum()}, "contribution of rank 0 is missing"},
+        {"doubled", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n"
+                      "3 reduce in tmp0 0/1..1/1 after 2\n4 copy tmp0 out 0/1..1/1 after 0 3\n", right}, 1, sum()}, "missing or doubled"},
+        {"too many", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 copy tmp0 out 0/1..1/1 after 0 1\n"
+                       "3 reduce in tmp0 0/1..1/1 after 1 2\n4 reduce out tmp0 0/1..1/1 after 2 3\n5 copy tmp0 out 0/1..1/1 after 4\n", right}, 1, sum()}, "more contributions than ranks"},
+        {"another order at one rank", {{left, "0 send in 0/1..1/1 to 0 label 0\n1 recv tmp0 0/1..1/1 from 0 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n"
+                                              "3 copy tmp0 out 0/1..1/1 after 0 2\n"}, 1, sum()}, "rank 1, element 0: evaluates another expression"},
+        {"wrong order at all ranks", {{"0 send in 0/1..1/1 to 1 label 0\n1 copy in out 0/1..1/1 after 0\n2 recv tmp0 0/1..1/1 from 1 label 0\n3 reduce tmp0 out 0/1..1/1 after 1 2\n",
+                                       "0 send in 0/1..1/1 to 0 label 0\n1 recv tmp0 0/1..1/1 from 0 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n3 copy tmp0 out 0/1..1/1 after 0 2\n"},
+                                      1, ordered(sum())}, "not in the order of ranks"},
+        {"elements of another place", {{"0 send in 0/2..1/2 to 1 label 0\n1 recv tmp0 1/2..2/2 from 1 label 0\n2 reduce in tmp0 1/2..2/2 after 1\n3 copy tmp0 out 1/2..2/2 after 2\n",
+                                        "0 send in 0/2..1/2 to 0 label 0\n1 recv tmp0 1/2..2/2 from 0 label 0\n2 copy in out 1/2..2/2\n3 reduce tmp0 out 1/2..2/2 after 1 2\n"}, 1, sum()}, "element"},
+        {"the send buffer is written", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 copy in out 0/1..1/1 after 0\n3 reduce out tmp0 0/1..1/1 after 1 2\n"
+                                         "4 copy tmp0 out 0/1..1/1 after 3\n5 copy tmp0 in 0/1..1/1 after 4\n", right}, 1, sum()}, "the send buffer was overwritten"},
+
+        {"a race: recv and send", {{send, "0 recv out 0/1..1/1 from 0 label 0\n1 send out 0/1..1/1 to 0 label 0\n"}, 0, bcast()}, "touch the same bytes and may run at once"},
+        {"a race: in is out", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv out 0/1..1/1 from 1 label 0\n", "0 send in 0/1..1/1 to 0 label 0\n1 recv out 0/1..1/1 from 0 label 0 after 0\n"}, 0, sum()}, "touch the same bytes"},
+        {"one label twice", {{"0 send out 0/2..1/2 to 1 label 0\n1 send out 1/2..2/2 to 1 label 0\n", recv}, 0, bcast()}, "same peer and label"},
+        {"a label too large", {{"0 send out 0/1..1/1 to 1 label 64\n", "0 recv out 0/1..1/1 from 0 label 64\n"}, 0, bcast()}, "label 64 is too large"},
+        {"to itself", {{"0 send out 0/1..1/1 to 0 label 0\n", ""}, 0, bcast()}, "is not another rank"},
+        {"to nobody", {{"0 send out 0/1..1/1 to 7 label 0\n", recv}, 0, bcast()}, "rank"},
+        {"scratch that is not there", {{"0 copy out tmp3 0/1..1/1\n1 send out 0/1..1/1 to 1 label 0\n", recv}, 1, bcast()}, "scratch"},
+    };
+}
+
+std::string check_rows()
+{
+    for (const row &r : rows())
+        for (uint64_t seed = 1; seed <= 8; ++seed) {
+            job j = r.j;
+            j.o.seed = seed;
+            const std::string got = run(j);
+            if (std::string(r.name) == "no receiver") {
+                WAN_CHECK_THAT(got.find("deadlock") != got.npos || got.find("no counterpart") != got.npos, got);
+                continue;
+            }
+            WAN_CHECK_THAT(r.says[0] ? got.find(r.says) != got.npos : got.empty(), std::string(r.name) + ": '" + got + "'");
+        }
+    return "";
+}
+
+std::string check_static()
+{
+    schedule s;
+    s.me = 0;
+    s.ops = {op{.kind = op_kind::send, .peer = 1, .part = whole(), .pred_begin = 0, .pred_count = 1},
+             op{.kind = op_kind::send, .label = 1, .peer = 1, .part = whole()}};
+    s.preds = {1};
+    std::string why = verify_static(s);
+    WAN_CHECK_THAT(why.find("later one") != why.npos, why);
+    s.preds = {0};
+    why = verify_static(s);
+    WAN_CHECK_THAT(why.find("later one") != why.npos, why);
+    // Order through a third operation counts.
+    auto p = program_of("schedule rank 0 tmp 0\n"
+                        "0 recv out 0/1..1/1 from 1 label 0\n"
+                        "1 send out 0/2..1/2 to 1 label 0 after 0\n"
+                        "2 recv out 0/2..1/2 from 1 label 1 after 1\n");
+    WAN_CHECK(verify_static(p->text()).empty());
+    return "";
+}
+
+std::string check_traffic()
+{
+    // Ranks 0, 1 in one site, 2, 3 in the other.
+    job j{{"0 send out 0/1..1/1 to 1 label 0\n1 send out 0/1..1/1 to 2 label 0\n",
+           "0 recv out 0/1..1/1 from 0 label 0\n1 send out 0/1..1/1 to 3 label 0 after 0\n",
+           "0 recv out 0/1..1/1 from 0 label 0\n", "0 recv out 0/1..1/1 from 1 label 0\n"}, 0, cut(bcast(0, 10), 4, 2)};
+    wan_traffic t;
+    const std::string why = run(j, &t);
+    WAN_CHECK_THAT(why.empty(), why);
+    const auto &there = t.at(site_id{0}, site_id{1}), &back = t.at(site_id{1}, site_id{0});
+    WAN_CHECK(t.sites == 2 && there.elements == 20 && there.messages == 6 && (there.senders == std::vector<int>{0, 1}));
+    WAN_CHECK(back.elements == 0 && back.messages == 0 && back.senders.empty());
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_rows>), cmocka_unit_test(test<check_static>), cmocka_unit_test(test<check_traffic>)};
+    return cmocka_run_group_tests_name("verifier", tests, nullptr, nullptr);
+}
