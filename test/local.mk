@@ -4,5 +4,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 include test/unit/local.mk
+include test/unit/topo.mk
 include test/algo/local.mk
 include test/mpi/local.mk

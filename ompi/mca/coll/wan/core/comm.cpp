@@ -35,6 +35,36 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
         digest = mix(digest, static_cast<uint64_t>(chosen[c]));
     }
     digest = mix(mix(mix(digest, wish[0].threshold_bytes), wish[0].links), wish[0].segment_bytes);
+
+    // A map that cannot be read was told of where sites are resolved; here it only gives no hints.
+    wan::input_error ignored;
+    if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
+        hints_ = {};
+    for (const wan::link_hint &h : hints_.links)
+        digest = mix(mix(digest, static_cast<uint64_t>(h.latency_ns)), static_cast<uint64_t>(h.bandwidth_bytes_per_s));
+    for (const wan::rate_hint &h : hints_.nics)
+        digest = mix(digest, static_cast<uint64_t>(h.bandwidth_bytes_per_s));
+}
+
+void wan_comm::learn()
+{
+    wan::facts f = wan::facts_from(topo, learned);
+    int64_t slowest = 0;
+    for (int a = 0; a < f.sites; ++a) {
+        const wan::site_id at{static_cast<uint32_t>(a)};
+        if (int64_t rate = hints_.nic_bytes_per_s(topo.site_name(at)); rate > 0)
+            slowest = slowest ? std::min(slowest, rate) : rate;
+        for (int b = a + 1; b < f.sites; ++b) {
+            const wan::link_hint *h = hints_.link(topo.site_name(at), topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
+            const auto n = static_cast<size_t>(f.sites);
+            if (h && h->latency_ns > 0 && !f.pair_ns.empty())
+                f.pair_ns[static_cast<size_t>(a) * n + static_cast<size_t>(b)] =
+                    f.pair_ns[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = h->latency_ns;
+        }
+    }
+    if (slowest > 0)
+        f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
+    known = f;
 }
 
 std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p)

@@ -10,6 +10,7 @@
 #include "exec/engine.hpp"
 #include "model/probe.hpp"
 #include "plan/planner.hpp"
+#include "topo/cluster_map.hpp"
 
 #include <optional>
 
@@ -33,11 +34,15 @@ struct wan_comm {
     };
     std::shared_ptr<const prepared> prepare(const wan::plan &p);
 
+    /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
+    void learn();
+
 private:
     struct entry {
         wan::plan key;
         std::shared_ptr<const prepared> value;
     };
+    wan::link_hints hints_;
     std::vector<entry> cache_;          // most recent first
     static constexpr size_t cached_ = 64;
 };

@@ -136,7 +136,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char 
             return WAN_DECLINED;
         }
         if (equal(2) && votes[4] != 0)
-            comm->known = wan::facts_from(comm->topo, comm->learned);
+            comm->learn();
         else
             comm->measuring.emplace(comm->topo, comm->me);
         return WAN_OK;
@@ -175,7 +175,7 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
 {
     return guarded([&]() -> int {
         std::copy(facts, facts + WAN_FACTS, comm->learned.begin());
-        comm->known = wan::facts_from(comm->topo, comm->learned);
+        comm->learn();
         std::lock_guard hold(remembered().lock);
         remembered().by_sites[sites_key(comm->topo)] = comm->learned;
         return WAN_OK;

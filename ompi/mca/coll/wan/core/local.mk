@@ -43,8 +43,6 @@ core_sources = \
 	ompi/mca/coll/wan/core/topo/cluster_map.hpp \
 	ompi/mca/coll/wan/core/topo/hostlist.cpp \
 	ompi/mca/coll/wan/core/topo/hostlist.hpp \
-	ompi/mca/coll/wan/core/topo/locality.cpp \
-	ompi/mca/coll/wan/core/topo/locality.hpp \
 	ompi/mca/coll/wan/core/topo/site_name.cpp \
 	ompi/mca/coll/wan/core/topo/site_name.hpp \
 	ompi/mca/coll/wan/core/topo/site_resolve.cpp \
@@ -53,3 +51,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/topo/slurm_topology.hpp \
 	ompi/mca/coll/wan/core/topo/topology.cpp \
 	ompi/mca/coll/wan/core/topo/topology.hpp
+
+# Needs hwloc; tested, but not yet part of the library.
+locality_sources = \
+	ompi/mca/coll/wan/core/topo/locality.cpp \
+	ompi/mca/coll/wan/core/topo/locality.hpp

@@ -22,9 +22,31 @@
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
+#include <algorithm>
+
 namespace wan {
 
 namespace {
+
+/**
+ * `part` cut at every bound between blocks of any team.  An operator may treat the end of a long
+ * call differently from its middle (vector instructions: op/avx saturates, or picks the other of
+ * two zeros, in whole vectors only), so that all sites must combine the same pieces.
+ */
+std::vector<span_of> pieces_of(const span_of &part, const std::vector<team> &teams)
+{
+    std::vector<fraction> bounds{part.lo, part.hi};
+    for (const team &g : teams)
+        for (uint32_t k = 1; k < g.blocks; ++k)
+            if (const fraction f{k, g.blocks}; part.lo < f && f < part.hi)
+                bounds.push_back(f);
+    std::sort(bounds.begin(), bounds.end());
+    std::vector<span_of> pieces;
+    for (size_t i = 1; i < bounds.size(); ++i)
+        if (bounds[i - 1] < bounds[i])
+            pieces.push_back({bounds[i - 1], bounds[i]});
+    return pieces;
+}
 
 void build(const topology &t, const plan &p, builder &b)
 {
@@ -59,8 +81,13 @@ void build(const topology &t, const plan &p, builder &b)
             reshare(b, across, there, part, part, label::cross);
             reshare(b, here, across, from_site[static_cast<size_t>(from)], from_site[static_cast<size_t>(from)], label::cross);
         }
-        if (across.has_me())
-            fold(b, from_site, buffer::out, across.own());
+        if (across.has_me()) {
+            std::vector<team> crossing;
+            for (const team &g : owners)
+                crossing.push_back(gates.of(g, me));
+            for (const span_of &piece : pieces_of(across.own(), crossing))
+                fold(b, from_site, buffer::out, piece);
+        }
         if (!gates.direct())
             reshare(b, across, own, buffer::out, buffer::out, label::cross_out);
         allgather(b, own, buffer::out);
@@ -86,11 +113,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         far = std::max(far, f.farthest_ns(site_at(s)));
     // Everything that must cross, then the latency, then the last segment's gathering.
     const int64_t hops = (2 * steps(widest) + 2) * f.lan_ns + messages * f.message_ns;
-    const int64_t through = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + far
-                            + wire_part(f, c.segment_bytes, widest - 1, widest);
-    const int64_t busy = pipeline(f, wire, c.segments * messages);
-    const int64_t processor = c.segments * messages * f.message_ns;
-    return std::max({busy + wire_part(f, c.segment_bytes, 1, 1), through, far + processor}) + hops;
+    const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
+    const int64_t gathering = wire_part(f, c.segment_bytes, widest - 1, widest);
+    const int64_t busy = pipeline(f, wire, c.segments * messages) + wire_part(f, c.segment_bytes, 1, 1);
+    const int64_t through = pipeline(f, outward, c.segments * messages) + far + gathering;
+    return std::max(busy, through) + hops;
 }
 
 } // namespace

@@ -35,12 +35,34 @@ inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den
     return f.wire_ns(static_cast<uint64_t>(bytes)) * num / std::max<int64_t>(1, den);
 }
 
-/** A stage whose work repeats for each segment: bound by the interface or by the processor. */
-inline int64_t pipeline(const facts &f, int64_t wire, int64_t messages) { return std::max(wire, messages * f.message_ns); }
+/** Integer part of the square root. */
+constexpr uint64_t square_root(uint64_t v)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = uint64_t{1} << 31; bit; bit >>= 1)
+        if (uint64_t next = root | bit; next * next <= v)
+            root = next;
+    return root;
+}
 
 /**
- * One copy of a small message down a postal tree of n nodes: hops one after
- * the other cost latency and wire time each, sends of one node its gap each.
+ * A stage whose work repeats for each segment: bound by the interface or by
+ * the processor, and by more than either where both are busy (messages that
+ * wait for a processor leave the interface idle): the root of the sum of squares.
+ */
+inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
+{
+    const uint64_t wire_us = static_cast<uint64_t>(wire_ns) / 1000;
+    const uint64_t processor_us = static_cast<uint64_t>(messages * f.message_ns) / 1000;
+    const uint64_t most = 3'000'000'000;        // 50 minutes; squares must fit
+    if (wire_us > most || processor_us > most)
+        return std::max(wire_ns, messages * f.message_ns);
+    return static_cast<int64_t>(square_root(wire_us * wire_us + processor_us * processor_us)) * 1000;
+}
+
+/**
+ * One copy of a small message down a postal tree of n nodes: each level waits
+ * for the last of a node's sends to leave and to arrive.
  */
 inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
 {
@@ -50,7 +72,7 @@ inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t l
     const int64_t fan = std::max<int64_t>(1, lambda);
     while (reached < nodes) {
         const int64_t sends = std::min<int64_t>(fan, (nodes - reached + reached - 1) / reached);
-        time += f.lan_ns + f.wire_ns(bytes) + sends * gap;
+        time += f.lan_ns + sends * gap;
         reached *= sends + 1;
     }
     return time;

@@ -40,6 +40,13 @@ bool conflict(const access &a, const access &b)
 
 } // namespace
 
+buffer builder::scratch()
+{
+    if (schedule_.tmp_count >= UINT8_MAX - static_cast<int>(buffer::tmp))
+        throw std::length_error("schedule with more than 253 scratch buffers");
+    return tmp(schedule_.tmp_count++);
+}
+
 void builder::add(op o)
 {
     if (o.part.empty())

@@ -29,7 +29,7 @@ public:
     int me() const { return schedule_.me; }
 
     /** One more scratch buffer, of a segment's size. */
-    buffer scratch() { return tmp(schedule_.tmp_count++); }
+    buffer scratch();
 
     void send(buffer src, span_of part, int peer, int label);
     void recv(buffer dst, span_of part, int peer, int label);
