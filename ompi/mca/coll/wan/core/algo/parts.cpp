@@ -163,14 +163,22 @@ void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buff
     if (!g.has_me())
         return;
     // The child served last in a broadcast has the least below it and is ready first.
-    std::vector<std::pair<size_t, buffer>> children;
+    std::vector<size_t> children;
     for (size_t i = parent.size(); i-- > 0;)
         if (parent[i] == g.me)
-            children.emplace_back(i, b.scratch());
-    for (auto [i, t] : children)
-        b.recv(t, whole(), g.ranks[i], label);
-    for (auto [i, t] : children)
-        b.reduce(t, acc, whole());
+            children.push_back(i);
+    // Scratch is limited: beyond this many children, a receive waits for a buffer.
+    constexpr size_t most = 64;
+    std::vector<buffer> t;
+    for (size_t k = 0; k < std::min(children.size(), most); ++k)
+        t.push_back(b.scratch());
+    for (size_t first = 0; first < children.size(); first += most) {
+        const size_t end = std::min(first + most, children.size());
+        for (size_t k = first; k < end; ++k)
+            b.recv(t[k - first], whole(), g.ranks[children[k]], label);
+        for (size_t k = first; k < end; ++k)
+            b.reduce(t[k - first], acc, whole());
+    }
     if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
         b.send(acc, whole(), g.ranks[static_cast<size_t>(p)], label);
 }

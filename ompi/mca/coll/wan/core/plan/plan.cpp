@@ -7,7 +7,9 @@
 
 #include "algo/registry.hpp"
 
+#include <charconv>
 #include <sstream>
+#include <type_traits>
 
 namespace wan {
 
@@ -32,21 +34,29 @@ std::optional<plan> parse_plan(std::string_view text)
             p.algo = algorithm_named(static_cast<wan_collective_t>(c), name);
     if (!p.algo)
         return std::nullopt;
+    std::string value;
+    auto number = [&](auto &v, std::remove_reference_t<decltype(v)> least) {
+        if (!(words >> value))
+            return false;
+        const char *end = value.data() + value.size();
+        const auto [at, error] = std::from_chars(value.data(), end, v);
+        return error == std::errc{} && at == end && v >= least;
+    };
     while (words >> key) {
         std::string order;
         bool good = false;
         if (key == "root")
-            good = static_cast<bool>(words >> p.root);
+            good = number(p.root, 0);
         else if (key == "links")
-            good = static_cast<bool>(words >> p.links) && p.links >= 1;
+            good = number(p.links, 1);
         else if (key == "lambda")
-            good = static_cast<bool>(words >> p.lambda) && p.lambda >= 1;
+            good = number(p.lambda, 1);
         else if (key == "entries")
-            good = static_cast<bool>(words >> p.entries) && p.entries >= 1;
+            good = number(p.entries, 1);
         else if (key == "segment")
-            good = static_cast<bool>(words >> p.segment_bytes) && p.segment_bytes >= 1;
+            good = number(p.segment_bytes, 1);
         else if (key == "window")
-            good = static_cast<bool>(words >> p.window) && p.window >= 1;
+            good = number(p.window, 1);
         else if (key == "order" && words >> order && (order == "star" || order == "chain")) {
             p.order = order == "star" ? site_order::star : site_order::chain;
             good = true;
