@@ -1,0 +1,259 @@
+/*
+ * What the algorithms are made of: trees, skips, partitions, gateways.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/parts.hpp"
+
+#include "matrix.hpp"
+#include "unit.hpp"
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+std::string show(const std::vector<int> &v)
+{
+    std::string s;
+    for (int x : v)
+        s += std::to_string(x) + " ";
+    return s;
+}
+
+std::string check_postal_tree()
+{
+    WAN_CHECK(postal_tree(0, 1).empty());
+    WAN_CHECK(postal_tree(1, 1) == std::vector<int>{-1});
+    WAN_CHECK_THAT((postal_tree(8, 1) == std::vector<int>{-1, 0, 0, 1, 0, 1, 2, 3}), show(postal_tree(8, 1)));   // binomial
+    WAN_CHECK((postal_tree(5, 100) == std::vector<int>{-1, 0, 0, 0, 0}));                                          // flat
+    for (uint32_t lambda : {1u, 2u, 3u, 7u, 64u})
+        for (uint32_t outside : {0u, 1u, 2u, 5u, 100u})
+            for (uint32_t gap : {1u, 3u, 63u})
+                for (uint32_t nodes = 1; nodes <= 140; nodes += nodes < 20 ? 1 : 17) {
+                    const auto parent = postal_tree(nodes, lambda, outside, gap);
+                    WAN_CHECK(parent.size() == nodes && parent[0] == -1);
+                    // A tree: parents before children.  Times as the model says; no message later than it could be.
+                    std::vector<uint64_t> time(nodes, 0), sent(nodes, 0);
+                    uint64_t entries = 1, last = 0;
+                    for (uint32_t i = 1; i < nodes; ++i) {
+                        WAN_CHECK(parent[i] < static_cast<int>(i));
+                        if (parent[i] < 0) {
+                            time[i] = gap * entries++;
+                        } else {
+                            const auto p = static_cast<size_t>(parent[i]);
+                            time[i] = time[p] + sent[p]++ + lambda;
+                        }
+                        WAN_CHECK_THAT(time[i] >= last, "in the order of arrival");
+                        last = time[i];
+                    }
+                    WAN_CHECK(entries <= std::max(1u, outside));
+                    // Optimal: nobody could have served the last one earlier.
+                    for (uint32_t i = 0; i + 1 < nodes; ++i)
+                        WAN_CHECK(time[i] + sent[i] + lambda >= last);
+                    plan p;
+                    p.lambda = lambda;
+                    p.entries = std::max(1u, outside);
+                    WAN_CHECK(static_cast<uint64_t>(postal_entries(static_cast<int>(nodes), p, static_cast<int>(gap))) == entries);
+                }
+    return "";
+}
+
+std::string check_circulant_skips()
+{
+    for (uint32_t p = 1; p <= 5000; ++p) {
+        const auto s = circulant_skips(p);
+        WAN_CHECK(s.front() == p && s.back() == 1);
+        WAN_CHECK(s.size() == 1 + static_cast<size_t>(p > 1 ? std::bit_width(p - 1) : 0));
+        for (size_t k = 0; k + 1 < s.size(); ++k)
+            WAN_CHECK(s[k + 1] == (s[k] + 1) / 2);
+    }
+    // Two labels a step fit in the range of each part up to 2^12 hosts.
+    const auto most = 2 * static_cast<int>(circulant_skips(4096).size() - 1);
+    WAN_CHECK(label::reduce_scatter + most <= label::allgather && label::allgather + most <= WAN_LABELS);
+    WAN_CHECK(label::cross_out < label::reduce_scatter);
+    return "";
+}
+
+std::string check_site_team()
+{
+    const topology t = lay_out({5, 4, 1}, placement::roundrobin, 2, 1);
+    for (int root = -1; root < t.size(); ++root)
+        for (int s = 0; s < 3; ++s)
+            for (bool without : {false, true})
+                for (int me = 0; me < t.size(); ++me) {
+                    if (without && root < 0)
+                        continue;
+                    const team g = site_team(t, site_at(s), me, root, without);
+                    std::set<int> hosts;
+                    WAN_CHECK(g.blocks == g.size());
+                    for (size_t i = 0; i < g.ranks.size(); ++i) {
+                        const auto at = t.locate(g.ranks[i]);
+                        WAN_CHECK(at.site == site_at(s) && hosts.insert(at.node).second);
+                        WAN_CHECK(at.lane == 0 || g.ranks[i] == root);
+                        WAN_CHECK((g.me == static_cast<int>(i)) == (g.ranks[i] == me));
+                    }
+                    const bool left_out = without && t.site_of(root) == site_at(s);
+                    WAN_CHECK(static_cast<int>(hosts.size()) == t.node_count(site_at(s)) - left_out);
+                    if (root >= 0 && t.site_of(root) == site_at(s))
+                        WAN_CHECK((std::count(g.ranks.begin(), g.ranks.end(), root) == 1) == !without);
+                }
+    WAN_CHECK(node_leader(t, 3) == t.rank_at(t.locate(3).site, t.locate(3).node));
+    for (int r = 0; r < t.size(); ++r)
+        WAN_CHECK(node_leader(t, r, r) == r);
+    return "";
+}
+
+/** Every byte of the segment reaches its new owner once, by at most one message a pair. */
+std::string check_reshare()
+{
+    constexpr size_t length = 5040;
+    auto make = [](uint32_t size, uint32_t blocks, int first, int me) {
+        team g;
+        for (uint32_t i = 0; i < size; ++i) {
+            g.ranks.push_back(first + static_cast<int>(i));
+            if (g.ranks.back() == me)
+                g.me = static_cast<int>(i);
+        }
+        g.blocks = blocks;
+        return g;
+    };
+    for (uint32_t p = 1; p <= 9; ++p)
+        for (uint32_t q = 1; q <= 9; ++q)
+            for (uint32_t fewer : {0u, 1u})
+                for (int second : {100, 0, 1}) {        // separate teams, the same ranks, some ranks in both
+                    if (fewer && p < 2)
+                        continue;
+                    const uint32_t blocks = p - fewer;
+                    std::map<std::pair<int, int>, std::vector<span_of>> sent, received;
+                    std::map<int, std::vector<char>> got;
+                    for (int me = 0; me < 120; ++me) {
+                        const team from = make(p, blocks, 0, me), to = make(q, q, second, me);
+                        if (!from.has_me() && !to.has_me())
+                            continue;
+                        builder b(me);
+                        const buffer src = b.scratch(), dst = b.scratch();
+                        reshare(b, from, to, src, dst, 9);
+                        auto &mine = got[me];
+                        mine.resize(length);
+                        const schedule s = b.finish();
+                        WAN_CHECK(verify_static(s).empty());
+                        for (const op &o : s.ops) {
+                            if (o.kind == op_kind::send)
+                                sent[std::pair{me, o.peer}].push_back(o.part);
+                            else if (o.kind == op_kind::recv)
+                                received[std::pair{o.peer, me}].push_back(o.part);
+                            if (o.kind != op_kind::send)
+                                for (size_t e = o.part.lo.of(length); e < o.part.hi.of(length); ++e)
+                                    ++mine[e];
+                            WAN_CHECK(o.kind != op_kind::reduce);
+                            if (o.kind != op_kind::recv)
+                                for (size_t e = o.part.lo.of(length); e < o.part.hi.of(length); ++e)
+                                    WAN_CHECK_THAT(e >= from.own().lo.of(length) && e < from.own().hi.of(length), "sends what it does not own");
+                        }
+                    }
+                    WAN_CHECK(sent.size() == received.size());
+                    for (const auto &[pair, parts] : sent)
+                        WAN_CHECK(parts.size() == 1 && received[pair].size() == 1 && parts[0].lo == received[pair][0].lo && parts[0].hi == received[pair][0].hi);
+                    const team to = make(q, q, second, -1);
+                    for (uint32_t j = 0; j < q; ++j) {
+                        const span_of own = block(j, q);
+                        const auto &mine = got[to.ranks[j]];
+                        for (size_t e = 0; e < length; ++e)
+                            WAN_CHECK(mine[e] == (e >= own.lo.of(length) && e < own.hi.of(length) ? 1 : 0));
+                    }
+                }
+    return "";
+}
+
+std::string check_gateways()
+{
+    for (uint32_t a = 1; a <= 17; ++a)
+        for (uint32_t b = 1; b <= 17; ++b)
+            for (uint32_t links = 1; links <= 20; ++links) {
+                std::vector<team> all(2);
+                for (uint32_t i = 0; i < a; ++i)
+                    all[0].ranks.push_back(static_cast<int>(i));
+                for (uint32_t i = 0; i < b; ++i)
+                    all[1].ranks.push_back(100 + static_cast<int>(i));
+                all[0].blocks = a;
+                all[1].blocks = b;
+                const gateways g(links, all);
+                WAN_CHECK(g.direct() == (links >= std::max(a, b)));
+                for (const team &owners : all) {
+                    const team across = g.of(owners, owners.ranks[0]);
+                    const uint32_t wanted = g.direct() ? owners.blocks : std::min({links, a, b});
+                    WAN_CHECK(across.blocks == wanted && across.size() == wanted && wanted <= std::max(links, 1u));
+                    std::set<int> distinct(across.ranks.begin(), across.ranks.end());
+                    WAN_CHECK(distinct.size() == wanted);
+                    for (int r : across.ranks)
+                        WAN_CHECK(std::count(owners.ranks.begin(), owners.ranks.end(), r) == 1);
+                    for (size_t i = 0; i < across.ranks.size() && !g.direct(); ++i)
+                        WAN_CHECK(g.of(owners, across.ranks[i]).me == static_cast<int>(i));
+                    WAN_CHECK(g.of(owners, 999).me == (g.direct() ? owners.me : -1));
+                    // Evenly spread: neighbours are as far apart as the numbers allow.
+                    if (!g.direct())
+                        for (size_t i = 0; i + 1 < across.ranks.size(); ++i)
+                            WAN_CHECK(across.ranks[i + 1] - across.ranks[i] >= static_cast<int>(owners.blocks / wanted));
+                }
+            }
+    return "";
+}
+
+/** Scratch buffers are numbered in a byte: asking for more must not give one twice. */
+std::string check_scratch_limit()
+{
+    builder b(0);
+    std::set<buffer> seen;
+    try {
+        for (int i = 0; i < 300; ++i)
+            WAN_CHECK_THAT(seen.insert(b.scratch()).second && !seen.contains(buffer::in) && !seen.contains(buffer::out),
+                           "scratch " + std::to_string(i) + " is another buffer again");
+    } catch (const std::length_error &) {
+        WAN_CHECK(seen.size() >= 250);
+        return "";
+    }
+    return "300 scratch buffers";
+}
+
+/** An algorithm that says it serves must not run out of scratch, at the ends of what it declares. */
+std::string check_scratch_of_algorithms()
+{
+    struct shape {
+        int sites, hosts, lanes;
+    };
+    for (const auto &[sites, hosts, lanes] : {shape{150, 60, 1}, {64, 1563, 1}, {64, 25, 64}, {2, 4096, 1}, {200, 3, 2}, {150, 700, 1}, {100, 2, 500}, {150, 2000, 1}, {2, 50000, 1}, {64, 8000, 1}}) {
+        const std::vector<int> sizes(static_cast<size_t>(sites), hosts);
+        const topology t = topology::blocks(sizes, lanes);
+        for (const algorithm *a : algorithms()) {
+            const request r{.collective = a->collective, .root = 0, .bytes = 8, .element_bytes = 8, .commutative = true};
+            if (!a->serves(t, r))
+                continue;
+            for (uint32_t lambda : {1u, 64u}) {
+                plan p;
+                p.algo = a;
+                p.lambda = lambda;
+                p.links = static_cast<uint32_t>(hosts);
+                try {
+                    build_schedule(t, p, 0);
+                } catch (const std::length_error &e) {
+                    return print(p) + " on " + std::to_string(sites) + " sites of " + std::to_string(hosts) + " hosts of "
+                           + std::to_string(lanes) + ": " + e.what();
+                }
+            }
+        }
+    }
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test<check_postal_tree>), cmocka_unit_test(test<check_circulant_skips>), cmocka_unit_test(test<check_site_team>),
+        cmocka_unit_test(test<check_reshare>),     cmocka_unit_test(test<check_gateways>),        cmocka_unit_test(test<check_scratch_limit>),
+        cmocka_unit_test(test<check_scratch_of_algorithms>),
+    };
+    return cmocka_run_group_tests_name("parts", tests, nullptr, nullptr);
+}
