@@ -57,6 +57,8 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     }
     node_start_.push_back(static_cast<uint32_t>(order_.size()));
 
+    for (uint32_t n = 0; n < hosts; ++n)
+        most_lanes_ = std::max(most_lanes_, static_cast<int>(node_start_[n + 1] - node_start_[n]));
     const uint32_t lanes = static_cast<uint32_t>(order_.size()) / hosts;
     bool regular = lanes * hosts == order_.size();
     for (uint32_t n = 0; regular && n < hosts; ++n)

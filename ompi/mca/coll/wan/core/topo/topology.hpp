@@ -67,6 +67,9 @@ public:
     /** The rank at a position; lane 0 is the host's leader. */
     int rank_at(site_id s, int node, int lane = 0) const;
 
+    /** Most ranks on any host. */
+    int most_lanes() const { return most_lanes_; }
+
     /** Ranks in a site. */
     int rank_count(site_id s) const;
 
@@ -82,6 +85,7 @@ private:
     std::vector<uint32_t> site_node_;   // site -> its first host, one more at the end
     std::vector<uint32_t> node_start_;  // host -> first position in order, one more at the end
     uint32_t lanes_ = 0;                // ranks per host where equal everywhere (then no node_start_)
+    int most_lanes_ = 0;
     std::vector<uint32_t> order_;       // position -> rank; empty: the identity
     std::vector<uint32_t> position_;    // rank -> position; empty: the identity
 
