@@ -20,8 +20,9 @@ thread_local state now;
 
 namespace {
 
-constexpr int counter_count = 2;
-const char *const counter_names[counter_count] = {"coll_wan_served_bcast", "coll_wan_served_allreduce"};
+constexpr int collective_count = 2, counter_count = 2 * collective_count;
+const char *const counter_names[counter_count] = {"coll_wan_served_bcast", "coll_wan_served_allreduce",
+                                                  "coll_wan_declined_bcast", "coll_wan_declined_allreduce"};
 constexpr size_t margin = 64;
 
 MPI_T_pvar_session session;
@@ -310,7 +311,8 @@ target target_of(MPI_Comm comm, const std::string &name)
     return t;
 }
 
-witness::witness(const target &t, int collective, bool empty) : target_(t), collective_(collective), empty_(empty)
+witness::witness(const target &t, int collective, bool empty, std::string may_decline)
+    : target_(t), collective_(collective), empty_(empty), may_decline_(std::move(may_decline))
 {
     ++now.calls;
     for (int i = 0; i < counter_count; ++i)
@@ -319,14 +321,16 @@ witness::witness(const target &t, int collective, bool empty) : target_(t), coll
 
 void witness::done()
 {
-    static const char *const names[counter_count] = {"bcast", "allreduce"};
+    static const char *const names[collective_count] = {"bcast", "allreduce"};
     ++now.compared;
     if (!now.plugin) {
         ++now.reasons["the plugin is not there"];
         return;
     }
-    const std::string reason = !target_.unserved.empty() ? target_.unserved : empty_ ? "no bytes: nothing to send" : "";
-    for (int i = 0; i < counter_count; ++i) {
+    const int declined = collective_count + collective_;
+    const std::string reason = !target_.unserved.empty() ? target_.unserved : empty_ ? "no bytes: nothing to send"
+                               : counter(declined) - before_[declined] == 1 ? may_decline_ : "";
+    for (int i = 0; i < collective_count; ++i) {
         const unsigned long long wanted = i == collective_ && reason.empty() ? 1 : 0;
         if (counter(i) - before_[i] != wanted)
             fail(target_.name + ": coll/wan served " + std::to_string(counter(i) - before_[i]) + " calls of " + names[i] + ", "
@@ -342,8 +346,8 @@ void witness::done()
 
 void expect_total(unsigned long long bcasts, unsigned long long allreduces)
 {
-    const unsigned long long wanted[counter_count] = {bcasts, allreduces};
-    for (int i = 0; now.plugin && now.unserved.empty() && i < counter_count; ++i) {
+    const unsigned long long wanted[collective_count] = {bcasts, allreduces};
+    for (int i = 0; now.plugin && now.unserved.empty() && i < collective_count; ++i) {
         if (counter(i) - seen[i] != wanted[i])
             fail(std::string(counter_names[i]) + " says " + std::to_string(counter(i) - seen[i]) + ", "
                  + std::to_string(wanted[i]) + " expected");
@@ -384,7 +388,10 @@ void allreduce(const target &t, const reduction &r, int count, bool in_place)
     const std::string name = "allreduce on " + t.name + " of " + std::to_string(count) + " " + l.name + " by " + r.name
                              + (in_place ? " in place" : "");
     doing(name);
-    witness w(t, 1, n * size == 0);
+    int commutes = 1;
+    MPI_Op_commutative(r.op, &commutes);
+    witness w(t, 1, n * size == 0,
+              now.few_links && !commutes ? "an operator that does not commute, and coll_wan_links below the ranks of a site" : "");
     auto contribution = [&](int rank) {
         std::vector<char> packed(n * size);
         random g{now.seed, now.calls, 1000 + static_cast<uint64_t>(rank)};

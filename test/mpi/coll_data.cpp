@@ -478,8 +478,8 @@ void floats(int)
         for (int count : {1, 2, t.size + 1, 61, 1021, 16411, 131071})
             check::allreduce(t, r, count, (count & 2) != 0);
     // Zeros of both signs, not-a-numbers: which one wins depends on the order, not on the rank that looks.
-    for (MPI_Op op : {MPI_MIN, MPI_MAX, MPI_SUM, MPI_PROD}) {
-        const reduction odd{"odd values", &twice, op, [](random &r, char *e) {
+    for (const auto &b : arithmetic) {
+        const reduction odd{std::string(b.name) + " of odd values", &twice, b.op, [](random &r, char *e) {
             static const double v[] = {0.0, -0.0, 1.0, -1.0, std::nan("1"), std::nan("2"), HUGE_VAL, -HUGE_VAL};
             store(e, v[r.below(16) < 12 ? r.below(4) : r.below(8)]);
         }, [](const char *, const char *) { return true; }};
