@@ -47,15 +47,21 @@ probe::probe(const topology &t, int me) : topo_(t), me_(me)
     pair_ns_.assign(static_cast<size_t>(sites) * static_cast<size_t>(sites), 0);
     const int even = sites + sites % 2;
     const int rounds = std::min(even - 1, most_sites_by_pair - 1);
+    const int mine = static_cast<int>(value(t.site_of(me)));
     for (int repeat = 0; repeat <= repetitions; ++repeat)
-        for (int round = 0; round < rounds; ++round)
-            // Round-robin tournament: the pairs of a round are disjoint, so they run at once.
+        for (int round = 0; round < rounds; ++round) {
+            // Round-robin tournament: the pairs of a round are disjoint, so they run at once, as one step.
+            step s{kind::site_pair, -1, -1, repeat > 0};
             for (int i = 0; i < even / 2; ++i) {
                 auto seat = [&](int k) { return k == 0 ? 0 : 1 + (k - 1 + round) % (even - 1); };
                 const int a = std::min(seat(i), seat(even - 1 - i)), b = std::max(seat(i), seat(even - 1 - i));
-                if (b < sites)
-                    steps_.push_back({kind::site_pair, a, b, repeat > 0});
+                if (b < sites && (a == mine || b == mine)) {
+                    s.a = a;
+                    s.b = b;
+                }
             }
+            steps_.push_back(s);
+        }
     for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)
         steps_.push_back({kind::inside, 0, 0, repeat > 0});
     for (int repeat = 0; repeat <= repetitions; ++repeat)
@@ -102,9 +108,11 @@ schedule probe::rate() const
     if (!g.has_me() || g.size() < 2)
         return b.finish();
     const size_t n = g.size(), i = static_cast<size_t>(g.me);
+    // Two buffers in turn: in one, all would wait for their send where sends wait for receivers.
+    const buffer turn[2] = {buffer::out, b.scratch()};
     for (int k = 0; k < rate_messages; ++k) {
-        b.send(buffer::out, whole(), g.ranks[(i + 1) % n], k);
-        b.recv(buffer::out, whole(), g.ranks[(i + n - 1) % n], k);
+        b.send(turn[k % 2], whole(), g.ranks[(i + 1) % n], k);
+        b.recv(turn[(k + 1) % 2], whole(), g.ranks[(i + n - 1) % n], k);
     }
     return b.finish();
 }
@@ -119,6 +127,9 @@ std::optional<schedule> probe::next()
     bytes_ = 1;
     switch (steps_[at_].what) {
     case kind::site_pair: {
+        part_ = false;
+        if (steps_[at_].a < 0)      // an odd number of sites: one has no partner
+            return builder(me_).finish();
         const int a = topo_.rank_at(site_at(steps_[at_].a), 0), b = topo_.rank_at(site_at(steps_[at_].b), 0);
         part_ = me_ == a;
         return ping(a, b);

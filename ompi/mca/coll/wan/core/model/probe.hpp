@@ -42,7 +42,7 @@ private:
     enum class kind { site_pair, inside, bulk, rate };
     struct step {
         kind what;
-        int a = 0, b = 0;   // site pair
+        int a = 0, b = 0;   // site pair, of this rank's site
         bool timed = true;  // false: opens connections
     };
     schedule ping(int from, int to) const;
