@@ -27,10 +27,12 @@ test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
 
 stage = $(abs_top_builddir)/test/stage
 
-# The plugin as it would be installed, without installing it.
+# The plugin as it would be installed, without installing it.  Renamed into
+# place: a job that runs meanwhile keeps the file that it has mapped.
 stage: mca_coll_wan.la
 	@$(MKDIR_P) $(stage)
-	@cp -f .libs/mca_coll_wan.so $(stage)/
+	@cp -f .libs/mca_coll_wan.so $(stage)/mca_coll_wan.new
+	@mv -f $(stage)/mca_coll_wan.new $(stage)/mca_coll_wan.so
 	@cp -f $(top_srcdir)/ompi/mca/coll/wan/help-mpi-coll-wan.txt $(stage)/
 
 test_environment = \
