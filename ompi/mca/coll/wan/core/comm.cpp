@@ -40,10 +40,16 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
         hints_ = {};
-    for (const wan::link_hint &h : hints_.links)
-        digest = mix(mix(digest, static_cast<uint64_t>(h.latency_ns)), static_cast<uint64_t>(h.bandwidth_bytes_per_s));
-    for (const wan::rate_hint &h : hints_.nics)
-        digest = mix(digest, static_cast<uint64_t>(h.bandwidth_bytes_per_s));
+    // By site and pair, as learn() uses them: the same numbers elsewhere are other facts.
+    for (int a = 0; a < topo.site_count() && !hints_.empty(); ++a) {
+        const std::string &at = topo.site_name(wan::site_id{static_cast<uint32_t>(a)});
+        digest = mix(digest, static_cast<uint64_t>(hints_.nic_bytes_per_s(at)));
+        for (int b = a + 1; b < topo.site_count(); ++b) {
+            const wan::link_hint *h = hints_.link(at, topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
+            digest = mix(mix(digest, h ? static_cast<uint64_t>(h->latency_ns) : 0),
+                         h ? static_cast<uint64_t>(h->bandwidth_bytes_per_s) : 0);
+        }
+    }
 }
 
 void wan_comm::learn()
