@@ -11,6 +11,7 @@
 
 #include "algo/registry.hpp"
 #include "algo/sites.hpp"
+#include "exec/memory_port.hpp"
 #include "sched/verifier.hpp"
 
 #include <cstdlib>

@@ -6,14 +6,26 @@ unit_tests = \
 	test/unit/builder \
 	test/unit/engine \
 	test/unit/engine_threads \
-	test/unit/topology
+	test/unit/knobs \
+	test/unit/parts \
+	test/unit/plan_memory \
+	test/unit/plan_memory_peak \
+	test/unit/planner \
+	test/unit/probe \
+	test/unit/schedule \
+	test/unit/boundary \
+	test/unit/topology \
+	test/unit/verifier
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
+# Teams of remote sites are written out while a schedule is built: about 850 KB.
+XFAIL_TESTS = test/unit/plan_memory_peak
 endif
 
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
-unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp
+unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp
+EXTRA_DIST += test/golden/schedules.txt
 
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
 test_unit_builder_CPPFLAGS = $(unit_cppflags)
@@ -27,3 +39,30 @@ test_unit_engine_threads_LDADD = $(unit_libs) -lpthread
 test_unit_topology_SOURCES = test/unit/topology.cpp $(unit_headers)
 test_unit_topology_CPPFLAGS = $(unit_cppflags)
 test_unit_topology_LDADD = $(unit_libs)
+test_unit_knobs_SOURCES = test/unit/knobs.cpp $(unit_headers)
+test_unit_knobs_CPPFLAGS = $(unit_cppflags)
+test_unit_knobs_LDADD = $(unit_libs)
+test_unit_parts_SOURCES = test/unit/parts.cpp $(unit_headers)
+test_unit_parts_CPPFLAGS = $(unit_cppflags)
+test_unit_parts_LDADD = $(unit_libs)
+test_unit_plan_memory_SOURCES = test/unit/plan_memory.cpp $(unit_headers)
+test_unit_plan_memory_CPPFLAGS = $(unit_cppflags)
+test_unit_plan_memory_LDADD = $(unit_libs)
+test_unit_planner_SOURCES = test/unit/planner.cpp $(unit_headers)
+test_unit_planner_CPPFLAGS = $(unit_cppflags)
+test_unit_planner_LDADD = $(unit_libs)
+test_unit_probe_SOURCES = test/unit/probe.cpp $(unit_headers)
+test_unit_probe_CPPFLAGS = $(unit_cppflags)
+test_unit_probe_LDADD = $(unit_libs)
+test_unit_schedule_SOURCES = test/unit/schedule.cpp $(unit_headers)
+test_unit_schedule_CPPFLAGS = $(unit_cppflags)
+test_unit_schedule_LDADD = $(unit_libs)
+test_unit_boundary_SOURCES = test/unit/boundary.cpp $(unit_headers)
+test_unit_boundary_CPPFLAGS = $(unit_cppflags)
+test_unit_boundary_LDADD = $(unit_libs)
+test_unit_verifier_SOURCES = test/unit/verifier.cpp $(unit_headers)
+test_unit_verifier_CPPFLAGS = $(unit_cppflags)
+test_unit_verifier_LDADD = $(unit_libs)
+test_unit_plan_memory_peak_SOURCES = test/unit/plan_memory.cpp $(unit_headers)
+test_unit_plan_memory_peak_CPPFLAGS = $(unit_cppflags) -DWAN_PEAK
+test_unit_plan_memory_peak_LDADD = $(unit_libs)

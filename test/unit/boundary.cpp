@@ -1,0 +1,505 @@
+/*
+ * The C boundary as the glue uses it: open, vote, agree, measure, learn, run,
+ * counters; all ranks of a job live in this process, over a small port whose
+ * messages arrive in any order.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "wan_core.h"
+
+#include "unit.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace {
+
+using namespace wan_test;
+
+/* ---- a job in one process ------------------------------------------------------------------------ */
+
+struct fabric;
+
+struct end {
+    fabric *f = nullptr;
+    int rank = 0;
+    wan_run_t *run = nullptr;
+    std::deque<std::vector<char>> scratch;
+};
+
+/** Moves elements of `extent` bytes; uint32 sums. */
+struct fabric {
+    struct message {
+        std::vector<char> bytes;
+    };
+    struct waiting {
+        char *to;
+        size_t bytes;
+        uint32_t token;
+    };
+    using channel = std::tuple<int, int, int>;
+    std::vector<end> ends;
+    std::map<channel, std::deque<message>> sent;
+    std::map<channel, std::deque<waiting>> wanted;
+    size_t extent = 1;
+    int64_t clock = 0;
+    int fail_code = 0;          // completions of receives of rank 0 carry it
+    bool no_scratch = false;
+    wan_port_t port{};
+    std::mt19937_64 random{5};
+
+    explicit fabric(int ranks) : ends(static_cast<size_t>(ranks))
+    {
+        for (int r = 0; r < ranks; ++r)
+            ends[static_cast<size_t>(r)] = {this, r, nullptr, {}};
+        port.post_send = [](void *c, const void *b, size_t n, int peer, int label, uint32_t token) -> int {
+            auto &e = *static_cast<end *>(c);
+            auto *p = static_cast<const char *>(b);
+            e.f->sent[{e.rank, peer, label}].push_back({{p, p + n * e.f->extent}});
+            wan_run_complete(e.run, token, 0);      // before it returns
+            return WAN_OK;
+        };
+        port.post_recv = [](void *c, void *b, size_t n, int peer, int label, uint32_t token) -> int {
+            auto &e = *static_cast<end *>(c);
+            e.f->wanted[{peer, e.rank, label}].push_back({static_cast<char *>(b), n * e.f->extent, token});
+            return WAN_OK;
+        };
+        port.reduce = [](void *, const void *src, void *dst, size_t n) -> int {
+            for (size_t i = 0; i < n; ++i)
+                static_cast<uint32_t *>(dst)[i] += static_cast<const uint32_t *>(src)[i];
+            return WAN_OK;
+        };
+        port.copy = [](void *c, const void *src, void *dst, size_t n) -> int {
+            std::memcpy(dst, src, n * static_cast<end *>(c)->f->extent);
+            return WAN_OK;
+        };
+        port.scratch = [](void *c, size_t n) -> void * {
+            auto &e = *static_cast<end *>(c);
+            return e.f->no_scratch ? nullptr : e.scratch.emplace_back(n * e.f->extent).data();
+        };
+        port.now_ns = [](void *c) -> int64_t { return static_cast<end *>(c)->f->clock += 1000; };
+    }
+
+    bool deliver()
+    {
+        std::vector<channel> possible;
+        for (auto &[at, queue] : wanted)
+            if (!queue.empty() && !sent[at].empty())
+                possible.push_back(at);
+        if (possible.empty())
+            return false;
+        const channel at = possible[random() % possible.size()];
+        message m = std::move(sent[at].front());
+        const waiting w = wanted[at].front();
+        sent[at].pop_front();
+        wanted[at].pop_front();
+        if (m.bytes.size() != w.bytes)
+            throw std::runtime_error("sizes differ");
+        std::memcpy(w.to, m.bytes.data(), w.bytes);
+        wan_run_complete(ends[static_cast<size_t>(std::get<1>(at))].run, w.token, std::get<1>(at) == 0 ? fail_code : 0);
+        return true;
+    }
+
+    /** Runs all ends that have a run to the end; the worst code. */
+    int run_all()
+    {
+        int worst = WAN_DONE;
+        std::vector<bool> done(ends.size());
+        size_t left = 0;
+        for (size_t r = 0; r < ends.size(); ++r)
+            left += !(done[r] = !ends[r].run);
+        for (;;) {
+            for (size_t r = 0; r < ends.size(); ++r)
+                if (!done[r] && wan_run_pending(ends[r].run))
+                    if (const int rc = wan_run_progress(ends[r].run); rc != WAN_OK) {
+                        done[r] = true;
+                        --left;
+                        worst = std::min(worst, rc);
+                    }
+            if (!left || !deliver())
+                return left ? std::min(worst, static_cast<int>(WAN_ERR_INTERNAL)) : worst;
+        }
+    }
+    bool empty() const
+    {
+        for (const auto &[at, q] : sent)
+            if (!q.empty())
+                return false;
+        return true;
+    }
+};
+
+struct params : wan_params_t {
+    char nothing[1] = {0};
+    params() : wan_params_t{}
+    {
+        cluster_id = cluster_id_file = cluster_map = nothing;
+        priority = 50;
+    }
+};
+
+struct comm_close {
+    void operator()(wan_comm_t *c) const { wan_comm_close(c); }
+};
+using comm_ptr = std::unique_ptr<wan_comm_t, comm_close>;
+
+comm_ptr open(const wan_params_t &p, const std::vector<wan_peer_t> &peers, int me, std::string *reason = nullptr)
+{
+    wan_comm_t *c = nullptr;
+    const char *why = "";
+    const int rc = wan_comm_open(&p, peers.data(), static_cast<int>(peers.size()), me, &c, &why);
+    if (reason)
+        *reason = rc == WAN_OK ? "" : why;
+    return comm_ptr(rc == WAN_OK ? c : nullptr);
+}
+
+using ballot = std::array<int64_t, WAN_VOTES>;
+
+ballot vote(const wan_comm_t *c)
+{
+    ballot v;
+    wan_comm_vote(c, v.data());
+    return v;
+}
+
+ballot least(const ballot &a, const ballot &b)
+{
+    ballot m;
+    for (size_t i = 0; i < m.size(); ++i)
+        m[i] = std::min(a[i], b[i]);
+    return m;
+}
+
+/** Sites are numbered anew for each test: facts are remembered by their names. */
+std::vector<wan_peer_t> peers_of(const std::vector<const char *> &sites)
+{
+    std::vector<wan_peer_t> p;
+    for (size_t r = 0; r < sites.size(); ++r)
+        p.push_back({sites[r], r});
+    return p;
+}
+
+/** Agreement and measuring on all ranks; "" when all know the same. */
+std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *runs = nullptr)
+{
+    ballot all = vote(comms[0].get());
+    for (const auto &c : comms)
+        all = least(all, vote(c.get()));
+    for (const auto &c : comms) {
+        const char *reason = "";
+        WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &reason) == WAN_OK, reason);
+    }
+    f.extent = 1;
+    for (int step = 0;; ++step) {
+        size_t ended = 0;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            const int rc = wan_comm_probe(comms[r].get(), &f.port, &f.ends[r], &f.ends[r].run);
+            WAN_CHECK(rc == WAN_OK || rc == WAN_DONE);
+            WAN_CHECK((rc == WAN_DONE) == (f.ends[r].run == nullptr));
+            ended += rc == WAN_DONE;
+        }
+        WAN_CHECK(ended == 0 || ended == comms.size());
+        if (runs)
+            *runs = step;
+        if (ended)
+            break;
+        WAN_CHECK(f.run_all() == WAN_DONE);
+        for (auto &e : f.ends) {
+            wan_run_release(e.run);
+            e.run = nullptr;
+        }
+    }
+    std::array<int64_t, WAN_FACTS> facts{}, mine{};
+    for (const auto &c : comms) {
+        wan_comm_facts(c.get(), mine.data());
+        for (size_t i = 0; i < facts.size(); ++i)
+            facts[i] = std::max(facts[i], mine[i]);
+    }
+    for (const auto &c : comms)
+        WAN_CHECK(wan_comm_learn(c.get(), facts.data()) == WAN_OK);
+    return f.empty() ? "" : "messages are left";
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------- */
+
+std::string check_open()
+{
+    const params p;
+    std::string reason;
+    WAN_CHECK(!open(p, peers_of({"a", "a", "a"}), 0, &reason));
+    WAN_CHECK_THAT(reason.find("one site") != reason.npos, reason);
+    // Switches below a site are one site.
+    WAN_CHECK(!open(p, peers_of({"eu/paris/r1", "eu/paris/r2"}), 0, &reason));
+    WAN_CHECK_THAT(reason.find("one site") != reason.npos, reason);
+    for (const auto &sites : {std::vector<const char *>{"a", "", "b"}, {"a", nullptr}, {"", ""}}) {
+        WAN_CHECK(!open(p, peers_of(sites), 0, &reason));
+        WAN_CHECK_THAT(reason.find("not known") != reason.npos, reason);
+    }
+    const auto c = open(p, peers_of({"eu/paris/r1", "us", "eu/paris/r2"}), 1, &reason);
+    WAN_CHECK_THAT(c, reason);
+    char text[400];
+    const int wanted = wan_comm_describe(c.get(), text, sizeof text);
+    WAN_CHECK_THAT(std::string(text) == "eu/paris (2 hosts, 2 ranks), us (1 hosts, 1 ranks)", text);
+    WAN_CHECK(wanted == static_cast<int>(std::strlen(text)));
+    char small[8];
+    WAN_CHECK(wan_comm_describe(c.get(), small, sizeof small) == wanted && std::string(small) == "eu/pari");
+    // Before agreement nothing can be run.
+    wan_run_t *run = nullptr;
+    fabric f(3);
+    wan_call_t call{WAN_BCAST, 0, 1, 1, 1, nullptr, text, true};
+    WAN_CHECK(wan_run_begin(c.get(), &call, &f.port, &f.ends[1], &run) < 0 && !run);
+    return "";
+}
+
+std::string agree(const wan_params_t &pa, const std::vector<const char *> &a, const wan_params_t &pb, const std::vector<const char *> &b,
+                  int64_t version_off = 0)
+{
+    const auto x = open(pa, peers_of(a), 0), y = open(pb, peers_of(b), 1);
+    if (!x || !y)
+        return "not opened";
+    ballot other = vote(y.get());
+    other[0] += version_off;
+    other[1] -= version_off;
+    const ballot all = least(vote(x.get()), other);
+    const char *reason = "";
+    const int rc = wan_comm_agree(x.get(), all.data(), &reason);
+    if (rc != wan_comm_agree(y.get(), all.data(), &reason))
+        return "the ranks decide differently";
+    return rc == WAN_OK ? "agreed" : rc == WAN_DECLINED ? std::string("declined: ") + reason : "code " + std::to_string(rc);
+}
+
+std::string check_agree()
+{
+    const params p;
+    const std::vector<const char *> sites{"a", "b", "b"};
+    WAN_CHECK(agree(p, sites, p, sites) == "agreed");
+    for (int64_t off : {int64_t{1}, int64_t{-1}}) {
+        const std::string r = agree(p, sites, p, sites, off);
+        WAN_CHECK_THAT(r.starts_with("declined") && r.find("version") != r.npos, r);
+    }
+    const std::string r = agree(p, sites, p, {"a", "b", "a"});
+    WAN_CHECK_THAT(r.starts_with("declined") && r.find("sites") != r.npos, r);
+    WAN_CHECK(agree(p, sites, p, {"a", "c", "c"}).starts_with("declined"));
+    // What shapes plans must be equal; what does not, need not.
+    auto with = [](auto change) {
+        params q;
+        change(q);
+        return q;
+    };
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.links = 2; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.segment = 4096; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.threshold = 4096; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.bcast_algorithm = 1; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.allreduce_algorithm = 1; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(with([](params &q) { q.bcast_algorithm = 1; }), sites, with([](params &q) { q.allreduce_algorithm = 1; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(with([](params &q) { q.links = 3; }), sites, with([](params &q) { q.segment = 3; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.verbose = 3; q.priority = 60; }), sites) == "agreed");
+    // A rank without a view: nobody's vote may look like that.
+    const auto c = open(p, peers_of(sites), 0);
+    for (int64_t v : vote(c.get()))
+        WAN_CHECK(v != INT64_MIN);
+    return "";
+}
+
+/** What maps say of the links shapes plans: it must be the same about the same pairs. */
+std::string check_agree_maps()
+{
+    char name[] = "/tmp/wan-boundary-XXXXXX";
+    const std::string dir = mkdtemp(name) ? name : "";
+    WAN_CHECK(!dir.empty());
+    const char *texts[] = {
+        "default j1\nlink j1 j2 latency=10ms\nnic j1 bandwidth=40Mb/s\n",
+        "default j1\nlink j1 j2 latency=11ms\nnic j1 bandwidth=40Mb/s\n",
+        "default j1\nlink j1 j3 latency=10ms\nnic j1 bandwidth=40Mb/s\n",
+        "default j1\nlink j1 j2 latency=10ms\nnic j2 bandwidth=40Mb/s\n",
+        "default j1\nlink j1 j2 latency=10ms\nnic j1 bandwidth=50Mb/s\n",
+    };
+    std::vector<std::string> files;
+    for (const char *text : texts) {
+        files.push_back(dir + "/" + std::to_string(files.size()));
+        std::ofstream(files.back()) << text;
+    }
+    const std::vector<const char *> sites{"j1", "j2", "j3"};
+    std::string why;
+    for (size_t a = 0; a < files.size() && why.empty(); ++a)
+        for (size_t b = 0; b < files.size() && why.empty(); ++b) {
+            params x, y;
+            x.cluster_map = files[a].data();
+            y.cluster_map = files[b].data();
+            const std::string r = agree(x, sites, y, sites);
+            if (r != (a == b ? "agreed" : "declined: the ranks were given different sites or coll_wan parameters"))
+                why = "maps " + std::to_string(a) + " and " + std::to_string(b) + ": " + r;
+        }
+    for (const auto &f : files)
+        std::remove(f.c_str());
+    rmdir(dir.c_str());
+    return why;
+}
+
+std::string run_calls(const std::vector<const char *> &sites, const wan_params_t &p, bool first)
+{
+    const size_t ranks = sites.size();
+    std::vector<comm_ptr> comms;
+    for (size_t r = 0; r < ranks; ++r)
+        comms.push_back(open(p, peers_of(sites), static_cast<int>(r)));
+    fabric f(static_cast<int>(ranks));
+    int runs = 0;
+    if (std::string why = bring_up(comms, f, &runs); !why.empty())
+        return why;
+    WAN_CHECK_THAT((runs > 0) == first, "links are measured once for the same sites");
+    f.extent = sizeof(uint32_t);
+    uint64_t served[2] = {0, 0};
+    for (size_t count : {0u, 1u, 7u, 1000u, 100'000u})
+        for (auto collective : {WAN_BCAST, WAN_ALLREDUCE})
+            for (bool in_place : {false, true})
+                for (int root : {0, static_cast<int>(ranks) - 1}) {
+                    std::vector<std::vector<uint32_t>> in(ranks), out(ranks);
+                    for (size_t r = 0; r < ranks; ++r) {
+                        for (size_t i = 0; i < count; ++i)
+                            in[r].push_back(static_cast<uint32_t>(r * 1000 + i));
+                        out[r] = in_place || collective == WAN_BCAST ? in[r] : std::vector<uint32_t>(count, 0xdead);
+                        const wan_call_t call{collective, collective == WAN_BCAST ? root : 0, count, 4, 4,
+                                              in_place || collective == WAN_BCAST ? out[r].data() : in[r].data(), out[r].data(), true};
+                        auto &e = f.ends[r];
+                        WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &e, &e.run) == WAN_OK && e.run);
+                        char text[300];
+                        WAN_CHECK(wan_run_describe(e.run, text, sizeof text) > 0 && std::strstr(text, wan_collective_name(collective)));
+                    }
+                    WAN_CHECK(f.run_all() == WAN_DONE && f.empty());
+                    for (auto &e : f.ends) {
+                        WAN_CHECK(wan_run_error(e.run) == 0 && wan_run_progress(e.run) == WAN_DONE);
+                        wan_run_release(e.run);
+                        e.run = nullptr;
+                        e.scratch.clear();
+                    }
+                    ++served[collective];
+                    for (size_t r = 0; r < ranks; ++r)
+                        for (size_t i = 0; i < count; ++i) {
+                            uint32_t wanted = static_cast<uint32_t>(static_cast<size_t>(root) * 1000 + i);
+                            if (collective == WAN_ALLREDUCE) {
+                                wanted = 0;
+                                for (size_t k = 0; k < ranks; ++k)
+                                    wanted += static_cast<uint32_t>(k * 1000 + i);
+                            }
+                            WAN_CHECK(out[r][i] == wanted);
+                        }
+                }
+    uint64_t messages = 0, bytes = 0;
+    for (const auto &c : comms) {
+        const auto *n = wan_comm_counters(c.get());
+        WAN_CHECK(n->served[WAN_BCAST] == served[WAN_BCAST] && n->served[WAN_ALLREDUCE] == served[WAN_ALLREDUCE]);
+        WAN_CHECK(n->declined[WAN_BCAST] == 0 && n->declined[WAN_ALLREDUCE] == 0);
+        messages += n->wan_messages;
+        bytes += n->wan_bytes;
+    }
+    // At least M to each other site a broadcast, M each way an allreduce; the probe is not counted.
+    const uint64_t all = 4 * (0 + 1 + 7 + 1000 + 100'000);
+    WAN_CHECK_THAT(messages > 0 && bytes >= 4 * all + 4 * 2 * all, std::to_string(bytes));
+    return "";
+}
+
+std::string check_calls()
+{
+    const params p;
+    for (const auto &sites : {std::vector<const char *>{"c1", "c1", "c2", "c2"}, {"d1", "d2", "d1", "d2", "d1"}, {"e1", "e2"}, {"f1", "f2", "f3", "f1", "f2"}}) {
+        if (std::string why = run_calls(sites, p, true); !why.empty())
+            return std::string(sites[0]) + ": " + why;
+        if (std::string why = run_calls(sites, p, false); !why.empty())
+            return std::string(sites[0]) + " again: " + why;
+    }
+    params one;
+    one.links = 1;
+    one.segment = 4096;
+    return run_calls({"g1", "g1", "g1", "g2", "g2", "g2"}, one, true);
+}
+
+std::string check_declined()
+{
+    // More ranks than any algorithm takes where the operator does not commute.
+    params p;
+    p.links = 1;
+    const std::vector<const char *> sites{"h1", "h1", "h2", "h2"};
+    std::vector<comm_ptr> comms;
+    for (int r = 0; r < 4; ++r)
+        comms.push_back(open(p, peers_of(sites), r));
+    fabric f(4);
+    if (std::string why = bring_up(comms, f); !why.empty())
+        return why;
+    uint32_t x[2] = {1, 2};
+    const wan_call_t call{WAN_ALLREDUCE, 0, 2, 4, 4, x, x, false};
+    for (int r = 0; r < 4; ++r) {
+        wan_run_t *run = nullptr;
+        WAN_CHECK(wan_run_begin(comms[static_cast<size_t>(r)].get(), &call, &f.port, &f.ends[static_cast<size_t>(r)], &run) == WAN_DECLINED && !run);
+        WAN_CHECK(wan_comm_counters(comms[static_cast<size_t>(r)].get())->declined[WAN_ALLREDUCE] == 1);
+        WAN_CHECK(wan_comm_counters(comms[static_cast<size_t>(r)].get())->served[WAN_ALLREDUCE] == 0);
+    }
+    return "";
+}
+
+std::string check_errors()
+{
+    const params p;
+    const std::vector<const char *> sites{"i1", "i2"};
+    std::vector<comm_ptr> comms;
+    for (int r = 0; r < 2; ++r)
+        comms.push_back(open(p, peers_of(sites), r));
+    fabric f(2);
+    if (std::string why = bring_up(comms, f); !why.empty())
+        return why;
+    f.extent = 4;
+    std::vector<uint32_t> a(100, 1), b(100, 2);
+    auto begin = [&] {
+        for (int r = 0; r < 2; ++r) {
+            auto *data = r ? b.data() : a.data();
+            const wan_call_t call{WAN_ALLREDUCE, 0, 100, 4, 4, data, data, true};
+            if (wan_run_begin(comms[static_cast<size_t>(r)].get(), &call, &f.port, &f.ends[static_cast<size_t>(r)], &f.ends[static_cast<size_t>(r)].run) != WAN_OK)
+                return false;
+        }
+        return true;
+    };
+    auto release = [&] {
+        for (auto &e : f.ends) {
+            wan_run_release(e.run);
+            e.run = nullptr;
+        }
+        f.sent.clear();
+        f.wanted.clear();
+    };
+    WAN_CHECK(begin());
+    f.fail_code = 16;
+    WAN_CHECK(f.run_all() == WAN_ERR_PORT);
+    WAN_CHECK(wan_run_error(f.ends[0].run) == 16 && wan_run_error(f.ends[1].run) == 0);
+    WAN_CHECK(wan_run_progress(f.ends[0].run) == WAN_ERR_PORT);
+    WAN_CHECK(wan_comm_counters(comms[0].get())->served[WAN_ALLREDUCE] == 0 && wan_comm_counters(comms[1].get())->served[WAN_ALLREDUCE] == 1);
+    release();
+    f.fail_code = 0;
+    f.no_scratch = true;
+    WAN_CHECK(begin());
+    WAN_CHECK(wan_run_progress(f.ends[0].run) == WAN_ERR_NOMEM && f.empty());
+    release();
+    f.no_scratch = false;
+    a.assign(100, 1), b.assign(100, 2);
+    WAN_CHECK(begin());
+    WAN_CHECK(f.run_all() == WAN_DONE && a[0] == 3 && b[99] == 3);
+    release();
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test<check_open>),     cmocka_unit_test(test<check_agree>),  cmocka_unit_test(test<check_agree_maps>), cmocka_unit_test(test<check_calls>),
+        cmocka_unit_test(test<check_declined>), cmocka_unit_test(test<check_errors>),
+    };
+    return cmocka_run_group_tests_name("boundary", tests, nullptr, nullptr);
+}
