@@ -249,23 +249,28 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
     std::vector<site_order> orders{site_order::star};
     if ((a.parameters & uses_order) && t.site_count() > 2)
         orders.push_back(site_order::chain);
+    std::vector<inner_steps> inners{inner_steps::circulant};
+    if ((a.parameters & uses_inner) && widest > 2)
+        inners.push_back(inner_steps::ring);
     std::vector<plan> all;
     for (int root = 0; root < (a.collective == WAN_BCAST ? t.size() : 1); ++root)
         for (uint32_t n : links)
             for (uint32_t l : lambdas)
                 for (uint32_t e : entries)
-                    for (site_order o : orders) {
-                        if (n > std::max(widest, 1u) && n != 1)
-                            continue;
-                        plan p;
-                        p.algo = &a;
-                        p.root = root;
-                        p.links = n;
-                        p.lambda = l;
-                        p.entries = e;
-                        p.order = o;
-                        all.push_back(p);
-                    }
+                    for (site_order o : orders)
+                        for (inner_steps inner : inners) {
+                            if (n > std::max(widest, 1u) && n != 1)
+                                continue;
+                            plan p;
+                            p.algo = &a;
+                            p.inner = inner;
+                            p.root = root;
+                            p.links = n;
+                            p.lambda = l;
+                            p.entries = e;
+                            p.order = o;
+                            all.push_back(p);
+                        }
     return all;
 }
 

@@ -46,6 +46,8 @@ std::string check_random()
             p.entries = static_cast<uint32_t>(1 + random() % static_cast<uint64_t>(widest_site(t)));
         if (a->parameters & uses_order)
             p.order = random() % 2 ? site_order::star : site_order::chain;
+        if (a->parameters & uses_inner)
+            p.inner = random() % 2 ? inner_steps::circulant : inner_steps::ring;
         verify_options o;
         o.collective = a->collective;
         o.root = p.root;

@@ -184,8 +184,8 @@ std::string check_plans()
                   && back->order == site_order::chain && back->segment_bytes == 8192 && back->window == 8);
         WAN_CHECK(algorithm_named(a->collective, a->name) == a);
     }
-    const auto p = parse_plan("bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star segment 8192 window 8");
-    WAN_CHECK(p && print(*p) == "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star segment 8192 window 8");
+    const auto p = parse_plan("bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring segment 8192 window 8");
+    WAN_CHECK(p && print(*p) == "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring segment 8192 window 8");
     const auto least = parse_plan("allreduce flat");
     WAN_CHECK(least && least->links == 1 && least->window == 1 && least->segment_bytes == UINT64_MAX);
     for (const char *bad : {"", "bcast", "bcast nothing", "gather tree", "allreduce tree", "bcast tree root", "bcast tree root x", "bcast tree links 0",

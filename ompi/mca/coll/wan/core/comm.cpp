@@ -12,7 +12,7 @@ namespace {
 bool same_schedule(const wan::plan &a, const wan::plan &b)
 {
     return a.algo == b.algo && a.root == b.root && a.links == b.links && a.lambda == b.lambda && a.entries == b.entries
-           && a.order == b.order;
+           && a.order == b.order && a.inner == b.inner;
 }
 
 uint64_t mix(uint64_t h, uint64_t v)

@@ -63,7 +63,7 @@ void build(const topology &t, const plan &p, builder &b)
         const team &own = owners[static_cast<size_t>(mine)];
         const team across = gates.of(own, me);
 
-        reduce_scatter(b, own, buffer::out);
+        reduce_scatter(b, own, buffer::out, p.inner);
 
         buffer part = buffer::out;
         if (!gates.direct()) {
@@ -90,7 +90,7 @@ void build(const topology &t, const plan &p, builder &b)
         }
         if (!gates.direct())
             reshare(b, across, own, buffer::out, buffer::out, label::cross_out);
-        allgather(b, own, buffer::out);
+        allgather(b, own, buffer::out, p.inner);
     }
     node_broadcast(b, t, leader, buffer::out);
 }
@@ -107,17 +107,18 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t remote = t.site_count() - 1;
     const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
     const int64_t lanes = widest_node(t) - 1;
-    const int64_t messages = 4 * steps(widest) + 2 * remote + 2 * lanes;
+    const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
+    const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes;
     int64_t far = 0;
     for (int s = 0; s < t.site_count(); ++s)
         far = std::max(far, f.farthest_ns(site_at(s)));
     // Everything that must cross, then the latency, then the last segment's gathering.
-    const int64_t hops = (2 * steps(widest) + 2) * f.lan_ns + messages * f.message_ns;
+    const int64_t connections = inner.connections + remote;
+    const int64_t hops = (steps(widest) + 2) * f.lan_ns + messages * f.message_ns;
     const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
-    const int64_t gathering = wire_part(f, c.segment_bytes, widest - 1, widest);
-    const int64_t busy = pipeline(f, wire, c.segments * messages) + wire_part(f, c.segment_bytes, 1, 1);
-    const int64_t through = pipeline(f, outward, c.segments * messages) + far + gathering;
-    return std::max(busy, through) + hops;
+    const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments * messages);
+    const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments * messages) + far;
+    return std::max(busy, through) + inner.last_ns + hops;
 }
 
 } // namespace
@@ -128,7 +129,7 @@ const algorithm allreduce_rabenseifner = {
     .name = "rabenseifner",
     .summary = "reduce-scatter in each site, exchange over n links, allgather in each site; pipelined by segments",
     .source = "GridMPI (Matsuda et al.), extended Rabenseifner; pipelining and any number of hosts are ours",
-    .parameters = uses_links | uses_segment,
+    .parameters = uses_links | uses_segment | uses_inner,
     .automatic = true,
     .long_messages = true,
     .keeps_order = false,

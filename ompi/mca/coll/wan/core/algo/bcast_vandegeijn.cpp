@@ -79,7 +79,7 @@ void build(const topology &t, const plan &p, builder &b)
             reshare(b, own, across, buffer::out, buffer::out, label::cross_in);
         for (int c : children)
             reshare(b, across, gates.of(owners[static_cast<size_t>(c)], me), buffer::out, buffer::out, label::cross);
-        allgather(b, own, buffer::out);
+        allgather(b, own, buffer::out, p.inner);
     }
     node_broadcast(b, t, leader, buffer::out);
 }
@@ -99,10 +99,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t wire = f.wire_ns(static_cast<uint64_t>(std::max(root, hosts > 1 ? owner : 0)));
     const int64_t widest = widest_site(t);
     const int64_t lanes = widest_node(t) - 1;
-    const int64_t messages = std::max(owners, 2 * steps(widest) + 1 + children + lanes);
-    const int64_t fill = wire_part(f, c.segment_bytes, widest - 1, widest) + wire_part(f, c.segment_bytes, 1, owners)
-                         + (steps(widest) + 3) * f.lan_ns + messages * f.message_ns;
-    return route.latency_ns(f) + pipeline(f, wire, c.segments * messages) + fill;
+    const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
+    const int64_t messages = std::max(owners, inner.messages + 1 + children + lanes);
+    const int64_t fill = inner.last_ns + wire_part(f, c.segment_bytes, 1, owners) + 3 * f.lan_ns + messages * f.message_ns;
+    return route.latency_ns(f) + pipeline(f, shared_wire(wire, inner.connections + children), c.segments * messages) + fill;
 }
 
 } // namespace
@@ -113,7 +113,7 @@ const algorithm bcast_vandegeijn = {
     .name = "vandegeijn",
     .summary = "scatter in the root's site, copy across over n links, allgather in each site; pipelined by segments",
     .source = "GridMPI (Matsuda et al.), extended van de Geijn; pipelining and idle root are ours",
-    .parameters = uses_links | uses_segment | uses_order,
+    .parameters = uses_links | uses_segment | uses_order | uses_inner,
     .automatic = true,
     .long_messages = true,
     .keeps_order = true,

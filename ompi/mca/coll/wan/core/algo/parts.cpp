@@ -62,12 +62,39 @@ template <typename F> void ring_parts(const team &g, uint32_t b, uint32_t k, F f
         f(block_range(0, clip(b + k - p), g.blocks), 1);
 }
 
+
+void ring_reduce_scatter(builder &b, const team &g, buffer acc)
+{
+    const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
+    const int to = g.ranks[(me + 1) % p], from = g.ranks[(me + p - 1) % p];
+    const buffer t = b.scratch();
+    auto part = [&](uint32_t i) { return i % p < g.blocks ? block(i % p, g.blocks) : block_range(0, 0, 1); };
+    for (uint32_t k = 0; k + 1 < p; ++k) {
+        b.send(acc, part(me + 2 * p - k - 1), to, label::reduce_scatter + static_cast<int>(k));
+        b.recv(t, part(me + 2 * p - k - 2), from, label::reduce_scatter + static_cast<int>(k));
+        b.reduce(t, acc, part(me + 2 * p - k - 2));
+    }
+}
+
+void ring_allgather(builder &b, const team &g, buffer data)
+{
+    const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
+    const int to = g.ranks[(me + 1) % p], from = g.ranks[(me + p - 1) % p];
+    auto part = [&](uint32_t i) { return i % p < g.blocks ? block(i % p, g.blocks) : block_range(0, 0, 1); };
+    for (uint32_t k = 0; k + 1 < p; ++k) {
+        b.send(data, part(me + p - k), to, label::allgather + static_cast<int>(k));
+        b.recv(data, part(me + p - k - 1), from, label::allgather + static_cast<int>(k));
+    }
+}
+
 } // namespace
 
-void reduce_scatter(builder &b, const team &g, buffer acc)
+void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how)
 {
     if (!g.has_me() || g.size() < 2)
         return;
+    if (how == inner_steps::ring && g.size() <= largest_ring)
+        return ring_reduce_scatter(b, g, acc);
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
     const auto skips = circulant_skips(p);
     const buffer scratch[2] = {b.scratch(), b.scratch()};
@@ -82,10 +109,12 @@ void reduce_scatter(builder &b, const team &g, buffer acc)
     }
 }
 
-void allgather(builder &b, const team &g, buffer data)
+void allgather(builder &b, const team &g, buffer data, inner_steps how)
 {
     if (!g.has_me() || g.size() < 2)
         return;
+    if (how == inner_steps::ring && g.size() <= largest_ring)
+        return ring_allgather(b, g, data);
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
     const auto skips = circulant_skips(p);
     for (size_t k = skips.size() - 1; k-- > 0;) {

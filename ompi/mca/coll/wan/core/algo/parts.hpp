@@ -7,6 +7,7 @@
 #ifndef WAN_ALGO_PARTS_HPP
 #define WAN_ALGO_PARTS_HPP
 
+#include "plan/plan.hpp"
 #include "sched/builder.hpp"
 #include "topo/topology.hpp"
 
@@ -48,14 +49,18 @@ team site_team(const topology &t, site_id s, int me, int root = -1, bool without
 /** Skips of the circulant graph on p members: p, ceil(p/2), ..., 1 (source: Traeff 2024). */
 std::vector<uint32_t> circulant_skips(uint32_t p);
 
+/** Largest team that can use a ring: a label a step. */
+constexpr uint32_t largest_ring = 27;
+
 /**
- * Every member ends with the reduction of its own block in `acc`; ceil(log2 p)
- * steps, (p-1)/p of a segment sent by each, any p.  For operators that commute.
+ * Every member ends with the reduction of its own block in `acc`; (p-1)/p of a
+ * segment sent by each, any p, in ceil(log2 p) steps or around a ring.  For
+ * operators that commute.
  */
-void reduce_scatter(builder &b, const team &g, buffer acc);
+void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how = inner_steps::circulant);
 
 /** The reverse: own blocks to everyone, same steps and bytes. */
-void allgather(builder &b, const team &g, buffer data);
+void allgather(builder &b, const team &g, buffer data, inner_steps how = inner_steps::circulant);
 
 /** One member (`from`, an index) hands each other member i its block, or collects them. */
 void scatter_blocks(builder &b, const team &g, buffer data, int from_rank);

@@ -33,7 +33,8 @@ enum uses : uint8_t {
     uses_segment = 2,
     uses_tree = 4,      // lambda
     uses_entries = 8,
-    uses_order = 16
+    uses_order = 16,
+    uses_inner = 32
 };
 
 struct algorithm {

@@ -18,7 +18,8 @@ std::string print(const plan &p)
     std::ostringstream text;
     text << wan_collective_name(p.algo->collective) << ' ' << p.algo->name << " root " << p.root << " links " << p.links
          << " lambda " << p.lambda << " entries " << p.entries << " order "
-         << (p.order == site_order::star ? "star" : "chain") << " segment " << p.segment_bytes << " window " << p.window;
+         << (p.order == site_order::star ? "star" : "chain") << " inner "
+         << (p.inner == inner_steps::ring ? "ring" : "circulant") << " segment " << p.segment_bytes << " window " << p.window;
     return text.str();
 }
 
@@ -59,6 +60,10 @@ std::optional<plan> parse_plan(std::string_view text)
             good = number(p.window, 1);
         else if (key == "order" && words >> order && (order == "star" || order == "chain")) {
             p.order = order == "star" ? site_order::star : site_order::chain;
+            good = true;
+        }
+        else if (key == "inner" && words >> order && (order == "ring" || order == "circulant")) {
+            p.inner = order == "ring" ? inner_steps::ring : inner_steps::circulant;
             good = true;
         }
         if (!good)

@@ -25,6 +25,12 @@ enum class site_order : uint8_t {
     chain   // each site sends to the next: every uplink carries the message once
 };
 
+/** How the hosts of a site hand blocks around. */
+enum class inner_steps : uint8_t {
+    circulant,  // ceil(log2 p) steps, a new peer each
+    ring        // p-1 steps, always to the same neighbour: fewer, fuller connections
+};
+
 struct plan {
     const algorithm *algo = nullptr;
     int root = 0;
@@ -32,6 +38,7 @@ struct plan {
     uint32_t lambda = 1;            // trees: latency of a hop in units of the time a send takes, >= 1
     uint32_t entries = 1;           // trees: hosts of a remote site that the root serves itself, >= 1
     site_order order = site_order::star;
+    inner_steps inner = inner_steps::circulant;
 
     // How the message is cut; the schedule does not depend on these.
     uint64_t segment_bytes = UINT64_MAX;
@@ -40,7 +47,7 @@ struct plan {
     int64_t predicted_ns = 0;
 };
 
-/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star segment 8192 window 8". */
+/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring segment 8192 window 8". */
 std::string print(const plan &p);
 std::optional<plan> parse_plan(std::string_view text);
 

@@ -57,16 +57,22 @@ void each_plan(const topology &t, const facts &known, const wishes &w, const req
     if ((a.parameters & uses_order) && t.site_count() > 2)
         orders.push_back(site_order::chain);
 
+    std::vector<inner_steps> inners{inner_steps::circulant};
+    if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
+        inners.push_back(inner_steps::ring);
+
     for (site_order o : orders)
-        for (uint32_t e : entries)
-            for (uint64_t s : segments) {
-                p.order = o;
-                p.entries = e;
-                p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
-                p.window = window_for(known, p, r.bytes);
-                p.predicted_ns = a.cost(t, known, r, p);
-                f(p);
-            }
+        for (inner_steps inner : inners)
+            for (uint32_t e : entries)
+                for (uint64_t s : segments) {
+                    p.order = o;
+                    p.inner = inner;
+                    p.entries = e;
+                    p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
+                    p.window = window_for(known, p, r.bytes);
+                    p.predicted_ns = a.cost(t, known, r, p);
+                    f(p);
+                }
 }
 
 template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &r, F f)
