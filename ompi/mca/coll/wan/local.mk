@@ -4,6 +4,13 @@
 
 include ompi/mca/coll/wan/core/local.mk
 
+# A number for what decides: builds from other sources may plan otherwise.
+wan_source_id.h: $(core_sources) ompi/mca/coll/wan/wan_core.h
+	$(AM_V_GEN)cat $^ | cksum | awk '{ print "#define WAN_SOURCE_ID " $$1 }' >$@.new && mv $@.new $@
+ompi/mca/coll/wan/core/core.lo: wan_source_id.h
+BUILT_SOURCES += wan_source_id.h
+CLEANFILES += wan_source_id.h
+
 noinst_LTLIBRARIES += libwan_core.la
 libwan_core_la_SOURCES = ompi/mca/coll/wan/wan_core.h $(core_sources)
 

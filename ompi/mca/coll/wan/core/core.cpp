@@ -6,6 +6,7 @@
  */
 #include "comm.hpp"
 #include "topo/site_name.hpp"
+#include "wan_source_id.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -67,8 +68,8 @@ int copy_text(const std::string &s, char *text, size_t size)
     return std::snprintf(text, size, "%s", s.c_str());
 }
 
-/** Changes whenever two builds would not plan alike. */
-constexpr int64_t protocol_version = 1;
+/** Differs where two builds might not plan alike: made from their sources. */
+constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
 } // namespace
 
@@ -128,7 +129,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char 
     return guarded([&]() -> int {
         auto equal = [&](size_t i) { return votes[2 * i] == -votes[2 * i + 1]; };
         if (!equal(0)) {
-            *reason = "the ranks run different versions of coll/wan";
+            *reason = "the ranks run different builds of coll/wan";
             return WAN_DECLINED;
         }
         if (!equal(1)) {
