@@ -283,7 +283,7 @@ std::string check_agree()
     WAN_CHECK(agree(p, sites, p, sites) == "agreed");
     for (int64_t off : {int64_t{1}, int64_t{-1}}) {
         const std::string r = agree(p, sites, p, sites, off);
-        WAN_CHECK_THAT(r.starts_with("declined") && r.find("version") != r.npos, r);
+        WAN_CHECK_THAT(r.starts_with("declined") && r.find("builds") != r.npos, r);
     }
     const std::string r = agree(p, sites, p, {"a", "b", "a"});
     WAN_CHECK_THAT(r.starts_with("declined") && r.find("sites") != r.npos, r);
