@@ -104,7 +104,7 @@ std::string check_links()
 /** Labels of steps at the largest team that is promised, and one step below and above powers of two. */
 std::string check_wide()
 {
-    for (int width : {63, 64, 65, 127, 129}) {
+    for (int width : {26, 27, 28, 63, 64, 65, 127, 129}) {
         const int sizes[] = {width, 2};
         const topology t = topology::blocks(sizes);
         for (const algorithm *a : algorithms()) {
@@ -118,8 +118,13 @@ std::string check_wide()
             p.algo = a;
             p.links = static_cast<uint32_t>(width);
             p.lambda = 200;     // a flat tree: more children than scratch buffers
-            if (std::string why = try_one(t, p, build_all(t, p), o); !why.empty())
-                return why;
+            for (auto inner : {inner_steps::circulant, inner_steps::ring}) {
+                if (inner == inner_steps::ring && !(a->parameters & uses_inner))
+                    continue;
+                p.inner = inner;
+                if (std::string why = try_one(t, p, build_all(t, p), o); !why.empty())
+                    return why;
+            }
         }
     }
     // 4096 hosts: only the text is looked at, at some ranks.

@@ -72,6 +72,9 @@ std::string check_circulant_skips()
     const auto most = 2 * static_cast<int>(circulant_skips(4096).size() - 1);
     WAN_CHECK(label::reduce_scatter + most <= label::allgather && label::allgather + most <= WAN_LABELS);
     WAN_CHECK(label::cross_out < label::reduce_scatter);
+    // One label a step of a ring.
+    const auto ring = static_cast<int>(largest_ring) - 1;
+    WAN_CHECK(label::reduce_scatter + ring <= label::allgather && label::allgather + ring <= WAN_LABELS);
     return "";
 }
 

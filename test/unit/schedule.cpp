@@ -120,14 +120,15 @@ std::string check_damaged()
 std::string golden_text()
 {
     std::string text = "Schedules of all ranks for a few small plans. Written by test/unit/schedule.cpp, which says how.\n";
-    const int two[] = {2, 2}, three[] = {3, 2, 1};
+    const int two[] = {2, 2}, three[] = {3, 2, 1}, wider[] = {4, 3}, five[] = {5, 5};
     auto show = [&](const char *title, const topology &t, const char *line) {
         const auto p = parse_plan(line);
         text += "\n# " + std::string(title) + "\n# " + line + "\n";
         for (int r = 0; r < t.size(); ++r)
             text += print(build_schedule(t, *p, r));
     };
-    const topology a = topology::blocks(two), b = topology::blocks(three), c = topology::blocks(two, 2);
+    const topology a = topology::blocks(two), b = topology::blocks(three), c = topology::blocks(two, 2), d = topology::blocks(wider),
+                   e = topology::blocks(five);
     show("2 sites of 2 hosts", a, "bcast tree root 0");
     show("2 sites of 2 hosts", a, "bcast vandegeijn root 0 links 2");
     show("2 sites of 2 hosts", a, "bcast farfirst root 1");
@@ -138,6 +139,9 @@ std::string golden_text()
     show("2 sites of 2 hosts", a, "allreduce twotier");
     show("2 sites of 2 hosts", a, "allreduce ordered");
     show("sites of 3, 2 and 1 hosts", b, "bcast vandegeijn root 3 links 3 order chain");
+    show("sites of 4 and 3 hosts", d, "allreduce rabenseifner links 4");
+    show("sites of 4 and 3 hosts", d, "allreduce rabenseifner links 2 inner ring");
+    show("2 sites of 5 hosts: 4 blocks in both", e, "bcast vandegeijn root 0 links 5");
     show("2 sites of 2 hosts with 2 ranks each", c, "bcast tree root 3 lambda 2 entries 2");
     return text;
 }
