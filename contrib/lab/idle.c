@@ -30,6 +30,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The build hides symbols by default; hidden ones replace nothing. */
+#define REPLACES __attribute__((visibility("default")))
+
 /* opal_progress polls every 8th time; twice that without a poll means it does not. */
 enum { FDS_MAX = 512, YIELDS_WITHOUT_POLL = 16 };
 
@@ -63,7 +66,7 @@ static int visited(int timeout_ms, int ready)
 }
 
 /* Replaces the C library's poll; a visit of the progress engine has timeout 0. */
-int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+REPLACES int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
     struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
     if (timeout_ms == 0 && count <= FDS_MAX) {
@@ -73,7 +76,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
     return visited(timeout_ms, ppoll(fds, count, timeout_ms < 0 ? NULL : &t, NULL));
 }
 
-int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
+REPLACES int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
 {
     if (timeout_ms == 0) {
         watched[0].fd = epfd;
@@ -83,7 +86,7 @@ int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
     return visited(timeout_ms, epoll_pwait(epfd, events, max, timeout_ms, NULL));
 }
 
-int sched_yield(void)
+REPLACES int sched_yield(void)
 {
     static const struct timespec brief = {0, 50000};
     struct timespec t = {wait_ns / 1000000000L, wait_ns % 1000000000L};
