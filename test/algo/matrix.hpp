@@ -115,13 +115,13 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
     const int sites = t.site_count();
     if (p.algo->collective == WAN_BCAST) {
         const int home = static_cast<int>(value(t.site_of(p.root)));
-        if (name == "vandegeijn" && p.order == site_order::chain)
+        if ((name == "vandegeijn" || name == "chain") && p.order == site_order::chain)
             return b == (a + 1) % sites && b != home ? o.count : 0;
         if (a != home)
             return 0;
         if (name == "tree")
             return static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, sites - 1)) * o.count;
-        return o.count;     // vandegeijn, farfirst
+        return o.count;     // vandegeijn, chain, farfirst
     }
     if (name == "flat")
         return static_cast<uint64_t>(t.rank_count(site_at(a))) * o.count;
@@ -143,7 +143,9 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
         }
         return sum;
     }
-    return o.count;         // rabenseifner, twotier, leaders
+    if (name == "leaders")  // the leader to each host that combines
+        return static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, 1)) * o.count;
+    return o.count;         // rabenseifner, twotier
 }
 
 /** Hosts of site s that can carry payload to other sites. */

@@ -221,7 +221,7 @@ std::string check_sense()
     for (auto c : {WAN_BCAST, WAN_ALLREDUCE}) {
         WAN_CHECK(!choose(t, f, {}, call(c, 4))->algo->long_messages);
         const auto p = choose(t, f, {}, call(c, 16 << 20));
-        WAN_CHECK(p->algo->long_messages && p->segment_bytes < 1 << 20 && p->window > 1 && p->links > 1);
+        WAN_CHECK(p->algo->long_messages && p->segment_bytes < 1 << 20 && p->window > 1);
         // Within a factor of two of the bound: L + M/B, or 2(p-1)/p M/B.
         const int64_t bound = c == WAN_BCAST ? f.wan_ns + f.wire_ns(16 << 20) : 2 * f.wire_ns(16 << 20) * 31 / 32;
         WAN_CHECK_THAT(p->predicted_ns > bound && p->predicted_ns < 2 * bound, print(*p) + " " + std::to_string(p->predicted_ns) + " bound " + std::to_string(bound));

@@ -21,6 +21,23 @@ uint64_t mix(uint64_t h, uint64_t v)
     return h * 0xff51afd7ed558ccdull ^ (h >> 33);
 }
 
+/** The entry that `matches`, moved to the front; nullptr: none. */
+template <typename T, typename F> T *most_recent(std::vector<T> &entries, F matches)
+{
+    const auto it = std::find_if(entries.begin(), entries.end(), matches);
+    if (it == entries.end())
+        return nullptr;
+    std::rotate(entries.begin(), it, it + 1);
+    return &entries.front();
+}
+
+template <typename T> void keep(std::vector<T> &entries, T entry, size_t most)
+{
+    entries.insert(entries.begin(), std::move(entry));
+    if (entries.size() > most)
+        entries.pop_back();
+}
+
 } // namespace
 
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std::move(t)), me(rank)
@@ -71,15 +88,13 @@ void wan_comm::learn()
     if (slowest > 0)
         f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
     known = f;
+    decisions_.clear();
 }
 
 std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p)
 {
-    auto it = std::find_if(cache_.begin(), cache_.end(), [&](const entry &e) { return same_schedule(e.key, p); });
-    if (it != cache_.end()) {
-        std::rotate(cache_.begin(), it, it + 1);
-        return cache_.front().value;
-    }
+    if (auto *e = most_recent(schedules_, [&](const auto &x) { return same_schedule(x.key, p); }))
+        return e->value;
     auto made = std::make_shared<prepared>();
     made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me));
     const auto &ops = made->code->text().ops;
@@ -87,10 +102,20 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p)
     for (size_t i = 0; i < ops.size(); ++i)
         if (ops[i].kind == wan::op_kind::send && topo.site_of(ops[i].peer) != mine)
             made->crossing.push_back(static_cast<uint16_t>(i));
-    cache_.insert(cache_.begin(), entry{p, made});
-    if (cache_.size() > cached_)
-        cache_.pop_back();
+    keep(schedules_, {p, made}, cached_);
     return made;
+}
+
+const wan_comm::decision &wan_comm::decide(const wan::request &r)
+{
+    if (auto *e = most_recent(decisions_, [&](const auto &x) { return x.key == r; }))
+        return e->value;
+    decision d;
+    d.plan = wan::choose(topo, *known, wish[r.collective], r);
+    if (d.plan)
+        d.how = prepare(*d.plan);
+    keep(decisions_, {r, std::move(d)}, cached_);
+    return decisions_.front().value;
 }
 
 void wan_run::account()

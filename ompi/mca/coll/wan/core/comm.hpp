@@ -32,19 +32,31 @@ struct wan_comm {
         std::shared_ptr<const wan::program> code;
         std::vector<uint16_t> crossing;         // operations that send to another site
     };
-    std::shared_ptr<const prepared> prepare(const wan::plan &p);
+    /** How a call is served; no plan: not by us.  Calls like earlier ones are found, not planned again. */
+    struct decision {
+        std::optional<wan::plan> plan;
+        std::shared_ptr<const prepared> how;
+    };
+    const decision &decide(const wan::request &r);
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
 
 private:
-    struct entry {
+    struct schedule_entry {
         wan::plan key;
         std::shared_ptr<const prepared> value;
     };
-    wan::link_hints hints_;
-    std::vector<entry> cache_;          // most recent first
+    struct decision_entry {
+        wan::request key;
+        decision value;
+    };
     static constexpr size_t cached_ = 64;
+    wan::link_hints hints_;
+    std::vector<schedule_entry> schedules_;     // both: most recent first
+    std::vector<decision_entry> decisions_;
+
+    std::shared_ptr<const prepared> prepare(const wan::plan &p);
 };
 
 struct wan_run {

@@ -192,12 +192,11 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         const wan::request r{.collective = call->collective, .root = call->root,
                              .bytes = call->count * call->element_bytes,
                              .element_bytes = std::max<size_t>(1, call->element_bytes), .commutative = call->commutative};
-        const auto plan = wan::choose(comm->topo, *comm->known, comm->wish[call->collective], r);
+        const auto &[plan, prepared] = comm->decide(r);
         if (!plan) {
             ++comm->counters.declined[call->collective];
             return WAN_DECLINED;
         }
-        auto prepared = comm->prepare(*plan);
         const wan::binding b{.in = call->collective == WAN_BCAST ? call->out : call->in, .out = call->out,
                              .count = call->count, .segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes),
                              .window = plan->window, .extent = call->extent};

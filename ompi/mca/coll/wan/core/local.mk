@@ -8,6 +8,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/allreduce_ordered.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_rabenseifner.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_twotier.cpp \
+	ompi/mca/coll/wan/core/algo/bcast_chain.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_vandegeijn.cpp \

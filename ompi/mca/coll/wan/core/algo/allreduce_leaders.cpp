@@ -1,13 +1,14 @@
 /*
  * Allreduce of short messages in one WAN latency (not two): reduce to a leader
- * along a postal tree in each site, leaders send their partial result to all
- * other leaders at once, each combines them in the order of sites, and a
- * postal tree brings the result down.
+ * along a postal tree in each site; leaders send their site's part to some
+ * hosts of every site at once (`entries`: 1 is the leader alone), each of
+ * which combines the parts of all sites in their order and passes the result
+ * down its share of a postal tree.
  *
  *     \|/                    \|/
- *      a  =================>  b        T = L + two shallow trees of a site
- *      a  <=================  b
- *     /|\                    /|\
+ *      a  =================>  b        T = L + two shallow trees of a site,
+ *      a  <=================  b            the second the shallower the more
+ *     /|\                    /|\           hosts combine
  *
  * Source: MagPIe's one-latency allreduce; postal trees: Bar-Noy, Kipnis.
  *
@@ -21,6 +22,21 @@ namespace wan {
 
 namespace {
 
+/** Parents on the way down; those who have none combine. */
+std::vector<int> combiner_tree(uint32_t hosts, const plan &p)
+{
+    return postal_tree(hosts, p.lambda, p.entries, 1);
+}
+
+std::vector<int> combiners(const std::vector<int> &parent)
+{
+    std::vector<int> all;
+    for (size_t i = 0; i < parent.size(); ++i)
+        if (parent[i] < 0)
+            all.push_back(static_cast<int>(i));
+    return all;
+}
+
 void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me();
@@ -30,20 +46,26 @@ void build(const topology &t, const plan &p, builder &b)
     node_reduce(b, t, leader, buffer::out);
     if (leader == me) {
         const team own = site_team(t, site_at(mine), me);
-        const auto parent = postal_tree(own.size(), p.lambda);
-        tree_reduce(b, own, parent, buffer::out, label::tree_up);
-        if (own.me == 0) {
+        tree_reduce(b, own, postal_tree(own.size(), p.lambda), buffer::out, label::tree_up);
+        const auto down = combiner_tree(own.size(), p);
+        // The site's own part goes to its other combiners while the WAN is crossed; far ones come first.
+        if (own.me == 0)
+            for (int k = 1; k <= t.site_count(); ++k) {
+                const team there = site_team(t, site_at((mine + k) % t.site_count()), me);
+                for (int c : combiners(combiner_tree(there.size(), p)))
+                    if (const int to = there.ranks[static_cast<size_t>(c)]; to != me)
+                        b.send(buffer::out, whole(), to, label::cross);
+            }
+        if (down[static_cast<size_t>(own.me)] < 0) {
             std::vector<buffer> from_site;
             for (int s = 0; s < t.site_count(); ++s)
-                from_site.push_back(s == mine ? buffer::out : b.scratch());
-            for (int k = 1; k < t.site_count(); ++k)
-                b.send(buffer::out, whole(), t.rank_at(site_at((mine + k) % t.site_count()), 0), label::cross);
+                from_site.push_back(s == mine && own.me == 0 ? buffer::out : b.scratch());
             for (int s = 0; s < t.site_count(); ++s)
-                if (s != mine)
-                    b.recv(from_site[static_cast<size_t>(s)], whole(), t.rank_at(site_at(s), 0), label::cross);
+                if (const int from = t.rank_at(site_at(s), 0); from != me)
+                    b.recv(from_site[static_cast<size_t>(s)], whole(), from, label::cross);
             fold(b, from_site, buffer::out, whole());
         }
-        tree_broadcast(b, own, parent, buffer::out, label::tree_down);
+        tree_broadcast(b, own, down, buffer::out, label::tree_down);
     }
     node_broadcast(b, t, leader, buffer::out);
 }
@@ -54,7 +76,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     for (int s = 0; s < t.site_count(); ++s)
         far = std::max(far, f.farthest_ns(site_at(s)));
     const int64_t gap = f.wire_ns(r.bytes) + f.message_ns;
-    return far + 2 * tree_ns(f, r.bytes, widest_site(t), p.lambda) + (t.site_count() - 1) * gap
+    const int64_t hosts = widest_site(t), combining = std::min<int64_t>(p.entries, hosts);
+    // A combiner hears from every site; the leader sends to all of them, the last of which waits for the rest.
+    return far + tree_ns(f, r.bytes, hosts, p.lambda) + tree_ns(f, r.bytes, (hosts + combining - 1) / combining, p.lambda)
+           + (t.site_count() - 1) * (combining + 1) * gap / 2
            + 2 * steps(widest_node(t)) * f.message_ns;
 }
 
@@ -66,7 +91,7 @@ const algorithm allreduce_leaders = {
     .name = "leaders",
     .summary = "one WAN latency: tree to a leader in each site, leaders exchange, tree down; for short messages",
     .source = "coll/wan; MagPIe, postal model of Bar-Noy and Kipnis",
-    .parameters = uses_tree,
+    .parameters = uses_entries | uses_tree,
     .automatic = true,
     .long_messages = false,
     .keeps_order = false,

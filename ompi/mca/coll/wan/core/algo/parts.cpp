@@ -6,6 +6,7 @@
 #include "algo/parts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <queue>
 
 namespace wan {
@@ -62,6 +63,48 @@ template <typename F> void ring_parts(const team &g, uint32_t b, uint32_t k, F f
         f(block_range(0, clip(b + k - p), g.blocks), 1);
 }
 
+/** Whether g can halve: then no step's blocks wrap around, and each is one message. */
+bool halves(const team &g) { return std::has_single_bit(g.size()); }
+
+/** Calls f(partner, mine, theirs, label) for each step: blocks [lo, hi) that stay with me and that the partner keeps. */
+template <typename F> void each_halving(const team &g, F f)
+{
+    const uint32_t me = static_cast<uint32_t>(g.me);
+    auto clip = [&](uint32_t x) { return std::min(x, g.blocks); };
+    int step = 0;
+    for (uint32_t half = g.size() / 2; half > 0; half /= 2, ++step) {
+        const uint32_t mine = me / half * half, theirs = mine ^ half;
+        f(g.ranks[me ^ half], block_range(clip(mine), clip(mine + half), g.blocks),
+          block_range(clip(theirs), clip(theirs + half), g.blocks), step);
+    }
+}
+
+void halving_reduce_scatter(builder &b, const team &g, buffer acc)
+{
+    const buffer scratch[2] = {b.scratch(), b.scratch()};
+    each_halving(g, [&](int partner, span_of mine, span_of theirs, int step) {
+        const buffer t = scratch[step % 2];
+        b.send(acc, theirs, partner, label::reduce_scatter + step);
+        b.recv(t, mine, partner, label::reduce_scatter + step);
+        b.reduce(t, acc, mine);
+    });
+}
+
+void doubling_allgather(builder &b, const team &g, buffer data)
+{
+    struct step {
+        int partner;
+        span_of mine, theirs;
+        int number;
+    };
+    std::vector<step> steps;
+    each_halving(g, [&](int partner, span_of mine, span_of theirs, int number) { steps.push_back({partner, mine, theirs, number}); });
+    for (size_t k = steps.size(); k-- > 0;) {
+        const step &s = steps[k];
+        b.recv(data, s.theirs, s.partner, label::allgather + s.number);
+        b.send(data, s.mine, s.partner, label::allgather + s.number);
+    }
+}
 
 void ring_reduce_scatter(builder &b, const team &g, buffer acc)
 {
@@ -95,6 +138,8 @@ void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how)
         return;
     if (how == inner_steps::ring && g.size() <= largest_ring)
         return ring_reduce_scatter(b, g, acc);
+    if (halves(g))
+        return halving_reduce_scatter(b, g, acc);
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
     const auto skips = circulant_skips(p);
     const buffer scratch[2] = {b.scratch(), b.scratch()};
@@ -115,6 +160,8 @@ void allgather(builder &b, const team &g, buffer data, inner_steps how)
         return;
     if (how == inner_steps::ring && g.size() <= largest_ring)
         return ring_allgather(b, g, data);
+    if (halves(g))
+        return doubling_allgather(b, g, data);
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
     const auto skips = circulant_skips(p);
     for (size_t k = skips.size() - 1; k-- > 0;) {

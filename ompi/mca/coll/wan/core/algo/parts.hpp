@@ -54,8 +54,9 @@ constexpr uint32_t largest_ring = 27;
 
 /**
  * Every member ends with the reduction of its own block in `acc`; (p-1)/p of a
- * segment sent by each, any p, in ceil(log2 p) steps or around a ring.  For
- * operators that commute.
+ * segment sent by each, any p, in ceil(log2 p) steps (powers of two: by
+ * recursive halving, a message a step) or around a ring.  For operators that
+ * commute.
  */
 void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how = inner_steps::circulant);
 

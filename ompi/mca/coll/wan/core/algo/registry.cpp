@@ -11,15 +11,16 @@
 
 namespace wan {
 
-extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst;
+extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered;
 
 std::span<const algorithm *const> algorithms()
 {
-    static constexpr std::array<const algorithm *, 8> all{
+    static constexpr std::array<const algorithm *, 9> all{
         &bcast_tree,
         &bcast_vandegeijn,
         &bcast_farfirst,
+        &bcast_chain,
         &allreduce_flat,
         &allreduce_leaders,
         &allreduce_rabenseifner,

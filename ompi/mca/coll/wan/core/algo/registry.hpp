@@ -24,6 +24,8 @@ struct request {
     uint64_t bytes = 0;             // of the message
     uint64_t element_bytes = 1;
     bool commutative = true;
+
+    friend bool operator==(const request &, const request &) = default;
 };
 
 /** Which of a plan's parameters an algorithm looks at: the planner searches those. */
@@ -34,7 +36,8 @@ enum uses : uint8_t {
     uses_tree = 4,      // lambda
     uses_entries = 8,
     uses_order = 16,
-    uses_inner = 32
+    uses_inner = 32,
+    uses_stripes = 64   // links: fewer than allowed may be better
 };
 
 struct algorithm {

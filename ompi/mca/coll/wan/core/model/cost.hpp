@@ -61,6 +61,15 @@ inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
     return static_cast<int64_t>(square_root(wire_us * wire_us + processor_us * processor_us)) * 1000;
 }
 
+/**
+ * A message from one host of a site to the next that finds the interfaces
+ * idle: a quiet hop takes lan_ns, one among busy hosts message_ns.
+ */
+inline int64_t hop_ns(const facts &f, int64_t bytes)
+{
+    return f.lone_ns(static_cast<uint64_t>(bytes)) + std::max<int64_t>(0, f.message_ns - f.lan_ns);
+}
+
 /** What handing blocks around inside a site takes: allgather, or reduce-scatter, of one segment. */
 struct inner_cost {
     int64_t messages;       // sent and received by a host
@@ -70,10 +79,10 @@ struct inner_cost {
 
 inline inner_cost inner_of(const facts &f, int64_t hosts, int64_t segment_bytes, inner_steps how)
 {
-    if (how == inner_steps::ring)
-        return {2 * (hosts - 1), (hosts - 1) * (wire_part(f, segment_bytes, 1, hosts) + f.lan_ns), 1};
+    if (how == inner_steps::ring)   // blocks go round as they come: only the last one's way counts
+        return {2 * (hosts - 1), (hosts - 1) * hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1};
     // The last segment is gathered while the one before still shares the interface: twice its time.
-    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * f.lan_ns, steps(hosts)};
+    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * hop_ns(f, 0), steps(hosts)};
 }
 
 /**
@@ -83,6 +92,36 @@ inline inner_cost inner_of(const facts &f, int64_t hosts, int64_t segment_bytes,
  * connections a host, 1.34 times over 5).
  */
 inline int64_t shared_wire(int64_t wire_ns, int64_t connections) { return wire_ns + wire_ns / 32 * connections; }
+
+/**
+ * Time of `bytes` over `flows` TCP connections across `latency_ns`: each has
+ * at most a window under way in a round trip (Linux: tcp_wmem's 4 MB, of which
+ * half is payload).
+ */
+inline int64_t flows_ns(uint64_t bytes, int64_t latency_ns, int64_t flows)
+{
+    constexpr int64_t window_bytes = 2 << 20;
+    return static_cast<int64_t>(static_cast<__int128>(bytes) * 2 * latency_ns / (window_bytes * std::max<int64_t>(1, flows)));
+}
+
+/**
+ * What a message loses against the interface's rate when it crosses over
+ * `flows` TCP connections that have been idle: each may send ten packets in
+ * the first round trip, and twice as many in every further one (RFC 6928, 2861).
+ */
+inline int64_t slow_start_ns(const facts &f, uint64_t bytes, int64_t latency_ns, int64_t flows)
+{
+    constexpr uint64_t first_window = 10 * 1448;
+    const int64_t round_trip = 2 * latency_ns;
+    int64_t lost = 0;
+    uint64_t window = first_window * static_cast<uint64_t>(std::max<int64_t>(1, flows)), sent = 0;
+    while (sent + window < bytes && f.wire_ns(window) < round_trip) {
+        lost += round_trip - f.wire_ns(window);
+        sent += window;
+        window *= 2;
+    }
+    return lost;
+}
 
 /**
  * One copy of a small message down a postal tree of n nodes: each level waits

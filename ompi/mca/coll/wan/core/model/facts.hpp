@@ -20,6 +20,7 @@ struct facts {
     int64_t lan_ns = 50'000;        // one way, a small message inside a site
     int64_t message_ns = 5'000;     // what a process spends on a message, all ranks busy
     int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
+    int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
     int sites = 0;
     std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
@@ -39,6 +40,12 @@ struct facts {
             if (site_id{static_cast<uint32_t>(t)} != from)
                 worst = std::max(worst, latency_ns(from, site_id{static_cast<uint32_t>(t)}));
         return worst;
+    }
+    /** One way inside a site for a message that finds the interfaces idle: a rate limit's burst is free. */
+    int64_t lone_ns(uint64_t bytes) const
+    {
+        const uint64_t free = static_cast<uint64_t>(burst_bytes);
+        return lan_ns + (bytes > free ? wire_ns(bytes - free) : 0);
     }
     /** Time of `bytes` through one interface. */
     int64_t wire_ns(uint64_t bytes) const

@@ -3,11 +3,14 @@
  *
  * Steps: between the first hosts of each two sites, in rounds in which no
  * site is in two pairs, a 1-byte ping-pong (the first opens the connection,
- * then the least of three); the same between the first two hosts of each site;
- * then 128 KB in 8 KB messages between those (the interface's rate); last, all
- * ranks pass small messages around a ring of their site at once, each waiting
- * for the one before (what a message costs when all are busy, which on
- * oversubscribed hosts is much more than alone).
+ * then the least of three).  After each, when the interfaces have rested for a
+ * round trip, the first two hosts of each site pass 32 KB in 8 KB messages (of
+ * which a rate limit lets its burst through at once) and, without a rest,
+ * 128 KB (the interface's rate).  Then those ping each other with 1 byte; last,
+ * all ranks pass small messages around a ring of their site at once, each
+ * waiting for the one before (what a message costs when all are busy, which on
+ * oversubscribed hosts is much more than alone).  Noise only adds: of repeated
+ * times the least counts.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,11 +24,12 @@ namespace wan {
 namespace {
 
 constexpr int repetitions = 3;
-constexpr int bulk_messages = 16;           // one label each
+constexpr int bulk_messages = 16, lone_messages = 4;    // one label each
 constexpr size_t bulk_message_bytes = 8192;
-constexpr int rate_messages = 12;
+constexpr span_of first_byte = block(0, bulk_message_bytes);
+constexpr int rate_messages = 8, rate_repetitions = 8;
 constexpr int most_sites_by_pair = 10;      // fits WAN_FACTS; beyond, the worst latency stands for all
-constexpr size_t fixed_facts = 4;
+constexpr size_t fixed_facts = 5;
 
 void keep_least(int64_t &best, int64_t ns)
 {
@@ -48,7 +52,7 @@ probe::probe(const topology &t, int me) : topo_(t), me_(me)
     const int even = sites + sites % 2;
     const int rounds = std::min(even - 1, most_sites_by_pair - 1);
     const int mine = static_cast<int>(value(t.site_of(me)));
-    for (int repeat = 0; repeat <= repetitions; ++repeat)
+    for (int repeat = 0; repeat <= repetitions; ++repeat) {
         for (int round = 0; round < rounds; ++round) {
             // Round-robin tournament: the pairs of a round are disjoint, so they run at once, as one step.
             step s{kind::site_pair, -1, -1, repeat > 0};
@@ -62,11 +66,12 @@ probe::probe(const topology &t, int me) : topo_(t), me_(me)
             }
             steps_.push_back(s);
         }
+        steps_.push_back({kind::lone, 0, 0, repeat > 0});
+        steps_.push_back({kind::bulk, 0, 0, repeat > 0});
+    }
     for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)
         steps_.push_back({kind::inside, 0, 0, repeat > 0});
-    for (int repeat = 0; repeat <= repetitions; ++repeat)
-        steps_.push_back({kind::bulk, 0, 0, repeat > 0});
-    for (int repeat = 0; repeat <= repetitions; ++repeat)
+    for (int repeat = 0; repeat <= rate_repetitions; ++repeat)
         steps_.push_back({kind::rate, 0, 0, repeat > 0});
 }
 
@@ -83,19 +88,19 @@ schedule probe::ping(int from, int to) const
     return b.finish();
 }
 
-schedule probe::bulk(int from, int to) const
+schedule probe::bulk(int from, int to, int messages) const
 {
     builder b(me_);
-    for (int i = 0; i < bulk_messages; ++i)
-        if (me_ == from)
-            b.send(buffer::out, whole(), to, i);
-        else if (me_ == to)
-            b.recv(b.scratch(), whole(), from, i);
     if (me_ == from) {
-        const buffer ack = b.scratch();
-        b.recv(ack, whole(), to, bulk_messages);
+        for (int i = 0; i < messages; ++i)
+            b.send(buffer::out, whole(), to, i);
+        b.recv(b.scratch(), first_byte, to, messages);
     } else if (me_ == to) {
-        b.send(buffer::out, whole(), from, bulk_messages);
+        buffer last = buffer::out;
+        for (int i = 0; i < messages; ++i)
+            b.recv(last = b.scratch(), whole(), from, i);
+        // Taken from what came last: goes only when that is there.
+        b.send(last, first_byte, from, messages);
     }
     return b.finish();
 }
@@ -137,6 +142,7 @@ std::optional<schedule> probe::next()
     case kind::inside:
         part_ = pair && me_ == first;
         return pair ? ping(first, second) : builder(me_).finish();
+    case kind::lone:
     case kind::bulk: {
         // Sites of one host each: the interface shows itself across.
         const int sites = topo_.site_count();
@@ -145,7 +151,7 @@ std::optional<schedule> probe::next()
         const int b = across ? topo_.rank_at(site_at(sites > 1 ? 1 : 0), 0) : second;
         part_ = (pair || across) && me_ == a;
         bytes_ = bulk_message_bytes;
-        return pair || across ? bulk(a, b) : builder(me_).finish();
+        return pair || across ? bulk(a, b, steps_[at_].what == kind::bulk ? bulk_messages : lone_messages) : builder(me_).finish();
     }
     case kind::rate:
     default:
@@ -165,6 +171,9 @@ void probe::record(int64_t elapsed_ns)
         break;
     case kind::inside:
         keep_least(lan_ns_, elapsed_ns / 2);
+        break;
+    case kind::lone:
+        keep_least(lone_ns_, elapsed_ns);
         break;
     case kind::bulk:
         keep_least(bulk_ns_, elapsed_ns);
@@ -193,6 +202,7 @@ fact_vector probe::measured() const
     v[2] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / static_cast<int64_t>(bulk_messages * bulk_message_bytes)
                                  : 0;
     v[3] = worst;
+    v[4] = lone_ns_ > round_trip ? lone_ns_ - round_trip : 0;
     return v;
 }
 
@@ -208,6 +218,9 @@ facts facts_from(const topology &t, const fact_vector &v)
         f.byte_ps = v[2];
     if (v[3] > 0)
         f.wan_ns = v[3];
+    constexpr int64_t lone_bytes = lone_messages * static_cast<int64_t>(bulk_message_bytes);
+    if (v[4] > 0)
+        f.burst_bytes = std::max<int64_t>(0, lone_bytes - v[4] * 1000 / f.byte_ps);
     if (f.sites <= most_sites_by_pair) {
         f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
         for (int a = 0; a < f.sites; ++a)

@@ -39,14 +39,14 @@ public:
     fact_vector measured() const;
 
 private:
-    enum class kind { site_pair, inside, bulk, rate };
+    enum class kind { site_pair, inside, lone, bulk, rate };
     struct step {
         kind what;
         int a = 0, b = 0;   // site pair, of this rank's site
         bool timed = true;  // false: opens connections
     };
     schedule ping(int from, int to) const;
-    schedule bulk(int from, int to) const;
+    schedule bulk(int from, int to, int messages) const;
     schedule rate() const;
 
     const topology &topo_;
@@ -56,7 +56,7 @@ private:
     size_t bytes_ = 1;
     bool part_ = false;             // whether this rank times the current step
     std::vector<int64_t> pair_ns_;
-    int64_t lan_ns_ = 0, bulk_ns_ = 0, rate_ns_ = 0;
+    int64_t lan_ns_ = 0, lone_ns_ = 0, bulk_ns_ = 0, rate_ns_ = 0;
 };
 
 /** Facts from the combined vector. */

@@ -27,7 +27,7 @@ enum class site_order : uint8_t {
 
 /** How the hosts of a site hand blocks around. */
 enum class inner_steps : uint8_t {
-    circulant,  // ceil(log2 p) steps, a new peer each
+    circulant,  // ceil(log2 p) steps, a new peer each (powers of two: halving and doubling)
     ring        // p-1 steps, always to the same neighbour: fewer, fuller connections
 };
 

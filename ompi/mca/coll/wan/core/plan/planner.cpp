@@ -38,7 +38,11 @@ void each_plan(const topology &t, const facts &known, const wishes &w, const req
     p.algo = &a;
     p.root = r.root;
     const uint32_t widest = static_cast<uint32_t>(widest_site(t));
-    p.links = (a.parameters & uses_links) ? (w.links ? std::min(w.links, widest) : widest) : 1;
+    const uint32_t most_links = w.links ? std::min(w.links, widest) : widest;
+    std::vector<uint32_t> links{(a.parameters & uses_links) ? most_links : 1};
+    if (a.parameters & uses_stripes)
+        for (uint32_t n = 1; n < most_links && n <= 16; n *= 2)
+            links.push_back(n);
     p.lambda = (a.parameters & uses_tree) ? postal_lambda(known, r.bytes) : 1;
 
     std::vector<uint64_t> segments{std::max<uint64_t>(1, r.bytes)};
@@ -61,18 +65,20 @@ void each_plan(const topology &t, const facts &known, const wishes &w, const req
     if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
         inners.push_back(inner_steps::ring);
 
-    for (site_order o : orders)
-        for (inner_steps inner : inners)
-            for (uint32_t e : entries)
-                for (uint64_t s : segments) {
-                    p.order = o;
-                    p.inner = inner;
-                    p.entries = e;
-                    p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
-                    p.window = window_for(known, p, r.bytes);
-                    p.predicted_ns = a.cost(t, known, r, p);
-                    f(p);
-                }
+    for (uint32_t n : links)
+        for (site_order o : orders)
+            for (inner_steps inner : inners)
+                for (uint32_t e : entries)
+                    for (uint64_t s : segments) {
+                        p.links = n;
+                        p.order = o;
+                        p.inner = inner;
+                        p.entries = e;
+                        p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
+                        p.window = window_for(known, p, r.bytes);
+                        p.predicted_ns = a.cost(t, known, r, p);
+                        f(p);
+                    }
 }
 
 template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &r, F f)
