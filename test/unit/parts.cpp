@@ -90,16 +90,22 @@ std::string check_site_team()
                     const team g = site_team(t, site_at(s), me, root, without);
                     std::set<int> hosts;
                     WAN_CHECK(g.blocks == g.size());
-                    for (size_t i = 0; i < g.ranks.size(); ++i) {
-                        const auto at = t.locate(g.ranks[i]);
+                    for (uint32_t i = 0; i < g.size(); ++i) {
+                        const auto at = t.locate(g.rank(i));
                         WAN_CHECK(at.site == site_at(s) && hosts.insert(at.node).second);
-                        WAN_CHECK(at.lane == 0 || g.ranks[i] == root);
-                        WAN_CHECK((g.me == static_cast<int>(i)) == (g.ranks[i] == me));
+                        WAN_CHECK(at.lane == 0 || g.rank(i) == root);
+                        WAN_CHECK(g.index_of(g.rank(i)) == static_cast<int>(i));
+                        for (uint32_t first = 0; first < g.size(); ++first) {
+                            const team turned = g.rotated(first);
+                            WAN_CHECK(turned.rank(i) == g.rank((i + first) % g.size()) && turned.index_of(turned.rank(i)) == static_cast<int>(i));
+                            WAN_CHECK(turned.me == turned.index_of(me));
+                        }
+                        WAN_CHECK((g.me == static_cast<int>(i)) == (g.rank(i) == me));
                     }
                     const bool left_out = without && t.site_of(root) == site_at(s);
                     WAN_CHECK(static_cast<int>(hosts.size()) == t.node_count(site_at(s)) - left_out);
                     if (root >= 0 && t.site_of(root) == site_at(s))
-                        WAN_CHECK((std::count(g.ranks.begin(), g.ranks.end(), root) == 1) == !without);
+                        WAN_CHECK((g.index_of(root) >= 0) == !without);
                 }
     WAN_CHECK(node_leader(t, 3) == t.rank_at(t.locate(3).site, t.locate(3).node));
     for (int r = 0; r < t.size(); ++r)
@@ -107,17 +113,19 @@ std::string check_site_team()
     return "";
 }
 
+std::vector<int> consecutive(int first, uint32_t size)
+{
+    std::vector<int> ranks(size);
+    std::iota(ranks.begin(), ranks.end(), first);
+    return ranks;
+}
+
 /** Every byte of the segment reaches its new owner once, by at most one message a pair. */
 std::string check_reshare()
 {
     constexpr size_t length = 5040;
     auto make = [](uint32_t size, uint32_t blocks, int first, int me) {
-        team g;
-        for (uint32_t i = 0; i < size; ++i) {
-            g.ranks.push_back(first + static_cast<int>(i));
-            if (g.ranks.back() == me)
-                g.me = static_cast<int>(i);
-        }
+        team g(consecutive(first, size), me);
         g.blocks = blocks;
         return g;
     };
@@ -161,7 +169,7 @@ std::string check_reshare()
                     const team to = make(q, q, second, -1);
                     for (uint32_t j = 0; j < q; ++j) {
                         const span_of own = block(j, q);
-                        const auto &mine = got[to.ranks[j]];
+                        const auto &mine = got[to.rank(j)];
                         for (size_t e = 0; e < length; ++e)
                             WAN_CHECK(mine[e] == (e >= own.lo.of(length) && e < own.hi.of(length) ? 1 : 0));
                     }
@@ -174,30 +182,26 @@ std::string check_gateways()
     for (uint32_t a = 1; a <= 17; ++a)
         for (uint32_t b = 1; b <= 17; ++b)
             for (uint32_t links = 1; links <= 20; ++links) {
-                std::vector<team> all(2);
-                for (uint32_t i = 0; i < a; ++i)
-                    all[0].ranks.push_back(static_cast<int>(i));
-                for (uint32_t i = 0; i < b; ++i)
-                    all[1].ranks.push_back(100 + static_cast<int>(i));
-                all[0].blocks = a;
-                all[1].blocks = b;
+                const std::vector<team> all{team(consecutive(0, a), -1), team(consecutive(100, b), -1)};
                 const gateways g(links, all);
                 WAN_CHECK(g.direct() == (links >= std::max(a, b)));
                 for (const team &owners : all) {
-                    const team across = g.of(owners, owners.ranks[0]);
+                    const team across = g.of(owners, owners.rank(0));
                     const uint32_t wanted = g.direct() ? owners.blocks : std::min({links, a, b});
                     WAN_CHECK(across.blocks == wanted && across.size() == wanted && wanted <= std::max(links, 1u));
-                    std::set<int> distinct(across.ranks.begin(), across.ranks.end());
+                    std::set<int> distinct;
+                    for (uint32_t i = 0; i < across.size(); ++i) {
+                        distinct.insert(across.rank(i));
+                        WAN_CHECK(owners.index_of(across.rank(i)) >= 0);
+                        if (!g.direct())
+                            WAN_CHECK(g.of(owners, across.rank(i)).me == static_cast<int>(i));
+                    }
                     WAN_CHECK(distinct.size() == wanted);
-                    for (int r : across.ranks)
-                        WAN_CHECK(std::count(owners.ranks.begin(), owners.ranks.end(), r) == 1);
-                    for (size_t i = 0; i < across.ranks.size() && !g.direct(); ++i)
-                        WAN_CHECK(g.of(owners, across.ranks[i]).me == static_cast<int>(i));
                     WAN_CHECK(g.of(owners, 999).me == (g.direct() ? owners.me : -1));
                     // Evenly spread: neighbours are as far apart as the numbers allow.
                     if (!g.direct())
-                        for (size_t i = 0; i + 1 < across.ranks.size(); ++i)
-                            WAN_CHECK(across.ranks[i + 1] - across.ranks[i] >= static_cast<int>(owners.blocks / wanted));
+                        for (uint32_t i = 0; i + 1 < across.size(); ++i)
+                            WAN_CHECK(across.rank(i + 1) - across.rank(i) >= static_cast<int>(owners.blocks / wanted));
                 }
             }
     return "";

@@ -53,7 +53,7 @@ void build(const topology &t, const plan &p, builder &b)
             for (int k = 1; k <= t.site_count(); ++k) {
                 const team there = site_team(t, site_at((mine + k) % t.site_count()), me);
                 for (int c : combiners(combiner_tree(there.size(), p)))
-                    if (const int to = there.ranks[static_cast<size_t>(c)]; to != me)
+                    if (const int to = there.rank(static_cast<uint32_t>(c)); to != me)
                         b.send(buffer::out, whole(), to, label::cross);
             }
         if (down[static_cast<size_t>(own.me)] < 0) {

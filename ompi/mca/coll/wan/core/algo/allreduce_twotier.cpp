@@ -27,7 +27,7 @@ void build(const topology &t, const plan &, builder &b)
     node_reduce(b, t, leader, buffer::out);
     if (leader == me) {
         const team own = site_team(t, site_at(mine), me);
-        const int head = own.ranks[0];
+        const int head = own.rank(0);
         reduce_scatter(b, own, buffer::out);
         gather_blocks(b, own, buffer::out, head);
         if (me == head) {

@@ -34,10 +34,49 @@ namespace wan {
 namespace {
 
 /** The hosts of a site in the order in which the message passes them, by one rank each. */
-struct stations {
-    std::vector<int> entry;     // stripe j comes in at entry[j]; empty in the root's site
-    std::vector<int> chain;     // then whole segments pass along these
-    std::vector<int> exit;      // stripe j leaves for other sites from exit[j]; empty if none does
+class stations {
+public:
+    stations(const topology &t, const plan &p, const site_route &route, int s, uint32_t k, int me)
+        : hosts_(site_team(t, site_at(s), me, p.root, s == route.home)), root_(p.root)
+    {
+        const bool home = s == route.home, forwards = !route.children(s).empty();
+        const uint32_t n = hosts_.size();
+        entries_ = home ? 0 : k;
+        exits_ = !forwards ? exits::none : home && n == 0 ? exits::root : !home && n < 2 * k ? exits::entries : exits::own;
+        links_ = n - entries_ - (exits_ == exits::own ? k : 0);
+    }
+
+    /** Stripe j comes in at entry(j): not in the root's site. */
+    bool has_entries() const { return entries_ > 0; }
+    int entry(uint32_t j) const { return hosts_.rank(j); }
+    /** Then whole segments pass along these. */
+    uint32_t links() const { return links_; }
+    int link(uint32_t i) const { return hosts_.rank(entries_ + i); }
+    /** Stripe j leaves for other sites from exit(j), who may be an entry too, or the root. */
+    bool has_exits() const { return exits_ != exits::none; }
+    bool has_own_exits() const { return exits_ == exits::own; }
+    int exit(uint32_t j) const
+    {
+        return exits_ == exits::root ? root_ : hosts_.rank(j + (exits_ == exits::own ? entries_ + links_ : 0));
+    }
+
+    /** Which of them I am, -1: none. */
+    int my_entry() const { return hosts_.has_me() && me() < entries_ ? hosts_.me : -1; }
+    int my_link() const { return hosts_.has_me() && me() >= entries_ && me() < entries_ + links_ ? static_cast<int>(me() - entries_) : -1; }
+    int my_exit() const
+    {
+        if (exits_ == exits::entries)
+            return my_entry();
+        return exits_ == exits::own && hosts_.has_me() && me() >= entries_ + links_ ? static_cast<int>(me() - entries_ - links_) : -1;
+    }
+
+private:
+    uint32_t me() const { return static_cast<uint32_t>(hosts_.me); }
+
+    team hosts_;
+    int root_;
+    uint32_t entries_ = 0, links_ = 0;
+    enum class exits { none, own, entries, root } exits_;
 };
 
 /** How many stripes cross between two sites. */
@@ -53,42 +92,13 @@ uint32_t stripes(const topology &t, const plan &p)
     return k;
 }
 
-stations stations_of(const topology &t, const plan &p, const site_route &route, int s, uint32_t k)
+/** Holders of a stripe each give it to the others: I hold stripe j of k. */
+template <typename F> void swap_stripes(builder &b, uint32_t j, uint32_t k, F holder)
 {
-    stations at;
-    std::vector<int> hosts = site_team(t, site_at(s), -1, p.root, s == route.home).ranks;
-    const bool forwards = !route.children(s).empty();
-    if (s == route.home) {
-        if (forwards && hosts.empty())
-            at.exit.assign(k, p.root);
-    } else {
-        at.entry.assign(hosts.begin(), hosts.begin() + k);
-        hosts.erase(hosts.begin(), hosts.begin() + k);
-        if (forwards && hosts.size() < k)
-            at.exit = at.entry;
-    }
-    if (forwards && at.exit.empty()) {
-        at.exit.assign(hosts.end() - k, hosts.end());
-        hosts.resize(hosts.size() - k);
-    }
-    at.chain = std::move(hosts);
-    return at;
-}
-
-int index_of(const std::vector<int> &ranks, int rank)
-{
-    const auto it = std::find(ranks.begin(), ranks.end(), rank);
-    return it == ranks.end() ? -1 : static_cast<int>(it - ranks.begin());
-}
-
-/** Holders of a stripe each give it to the others. */
-void swap_stripes(builder &b, const std::vector<int> &holders, uint32_t j)
-{
-    const uint32_t k = static_cast<uint32_t>(holders.size());
     for (uint32_t i = 1; i < k; ++i)
-        b.send(buffer::out, block(j, k), holders[(j + i) % k], label::allgather);
+        b.send(buffer::out, block(j, k), holder((j + i) % k), label::allgather);
     for (uint32_t i = 1; i < k; ++i)
-        b.recv(buffer::out, block((j + k - i) % k, k), holders[(j + k - i) % k], label::allgather);
+        b.recv(buffer::out, block((j + k - i) % k, k), holder((j + k - i) % k), label::allgather);
 }
 
 void build_leader(const topology &t, const plan &p, builder &b)
@@ -97,62 +107,56 @@ void build_leader(const topology &t, const plan &p, builder &b)
     const int mine = static_cast<int>(value(t.site_of(me)));
     const site_route route{static_cast<int>(value(t.site_of(p.root))), t.site_count(), p.order};
     const uint32_t k = stripes(t, p);
-    const stations at = stations_of(t, p, route, mine, k);
-    const int entry = index_of(at.entry, me), exit = index_of(at.exit, me), link = index_of(at.chain, me);
-    const bool passes = !at.exit.empty() && at.exit != at.entry;    // the chain ends in stripes
+    const stations at(t, p, route, mine, k, me);
 
     auto scatter = [&] {
         for (uint32_t j = 0; j < k; ++j)
-            if (at.exit[j] != me)
-                b.send(buffer::out, block(j, k), at.exit[j], label::scatter);
+            b.send(buffer::out, block(j, k), at.exit(j), label::scatter);
     };
-    auto cross = [&](int j) {
+    auto cross = [&](uint32_t first, uint32_t last) {
         for (int c : route.children(mine)) {
-            const stations there = stations_of(t, p, route, c, k);
-            b.send(buffer::out, block(static_cast<uint32_t>(j), k), there.entry[static_cast<size_t>(j)], label::cross);
+            const stations there(t, p, route, c, k, me);
+            for (uint32_t j = first; j < last; ++j)
+                b.send(buffer::out, block(j, k), there.entry(j), label::cross);
         }
     };
 
     if (me == p.root) {
-        if (!at.chain.empty())
-            b.send(buffer::out, whole(), at.chain[0], label::direct);
-        else if (passes && exit < 0)
+        if (at.links() > 0)
+            b.send(buffer::out, whole(), at.link(0), label::direct);
+        else if (at.has_own_exits())
             scatter();
-        else if (exit >= 0)     // alone in its site
-            for (uint32_t j = 0; j < k; ++j)
-                cross(static_cast<int>(j));
-        return;
-    }
-    if (entry >= 0) {
-        const uint32_t j = static_cast<uint32_t>(entry);
-        const stations before = stations_of(t, p, route, route.parent(mine), k);
-        b.recv(buffer::out, block(j, k), before.exit[j], label::cross);
-        if (exit >= 0)
-            cross(entry);
-        if (!at.chain.empty())
-            b.send(buffer::out, block(j, k), at.chain[0], label::cross_out);
-        else if (passes)
-            b.send(buffer::out, block(j, k), at.exit[j], label::scatter);
-        swap_stripes(b, at.entry, j);
-    } else if (link >= 0) {
-        const size_t i = static_cast<size_t>(link);
+        else
+            cross(0, k);        // alone in its site
+    } else if (at.my_entry() >= 0) {
+        const uint32_t j = static_cast<uint32_t>(at.my_entry());
+        b.recv(buffer::out, block(j, k), stations(t, p, route, route.parent(mine), k, me).exit(j), label::cross);
+        if (at.my_exit() >= 0)
+            cross(j, j + 1);
+        if (at.links() > 0)
+            b.send(buffer::out, block(j, k), at.link(0), label::cross_out);
+        else if (at.has_own_exits())
+            b.send(buffer::out, block(j, k), at.exit(j), label::scatter);
+        swap_stripes(b, j, k, [&](uint32_t i) { return at.entry(i); });
+    } else if (at.my_link() >= 0) {
+        const uint32_t i = static_cast<uint32_t>(at.my_link());
         if (i > 0)
-            b.recv(buffer::out, whole(), at.chain[i - 1], label::direct);
-        else if (at.entry.empty())
+            b.recv(buffer::out, whole(), at.link(i - 1), label::direct);
+        else if (!at.has_entries())
             b.recv(buffer::out, whole(), p.root, label::direct);
         else
             for (uint32_t j = 0; j < k; ++j)
-                b.recv(buffer::out, block(j, k), at.entry[j], label::cross_out);
-        if (i + 1 < at.chain.size())
-            b.send(buffer::out, whole(), at.chain[i + 1], label::direct);
-        else if (passes)
+                b.recv(buffer::out, block(j, k), at.entry(j), label::cross_out);
+        if (i + 1 < at.links())
+            b.send(buffer::out, whole(), at.link(i + 1), label::direct);
+        else if (at.has_own_exits())
             scatter();
-    } else if (exit >= 0) {
-        const uint32_t j = static_cast<uint32_t>(exit);
-        const int from = !at.chain.empty() ? at.chain.back() : at.entry.empty() ? p.root : at.entry[j];
+    } else {
+        const uint32_t j = static_cast<uint32_t>(at.my_exit());
+        const int from = at.links() > 0 ? at.link(at.links() - 1) : at.has_entries() ? at.entry(j) : p.root;
         b.recv(buffer::out, block(j, k), from, label::scatter);
-        cross(exit);
-        swap_stripes(b, at.exit, j);
+        cross(j, j + 1);
+        swap_stripes(b, j, k, [&](uint32_t i) { return at.exit(i); });
     }
 }
 

@@ -33,10 +33,7 @@ void build(const topology &t, const plan &p, builder &b)
         if (mine == home) {
             team g = site_team(t, site_at(home), me, p.root);
             // The root is member 0 of its site's tree.
-            const auto at = std::find(g.ranks.begin(), g.ranks.end(), p.root);
-            const int root_index = static_cast<int>(at - g.ranks.begin());
-            std::rotate(g.ranks.begin(), at, g.ranks.end());
-            g.me = (g.me - root_index + static_cast<int>(g.size())) % static_cast<int>(g.size());
+            g = g.rotated(static_cast<uint32_t>(g.index_of(p.root)));
             if (me == p.root) {
                 std::vector<std::vector<int>> entries;
                 size_t most = 0;
@@ -46,7 +43,7 @@ void build(const topology &t, const plan &p, builder &b)
                     auto &list = entries.emplace_back();
                     for (size_t i = 0; i < parent.size(); ++i)
                         if (parent[i] < 0)
-                            list.push_back(remote.ranks[i]);
+                            list.push_back(remote.rank(i));
                     most = std::max(most, list.size());
                 }
                 for (size_t turn = 0; turn < most; ++turn)

@@ -37,11 +37,8 @@ std::vector<team> owner_teams(const topology &t, const plan &p, const site_route
     for (int k = 0; k < t.site_count(); ++k) {
         const int s = route.at(k);
         team g = site_team(t, site_at(s), me, p.root, s == route.home);
-        if (g.ranks.empty()) {
-            g.ranks = {p.root};
-            g.me = me == p.root ? 0 : -1;
-            g.blocks = 1;
-        }
+        if (g.size() == 0)
+            g = team({p.root}, me);
         // Sites of nearly equal size use equal blocks: one message an owner instead of two.
         if (k > 0) {
             const uint32_t before = owners[static_cast<size_t>(route.parent(s))].blocks;

@@ -22,22 +22,81 @@ int node_leader(const topology &t, int me, int root)
     return t.rank_at(mine.site, mine.node);
 }
 
+team::team(std::vector<int> ranks, int my_rank)
+    : blocks(static_cast<uint32_t>(ranks.size())), size_(blocks), listed_(std::move(ranks)), hosts_(size_)
+{
+    me = index_of(my_rank);
+}
+
+uint32_t team::position(uint32_t i) const
+{
+    const uint32_t at = spread_over_ ? static_cast<uint32_t>((2ull * i + 1) * spread_over_ / (2ull * size_)) : i;
+    return (at + first_) % hosts_;
+}
+
+int team::rank(uint32_t i) const
+{
+    const uint32_t at = position(i);
+    if (!listed_.empty())
+        return listed_[at];
+    const int node = static_cast<int>(at) + (without_root_ && static_cast<int>(at) >= root_node_ ? 1 : 0);
+    return node == root_node_ ? root_ : topo_->rank_at(site_, node);
+}
+
+int team::index_of(int rank) const
+{
+    if (rank < 0 || size_ == 0)
+        return -1;
+    uint32_t at = 0;
+    if (!listed_.empty()) {
+        at = static_cast<uint32_t>(std::find(listed_.begin(), listed_.end(), rank) - listed_.begin());
+        if (at == listed_.size())
+            return -1;
+    } else {
+        const auto where = topo_->locate(rank);
+        if (where.site != site_ || (without_root_ && where.node == root_node_))
+            return -1;
+        at = static_cast<uint32_t>(where.node - (without_root_ && where.node > root_node_ ? 1 : 0));
+    }
+    at = (at + hosts_ - first_) % hosts_;
+    if (spread_over_)       // the inverse of position(), or one beside it
+        at = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{at} * size_ / spread_over_, size_ - 1));
+    for (uint32_t i : {at, at + 1})
+        if (i < size_ && this->rank(i) == rank)
+            return static_cast<int>(i);
+    return -1;
+}
+
+team team::rotated(uint32_t first) const
+{
+    team g = *this;
+    g.first_ = (first_ + first) % hosts_;
+    if (has_me())
+        g.me = static_cast<int>((static_cast<uint32_t>(me) + size_ - first) % size_);
+    return g;
+}
+
+team team::spread(uint32_t n, int my_rank) const
+{
+    team g = *this;
+    g.spread_over_ = blocks;
+    g.size_ = g.blocks = n;
+    g.me = g.index_of(my_rank);
+    return g;
+}
+
 team site_team(const topology &t, site_id s, int me, int root, bool without_root)
 {
     team g;
-    const auto r = root >= 0 ? t.locate(root) : topology::position{s, -1, 0};
-    const int hosts = t.node_count(s);
-    g.ranks.reserve(static_cast<size_t>(hosts));
-    for (int n = 0; n < hosts; ++n) {
-        const bool roots_host = root >= 0 && r.site == s && r.node == n;
-        if (roots_host && without_root)
-            continue;
-        const int rank = roots_host ? root : t.rank_at(s, n);
-        if (rank == me)
-            g.me = static_cast<int>(g.ranks.size());
-        g.ranks.push_back(rank);
+    g.topo_ = &t;
+    g.site_ = s;
+    if (const auto r = root >= 0 ? t.locate(root) : topology::position{s, -1, 0}; root >= 0 && r.site == s) {
+        g.root_ = root;
+        g.root_node_ = r.node;
+        g.without_root_ = without_root;
     }
-    g.blocks = g.size();
+    g.hosts_ = g.size_ = g.blocks = static_cast<uint32_t>(t.node_count(s) - (g.without_root_ ? 1 : 0));
+    g.me = g.index_of(me);
     return g;
 }
 
@@ -74,7 +133,7 @@ template <typename F> void each_halving(const team &g, F f)
     int step = 0;
     for (uint32_t half = g.size() / 2; half > 0; half /= 2, ++step) {
         const uint32_t mine = me / half * half, theirs = mine ^ half;
-        f(g.ranks[me ^ half], block_range(clip(mine), clip(mine + half), g.blocks),
+        f(g.rank(me ^ half), block_range(clip(mine), clip(mine + half), g.blocks),
           block_range(clip(theirs), clip(theirs + half), g.blocks), step);
     }
 }
@@ -109,7 +168,7 @@ void doubling_allgather(builder &b, const team &g, buffer data)
 void ring_reduce_scatter(builder &b, const team &g, buffer acc)
 {
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
-    const int to = g.ranks[(me + 1) % p], from = g.ranks[(me + p - 1) % p];
+    const int to = g.rank((me + 1) % p), from = g.rank((me + p - 1) % p);
     const buffer t = b.scratch();
     auto part = [&](uint32_t i) { return i % p < g.blocks ? block(i % p, g.blocks) : block_range(0, 0, 1); };
     for (uint32_t k = 0; k + 1 < p; ++k) {
@@ -122,7 +181,7 @@ void ring_reduce_scatter(builder &b, const team &g, buffer acc)
 void ring_allgather(builder &b, const team &g, buffer data)
 {
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
-    const int to = g.ranks[(me + 1) % p], from = g.ranks[(me + p - 1) % p];
+    const int to = g.rank((me + 1) % p), from = g.rank((me + p - 1) % p);
     auto part = [&](uint32_t i) { return i % p < g.blocks ? block(i % p, g.blocks) : block_range(0, 0, 1); };
     for (uint32_t k = 0; k + 1 < p; ++k) {
         b.send(data, part(me + p - k), to, label::allgather + static_cast<int>(k));
@@ -145,7 +204,7 @@ void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how)
     const buffer scratch[2] = {b.scratch(), b.scratch()};
     for (size_t k = 0; k + 1 < skips.size(); ++k) {
         const uint32_t s = skips[k], half = skips[k + 1];
-        const int to = g.ranks[(me + half) % p], from = g.ranks[(me + p - half) % p];
+        const int to = g.rank((me + half) % p), from = g.rank((me + p - half) % p);
         const int step = label::reduce_scatter + 2 * static_cast<int>(k);
         const buffer t = scratch[k % 2];
         ring_parts(g, me + half, s - half, [&](span_of part, int piece) { b.send(acc, part, to, step + piece); });
@@ -166,7 +225,7 @@ void allgather(builder &b, const team &g, buffer data, inner_steps how)
     const auto skips = circulant_skips(p);
     for (size_t k = skips.size() - 1; k-- > 0;) {
         const uint32_t s = skips[k], half = skips[k + 1];
-        const int to = g.ranks[(me + p - half) % p], from = g.ranks[(me + half) % p];
+        const int to = g.rank((me + p - half) % p), from = g.rank((me + half) % p);
         const int step = label::allgather + 2 * static_cast<int>(k);
         ring_parts(g, me + half, s - half, [&](span_of part, int piece) { b.recv(data, part, from, step + piece); });
         ring_parts(g, me, s - half, [&](span_of part, int piece) { b.send(data, part, to, step + piece); });
@@ -177,8 +236,8 @@ void scatter_blocks(builder &b, const team &g, buffer data, int from_rank)
 {
     if (b.me() == from_rank) {
         for (uint32_t i = 0; i < g.blocks; ++i)
-            if (g.ranks[i] != from_rank)
-                b.send(data, block(i, g.blocks), g.ranks[i], label::scatter);
+            if (g.rank(i) != from_rank)
+                b.send(data, block(i, g.blocks), g.rank(i), label::scatter);
     } else if (g.has_me()) {
         b.recv(data, g.own(), from_rank, label::scatter);
     }
@@ -188,8 +247,8 @@ void gather_blocks(builder &b, const team &g, buffer data, int to_rank)
 {
     if (b.me() == to_rank) {
         for (uint32_t i = 0; i < g.blocks; ++i)
-            if (g.ranks[i] != to_rank)
-                b.recv(data, block(i, g.blocks), g.ranks[i], label::gather);
+            if (g.rank(i) != to_rank)
+                b.recv(data, block(i, g.blocks), g.rank(i), label::gather);
     } else if (g.has_me()) {
         b.send(data, g.own(), to_rank, label::gather);
     }
@@ -228,10 +287,10 @@ void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, b
     if (!g.has_me())
         return;
     if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
-        b.recv(data, whole(), g.ranks[static_cast<size_t>(p)], label);
+        b.recv(data, whole(), g.rank(static_cast<uint32_t>(p)), label);
     for (size_t i = 0; i < parent.size(); ++i)
         if (parent[i] == g.me)
-            b.send(data, whole(), g.ranks[i], label);
+            b.send(data, whole(), g.rank(i), label);
 }
 
 void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buffer acc, int label)
@@ -251,12 +310,12 @@ void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buff
     for (size_t first = 0; first < children.size(); first += most) {
         const size_t end = std::min(first + most, children.size());
         for (size_t k = first; k < end; ++k)
-            b.recv(t[k - first], whole(), g.ranks[children[k]], label);
+            b.recv(t[k - first], whole(), g.rank(children[k]), label);
         for (size_t k = first; k < end; ++k)
             b.reduce(t[k - first], acc, whole());
     }
     if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
-        b.send(acc, whole(), g.ranks[static_cast<size_t>(p)], label);
+        b.send(acc, whole(), g.rank(static_cast<uint32_t>(p)), label);
 }
 
 namespace {
@@ -265,16 +324,11 @@ namespace {
 team node_team(const topology &t, int me, int leader)
 {
     const auto at = t.locate(leader);
-    team g;
-    g.ranks.push_back(leader);
+    std::vector<int> ranks{leader};
     for (int l = 0; l < t.lane_count(at.site, at.node); ++l)
         if (const int r = t.rank_at(at.site, at.node, l); r != leader)
-            g.ranks.push_back(r);
-    for (size_t i = 0; i < g.ranks.size(); ++i)
-        if (g.ranks[i] == me)
-            g.me = static_cast<int>(i);
-    g.blocks = g.size();
-    return g;
+            ranks.push_back(r);
+    return team(std::move(ranks), me);
 }
 
 } // namespace
@@ -300,15 +354,15 @@ void reshare(builder &b, const team &from, const team &to, buffer src, buffer ds
         for (uint32_t turn = 0; turn < to.blocks; ++turn) {
             const uint32_t j = (static_cast<uint32_t>(from.me) + turn) % to.blocks;
             const span_of part = common(from.own(), block(j, to.blocks));
-            if (to.ranks[j] != b.me())
-                b.send(src, part, to.ranks[j], label);
+            if (to.rank(j) != b.me())
+                b.send(src, part, to.rank(j), label);
             else if (src != dst)
                 b.copy(src, dst, part);
         }
     if (to.has_me())
         for (uint32_t i = 0; i < from.blocks; ++i)
-            if (from.ranks[i] != b.me())
-                b.recv(dst, common(to.own(), block(i, from.blocks)), from.ranks[i], label);
+            if (from.rank(i) != b.me())
+                b.recv(dst, common(to.own(), block(i, from.blocks)), from.rank(i), label);
 }
 
 gateways::gateways(uint32_t links, std::span<const team> all)
@@ -324,16 +378,7 @@ gateways::gateways(uint32_t links, std::span<const team> all)
 
 team gateways::of(const team &owners, int me) const
 {
-    if (direct_)
-        return owners;
-    team g;
-    g.blocks = links_;
-    for (uint32_t k = 0; k < links_; ++k) {
-        g.ranks.push_back(owners.ranks[static_cast<uint32_t>((2ull * k + 1) * owners.blocks / (2ull * links_))]);
-        if (g.ranks.back() == me)
-            g.me = static_cast<int>(k);
-    }
-    return g;
+    return direct_ ? owners : owners.spread(links_, me);
 }
 
 } // namespace wan

@@ -29,15 +29,44 @@ constexpr int reduce_scatter = 12, allgather = 38;
 constexpr int circulant_steps = 13;
 } // namespace label
 
-/** Ranks that act together, and where I am among them. */
-struct team {
-    std::vector<int> ranks;
+/**
+ * Ranks that act together, and where I am among them.  A view of the topology
+ * wherever there can be many: its size does not grow with the ranks.  Must not
+ * outlive the topology.
+ */
+class team {
+public:
+    team() = default;
+    /** These ranks, in this order; for a few. */
+    team(std::vector<int> ranks, int me);
+
     int me = -1;            // index, -1: not a member
     uint32_t blocks = 0;    // a segment is cut into this many; member i owns block i, members beyond own none
 
-    uint32_t size() const { return static_cast<uint32_t>(ranks.size()); }
+    uint32_t size() const { return size_; }
     bool has_me() const { return me >= 0; }
+    int rank(uint32_t i) const;
+    /** Index of a rank, -1: not a member. */
+    int index_of(int rank) const;
     span_of own() const { return static_cast<uint32_t>(me) < blocks ? block(static_cast<uint32_t>(me), blocks) : span_of{{0, 1}, {0, 1}}; }
+
+    /** The same ranks, beginning with member `first`. */
+    team rotated(uint32_t first) const;
+    /** n of the owners of blocks, evenly spread, owning a block each. */
+    team spread(uint32_t n, int me) const;
+
+private:
+    friend team site_team(const topology &t, site_id s, int me, int root, bool without_root);
+    uint32_t position(uint32_t i) const;
+
+    uint32_t size_ = 0;
+    std::vector<int> listed_;           // or a site's hosts:
+    const topology *topo_ = nullptr;
+    site_id site_{};
+    int root_ = -1, root_node_ = -1;    // who speaks for that host
+    bool without_root_ = false;
+    uint32_t hosts_ = 0, first_ = 0;    // members before rotation and spreading
+    uint32_t spread_over_ = 0;          // 0: every one
 };
 
 /**

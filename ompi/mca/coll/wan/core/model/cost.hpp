@@ -36,29 +36,17 @@ inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den
     return f.wire_ns(static_cast<uint64_t>(bytes)) * num / std::max<int64_t>(1, den);
 }
 
-/** Integer part of the square root. */
-constexpr uint64_t square_root(uint64_t v)
-{
-    uint64_t root = 0;
-    for (uint64_t bit = uint64_t{1} << 31; bit; bit >>= 1)
-        if (uint64_t next = root | bit; next * next <= v)
-            root = next;
-    return root;
-}
-
 /**
  * A stage whose work repeats for each segment: bound by the interface or by
- * the processor, and by more than either where both are busy (messages that
- * wait for a processor leave the interface idle): the root of the sum of squares.
+ * the processor, and half of the lesser adds to it, as messages that wait for
+ * a processor leave the interface idle now and then.  Measured in the lab (1 MB
+ * broadcast, 2 x 16 hosts, 55 us a message: a chain, 14 ms of messages a host,
+ * 11 ms over the bound; a ring, 29 ms of messages, 29 ms over).
  */
 inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
 {
-    const uint64_t wire_us = static_cast<uint64_t>(wire_ns) / 1000;
-    const uint64_t processor_us = static_cast<uint64_t>(messages * f.message_ns) / 1000;
-    const uint64_t most = 3'000'000'000;        // 50 minutes; squares must fit
-    if (wire_us > most || processor_us > most)
-        return std::max(wire_ns, messages * f.message_ns);
-    return static_cast<int64_t>(square_root(wire_us * wire_us + processor_us * processor_us)) * 1000;
+    const int64_t processor_ns = messages * f.message_ns;
+    return std::max(wire_ns, processor_ns) + std::min(wire_ns, processor_ns) / 2;
 }
 
 /**

@@ -116,8 +116,8 @@ schedule probe::rate() const
     // Two buffers in turn: in one, all would wait for their send where sends wait for receivers.
     const buffer turn[2] = {buffer::out, b.scratch()};
     for (int k = 0; k < rate_messages; ++k) {
-        b.send(turn[k % 2], whole(), g.ranks[(i + 1) % n], k);
-        b.recv(turn[(k + 1) % 2], whole(), g.ranks[(i + n - 1) % n], k);
+        b.send(turn[k % 2], whole(), g.rank((i + 1) % n), k);
+        b.recv(turn[(k + 1) % 2], whole(), g.rank((i + n - 1) % n), k);
     }
     return b.finish();
 }
