@@ -19,7 +19,6 @@ unit_tests = \
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 # Teams of remote sites are written out while a schedule is built: about 850 KB.
-XFAIL_TESTS = test/unit/plan_memory_peak
 endif
 
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo

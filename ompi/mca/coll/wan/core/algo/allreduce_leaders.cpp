@@ -18,6 +18,8 @@
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
+#include <map>
+
 namespace wan {
 
 namespace {
@@ -26,15 +28,6 @@ namespace {
 std::vector<int> combiner_tree(uint32_t hosts, const plan &p)
 {
     return postal_tree(hosts, p.lambda, p.entries, 1);
-}
-
-std::vector<int> combiners(const std::vector<int> &parent)
-{
-    std::vector<int> all;
-    for (size_t i = 0; i < parent.size(); ++i)
-        if (parent[i] < 0)
-            all.push_back(static_cast<int>(i));
-    return all;
 }
 
 void build(const topology &t, const plan &p, builder &b)
@@ -49,11 +42,15 @@ void build(const topology &t, const plan &p, builder &b)
         tree_reduce(b, own, postal_tree(own.size(), p.lambda), buffer::out, label::tree_up);
         const auto down = combiner_tree(own.size(), p);
         // The site's own part goes to its other combiners while the WAN is crossed; far ones come first.
+        std::map<uint32_t, std::vector<uint32_t>> combiners;
         if (own.me == 0)
             for (int k = 1; k <= t.site_count(); ++k) {
                 const team there = site_team(t, site_at((mine + k) % t.site_count()), me);
-                for (int c : combiners(combiner_tree(there.size(), p)))
-                    if (const int to = there.rank(static_cast<uint32_t>(c)); to != me)
+                auto &list = combiners[there.size()];       // sites of the same size have the same tree
+                if (list.empty())
+                    list = entries_of(combiner_tree(there.size(), p));
+                for (uint32_t c : list)
+                    if (const int to = there.rank(c); to != me)
                         b.send(buffer::out, whole(), to, label::cross);
             }
         if (down[static_cast<size_t>(own.me)] < 0) {

@@ -17,6 +17,8 @@
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
+#include <map>
+
 namespace wan {
 
 namespace {
@@ -35,21 +37,22 @@ void build(const topology &t, const plan &p, builder &b)
             // The root is member 0 of its site's tree.
             g = g.rotated(static_cast<uint32_t>(g.index_of(p.root)));
             if (me == p.root) {
-                std::vector<std::vector<int>> entries;
-                size_t most = 0;
+                // Sites of the same size have the same tree.
+                std::map<uint32_t, std::vector<uint32_t>> entries;
+                std::vector<team> remote;
                 for (int k = 1; k < t.site_count(); ++k) {
-                    const team remote = site_team(t, site_at((home + k) % t.site_count()), me);
-                    const auto parent = tree_of(remote);
-                    auto &list = entries.emplace_back();
-                    for (size_t i = 0; i < parent.size(); ++i)
-                        if (parent[i] < 0)
-                            list.push_back(remote.rank(i));
-                    most = std::max(most, list.size());
+                    const team &g_k = remote.emplace_back(site_team(t, site_at((home + k) % t.site_count()), me));
+                    if (!entries.contains(g_k.size()))
+                        entries[g_k.size()] = entries_of(tree_of(g_k));
                 }
-                for (size_t turn = 0; turn < most; ++turn)
-                    for (const auto &list : entries)
-                        if (turn < list.size())
-                            b.send(buffer::out, whole(), list[turn], label::direct);
+                for (size_t turn = 0, sent = 1; sent > 0; ++turn) {
+                    sent = 0;
+                    for (const team &there : remote)
+                        if (const auto &list = entries[there.size()]; turn < list.size()) {
+                            b.send(buffer::out, whole(), there.rank(list[turn]), label::direct);
+                            ++sent;
+                        }
+                }
             }
             tree_broadcast(b, g, postal_tree(g.size(), p.lambda), buffer::out, label::tree_down);
         } else {

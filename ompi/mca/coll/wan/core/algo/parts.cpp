@@ -235,6 +235,7 @@ void allgather(builder &b, const team &g, buffer data, inner_steps how)
 void scatter_blocks(builder &b, const team &g, buffer data, int from_rank)
 {
     if (b.me() == from_rank) {
+        b.reserve(g.blocks);
         for (uint32_t i = 0; i < g.blocks; ++i)
             if (g.rank(i) != from_rank)
                 b.send(data, block(i, g.blocks), g.rank(i), label::scatter);
@@ -246,6 +247,7 @@ void scatter_blocks(builder &b, const team &g, buffer data, int from_rank)
 void gather_blocks(builder &b, const team &g, buffer data, int to_rank)
 {
     if (b.me() == to_rank) {
+        b.reserve(g.blocks);
         for (uint32_t i = 0; i < g.blocks; ++i)
             if (g.rank(i) != to_rank)
                 b.recv(data, block(i, g.blocks), g.rank(i), label::gather);
@@ -257,13 +259,14 @@ void gather_blocks(builder &b, const team &g, buffer data, int to_rank)
 std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside, uint32_t outside_gap)
 {
     struct sender {
-        uint64_t arrival;   // of its next message
+        uint32_t arrival;   // of its next message; lambda times the depth, plus the nodes
         int index;          // -1: outside
         bool operator>(const sender &o) const { return arrival != o.arrival ? arrival > o.arrival : index > o.index; }
     };
     std::vector<int> parent(nodes, -1);
     if (nodes == 0)
         return parent;
+    lambda = std::min(lambda, UINT32_MAX / 64);
     std::priority_queue<sender, std::vector<sender>, std::greater<>> next;
     next.push({lambda, 0});
     if (outside > 1)
@@ -316,6 +319,15 @@ void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buff
     }
     if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
         b.send(acc, whole(), g.rank(static_cast<uint32_t>(p)), label);
+}
+
+std::vector<uint32_t> entries_of(const std::vector<int> &parent)
+{
+    std::vector<uint32_t> all;
+    for (size_t i = 0; i < parent.size(); ++i)
+        if (parent[i] < 0)
+            all.push_back(static_cast<uint32_t>(i));
+    return all;
 }
 
 namespace {

@@ -105,6 +105,9 @@ void gather_blocks(builder &b, const team &g, buffer data, int to_rank);
  */
 std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside = 0, uint32_t outside_gap = 1);
 
+/** Members whose parent is outside. */
+std::vector<uint32_t> entries_of(const std::vector<int> &parent);
+
 /** Sends src[whole] from member 0 down a tree; who receives, receives into data. */
 void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, buffer data, int label);
 

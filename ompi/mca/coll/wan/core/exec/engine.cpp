@@ -13,16 +13,16 @@ namespace wan {
 
 program::program(schedule s) : schedule_(std::move(s)), succ_begin_(schedule_.ops.size() + 1, 0)
 {
+    // Counted, summed up to the ends, and filled from the back, which turns the ends into beginnings.
     for (const op &o : schedule_.ops)
         for (uint16_t p : schedule_.preds_of(o))
-            ++succ_begin_[p + 1u];
+            ++succ_begin_[p];
     for (size_t i = 1; i < succ_begin_.size(); ++i)
         succ_begin_[i] += succ_begin_[i - 1];
     succ_.resize(schedule_.preds.size());
-    std::vector<uint32_t> fill(succ_begin_.begin(), succ_begin_.end() - 1);
-    for (size_t i = 0; i < schedule_.ops.size(); ++i)
+    for (size_t i = schedule_.ops.size(); i-- > 0;)
         for (uint16_t p : schedule_.preds_of(schedule_.ops[i]))
-            succ_[fill[p]++] = static_cast<uint16_t>(i);
+            succ_[--succ_begin_[p]] = static_cast<uint16_t>(i);
 }
 
 size_t program::memory_bytes() const

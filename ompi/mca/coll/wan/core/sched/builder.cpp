@@ -5,6 +5,7 @@
  */
 #include "sched/builder.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -55,12 +56,28 @@ void builder::add(op o)
         throw std::length_error("schedule with more than 65535 operations");
     const access mine = access_of(o);
     o.pred_begin = static_cast<uint32_t>(schedule_.preds.size());
-    for (size_t i = 0; i < schedule_.ops.size(); ++i) {
+    // From the last backwards: what one of the found ones waits for itself need not be named.
+    implied_.assign(schedule_.ops.size(), false);
+    auto look = [&](size_t i) {
         const op &earlier = schedule_.ops[i];
-        if (o.part.overlaps(earlier.part) && conflict(mine, access_of(earlier)))
+        if (!implied_[i]) {
+            if (!o.part.overlaps(earlier.part) || !conflict(mine, access_of(earlier)))
+                return;
             schedule_.preds.push_back(static_cast<uint16_t>(i));
-    }
+        }
+        for (uint16_t p : schedule_.preds_of(earlier))
+            implied_[p] = true;
+    };
+    if (mine.writes)
+        for (size_t i = schedule_.ops.size(); i-- > 0;)
+            look(i);
+    else                                // thousands of sends need not look at each other
+        for (size_t k = writers_.size(); k-- > 0;)
+            look(writers_[k]);
+    std::reverse(schedule_.preds.begin() + o.pred_begin, schedule_.preds.end());
     o.pred_count = static_cast<uint32_t>(schedule_.preds.size()) - o.pred_begin;
+    if (mine.writes)
+        writers_.push_back(static_cast<uint16_t>(schedule_.ops.size()));
     schedule_.ops.push_back(o);
 }
 

@@ -10,6 +10,8 @@
  *     b.reduce(t, buffer::out, block(0, 2));      // waits for the recv only
  *     schedule s = b.finish();
  *
+ * What follows from other dependencies is left out.
+ *
  * `in` and `out` count as one buffer here, because they are when a call is in
  * place.  Empty parts make no operation.  Next: algo/parts.hpp.
  *
@@ -36,6 +38,9 @@ public:
     void reduce(buffer src, buffer dst, span_of part);
     void copy(buffer src, buffer dst, span_of part);
 
+    /** Room for `more` operations, for those who add thousands: doubling would take the memory twice. */
+    void reserve(size_t more) { schedule_.ops.reserve(schedule_.ops.size() + more); }
+
     /** The schedule; the builder is spent. */
     schedule finish();
 
@@ -43,6 +48,8 @@ private:
     void add(op o);
 
     schedule schedule_;
+    std::vector<uint16_t> writers_; // operations that write
+    std::vector<bool> implied_;     // [operation]: comes before the one being added in any case
 };
 
 } // namespace wan
