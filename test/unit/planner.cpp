@@ -173,6 +173,7 @@ std::string check_determinism()
         f.lan_ns = 1000 + static_cast<int64_t>(random() % 1'000'000);
         f.wan_ns = f.lan_ns * (1 + static_cast<int64_t>(random() % 500));
         f.message_ns = 100 + static_cast<int64_t>(random() % 100'000);
+        f.step_ns = f.message_ns + static_cast<int64_t>(random() % 1'000'000);
         f.byte_ps = 10 + static_cast<int64_t>(random() % 300'000);
         for (int i = 0; i < f.sites * f.sites; ++i)
             f.pair_ns.push_back(static_cast<int64_t>(random() % 3) * f.wan_ns);
@@ -204,7 +205,7 @@ std::string check_extremes()
                         if (bytes > (uint64_t{1} << 32) && ps > 1'000'000)
                             continue;       // centuries
                         facts f = facts_of(t);
-                        f.lan_ns = f.wan_ns = f.message_ns = ns;
+                        f.lan_ns = f.wan_ns = f.message_ns = f.step_ns = ns;
                         f.byte_ps = ps;
                         const auto p = choose(t, f, {}, call(c, bytes, true, 1));
                         WAN_CHECK(p && p->predicted_ns > 0);

@@ -263,7 +263,7 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
             const auto &f = *comm->known;
             s << "; farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
               << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host, "
-              << f.message_ns / 1000 << " us a message";
+              << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
         }
         return WAN_OK;
     });

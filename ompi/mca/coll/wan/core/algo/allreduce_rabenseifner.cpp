@@ -114,7 +114,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         far = std::max(far, f.farthest_ns(site_at(s)));
     // Everything that must cross, then the latency, then the last segment's gathering.
     const int64_t connections = inner.connections + remote;
-    const int64_t hops = (steps(widest) + 2 + 2 * lanes) * hop_ns(f, 0);
+    const int64_t hops = (p.inner == inner_steps::ring ? widest - 1 : steps(widest)) * f.step_ns + (2 + 2 * lanes) * hop_ns(f, 0);
     const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
     const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments * messages);
     const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments * messages) + far;

@@ -69,7 +69,7 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const int home = static_cast<int>(value(t.site_of(p.root)));
-    const int64_t gap = f.wire_ns(r.bytes) + f.message_ns;
+    const int64_t gap = gap_ns(f, r.bytes);
     const int64_t remote = t.site_count() - 1;
     const int64_t entries = std::min<int64_t>(p.entries, widest_site(t));
     const int64_t per_entry = (widest_site(t) + entries - 1) / entries;

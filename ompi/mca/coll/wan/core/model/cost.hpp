@@ -38,24 +38,23 @@ inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den
 
 /**
  * A stage whose work repeats for each segment: bound by the interface or by
- * the processor, and half of the lesser adds to it, as messages that wait for
- * a processor leave the interface idle now and then.  Measured in the lab (1 MB
- * broadcast, 2 x 16 hosts, 55 us a message: a chain, 14 ms of messages a host,
- * 11 ms over the bound; a ring, 29 ms of messages, 29 ms over).
+ * the processor; a message that waits for a processor leaves the interface
+ * idle now and then, the more the busier that is (root of squares, near
+ * enough).  Measured in the lab (1 MB broadcast, 2 x 16 hosts, 430 us a step:
+ * a chain, 56 ms of messages a host, 11 ms over the bound; a ring, 103 ms of
+ * messages, 29 ms over).
  */
 inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
 {
-    const int64_t processor_ns = messages * f.message_ns;
-    return std::max(wire_ns, processor_ns) + std::min(wire_ns, processor_ns) / 2;
+    const int64_t processor_ns = messages * f.step_ns / 2;      // a step: sent and received
+    const auto [less, more] = std::minmax(wire_ns, processor_ns);
+    return more + static_cast<int64_t>(static_cast<__int128>(less) * less / std::max<int64_t>(1, 2 * more));
 }
 
-/**
- * A message from one host of a site to the next that finds the interfaces
- * idle: a quiet hop takes lan_ns, one among busy hosts message_ns.
- */
+/** A message from one host of a site to the next that finds the interfaces idle. */
 inline int64_t hop_ns(const facts &f, int64_t bytes)
 {
-    return f.lone_ns(static_cast<uint64_t>(bytes)) + std::max<int64_t>(0, f.message_ns - f.lan_ns);
+    return f.lone_ns(static_cast<uint64_t>(bytes)) + f.message_ns;
 }
 
 /** What handing blocks around inside a site takes: allgather, or reduce-scatter, of one segment. */
@@ -70,7 +69,7 @@ inline inner_cost inner_of(const facts &f, int64_t hosts, int64_t segment_bytes,
     if (how == inner_steps::ring)   // blocks go round as they come: only the last one's way counts
         return {2 * (hosts - 1), (hosts - 1) * hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1};
     // The last segment is gathered while the one before still shares the interface: twice its time.
-    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * hop_ns(f, 0), steps(hosts)};
+    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * f.step_ns, steps(hosts)};
 }
 
 /**
@@ -112,12 +111,23 @@ inline int64_t slow_start_ns(const facts &f, uint64_t bytes, int64_t latency_ns,
 }
 
 /**
+ * What the next message of a tree waits for the one before: processor and
+ * interface.  Of what a rate limit lets pass at once each of a host's few
+ * messages has an eighth.
+ */
+inline int64_t gap_ns(const facts &f, uint64_t bytes)
+{
+    const uint64_t free = static_cast<uint64_t>(f.burst_bytes) / 8;
+    return f.message_ns + (bytes > free ? f.wire_ns(bytes - free) : 0);
+}
+
+/**
  * One copy of a small message down a postal tree of n nodes: each level waits
  * for the last of a node's sends to leave and to arrive.
  */
 inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
 {
-    const int64_t gap = f.wire_ns(bytes) + f.message_ns;
+    const int64_t gap = gap_ns(f, bytes);
     // With degree d a level serves d+1 times as many; lambda says how many sends fit in a hop.
     int64_t reached = 1, time = 0;
     const int64_t fan = std::max<int64_t>(1, lambda);
@@ -132,7 +142,7 @@ inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t l
 /** lambda of a postal tree for messages of this size. */
 inline uint32_t postal_lambda(const facts &f, uint64_t bytes)
 {
-    const int64_t gap = std::max<int64_t>(1, f.wire_ns(bytes) + f.message_ns);
+    const int64_t gap = std::max<int64_t>(1, gap_ns(f, bytes));
     return static_cast<uint32_t>(std::clamp<int64_t>((gap + f.lan_ns + gap / 2) / gap, 1, 64));
 }
 

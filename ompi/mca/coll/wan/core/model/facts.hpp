@@ -18,7 +18,8 @@ namespace wan {
 
 struct facts {
     int64_t lan_ns = 50'000;        // one way, a small message inside a site
-    int64_t message_ns = 5'000;     // what a process spends on a message, all ranks busy
+    int64_t message_ns = 5'000;     // what a process spends on a message, others idle
+    int64_t step_ns = 55'000;       // a step in which all hosts of a site exchange messages and wait for them
     int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
     int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known

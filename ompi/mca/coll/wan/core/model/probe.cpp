@@ -6,17 +6,17 @@
  * then the least of three).  After each, when the interfaces have rested for a
  * round trip, the first two hosts of each site pass 32 KB in 8 KB messages (of
  * which a rate limit lets its burst through at once) and, without a rest,
- * 128 KB (the interface's rate).  Then those ping each other with 1 byte; last,
- * all ranks pass small messages around a ring of their site at once, each
- * waiting for the one before (what a message costs when all are busy, which on
- * oversubscribed hosts is much more than alone).  Noise only adds: of repeated
- * times the least counts.
- *
- * SPDX-License-Identifier: BSD-3-Clause
+ * 128 KB (the interface's rate).  Then those ping each other with 1 byte; the
+ * first host pings up to eight others at once (what each message costs it);
+ * last, all hosts of a site make barriers, one after the other (what a step
+ * takes in which everyone waits for everyone: where hosts share processors,
+ * much more).  Noise only adds: of repeated times the least counts; of the
+ * barriers, into which late ones come when others have made them, the median.
  */
 #include "model/probe.hpp"
 
 #include "algo/sites.hpp"
+#include "model/cost.hpp"
 #include "sched/builder.hpp"
 
 namespace wan {
@@ -27,14 +27,24 @@ constexpr int repetitions = 3;
 constexpr int bulk_messages = 16, lone_messages = 4;    // one label each
 constexpr size_t bulk_message_bytes = 8192;
 constexpr span_of first_byte = block(0, bulk_message_bytes);
-constexpr int rate_messages = 8, rate_repetitions = 8;
+constexpr uint32_t fan_width = 8;
 constexpr int most_sites_by_pair = 10;      // fits WAN_FACTS; beyond, the worst latency stands for all
-constexpr size_t fixed_facts = 5;
+constexpr int barriers_made = 3, barrier_repetitions = 8;
+constexpr size_t fixed_facts = 6;
 
 void keep_least(int64_t &best, int64_t ns)
 {
     ns = std::max<int64_t>(1, ns);
     best = best == 0 ? ns : std::min(best, ns);
+}
+
+int64_t median(std::vector<int64_t> all)
+{
+    if (all.empty())
+        return 0;
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return std::max<int64_t>(1, *middle);
 }
 
 size_t pair_index(int a, int b, int sites)
@@ -70,9 +80,10 @@ probe::probe(const topology &t, int me) : topo_(t), me_(me)
         steps_.push_back({kind::bulk, 0, 0, repeat > 0});
     }
     for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)
-        steps_.push_back({kind::inside, 0, 0, repeat > 0});
-    for (int repeat = 0; repeat <= rate_repetitions; ++repeat)
-        steps_.push_back({kind::rate, 0, 0, repeat > 0});
+        for (kind k : {kind::inside, kind::fan})
+            steps_.push_back({k, 0, 0, repeat > 0});
+    for (int repeat = 0; repeat <= barrier_repetitions; ++repeat)
+        steps_.push_back({kind::barrier, 0, 0, repeat > 0});
 }
 
 schedule probe::ping(int from, int to) const
@@ -105,20 +116,37 @@ schedule probe::bulk(int from, int to, int messages) const
     return b.finish();
 }
 
-schedule probe::rate() const
+schedule probe::fan() const
 {
-    // A ring in which every message waits for the one before: each passes through a process that was idle.
+    builder b(me_);
+    const team g = site_team(topo_, topo_.site_of(me_), me_);
+    const uint32_t width = std::min(fan_width, g.size() - 1);
+    if (g.me == 0)
+        for (int label : {0, 1})
+            for (uint32_t i = 1; i <= width; ++i)
+                label == 0 ? b.send(buffer::out, whole(), g.rank(i), label) : b.recv(b.scratch(), whole(), g.rank(i), label);
+    else if (g.has_me() && static_cast<uint32_t>(g.me) <= width) {
+        b.recv(buffer::out, whole(), g.rank(0), 0);
+        b.send(buffer::out, whole(), g.rank(0), 1);
+    }
+    return b.finish();
+}
+
+schedule probe::barriers() const
+{
+    // Dissemination: in round k everyone hears from 2^k before, and tells 2^k behind.
     builder b(me_);
     const team g = site_team(topo_, topo_.site_of(me_), me_);
     if (!g.has_me() || g.size() < 2)
         return b.finish();
     const size_t n = g.size(), i = static_cast<size_t>(g.me);
-    // Two buffers in turn: in one, all would wait for their send where sends wait for receivers.
-    const buffer turn[2] = {buffer::out, b.scratch()};
-    for (int k = 0; k < rate_messages; ++k) {
-        b.send(turn[k % 2], whole(), g.rank((i + 1) % n), k);
-        b.recv(turn[(k + 1) % 2], whole(), g.rank((i + n - 1) % n), k);
-    }
+    buffer heard = buffer::out;
+    int label = 0;
+    for (int barrier = 0; barrier < barriers_made; ++barrier)
+        for (size_t far = 1; far < n; far *= 2, ++label) {
+            b.send(heard, whole(), g.rank((i + far) % n), label);
+            b.recv(heard = b.scratch(), whole(), g.rank((i + n - far) % n), label);
+        }
     return b.finish();
 }
 
@@ -153,10 +181,13 @@ std::optional<schedule> probe::next()
         bytes_ = bulk_message_bytes;
         return pair || across ? bulk(a, b, steps_[at_].what == kind::bulk ? bulk_messages : lone_messages) : builder(me_).finish();
     }
-    case kind::rate:
+    case kind::fan:
+        part_ = pair && me_ == first;
+        return fan();
+    case kind::barrier:
     default:
         part_ = pair && node_leader(topo_, me_) == me_;
-        return rate();
+        return barriers();
     }
 }
 
@@ -178,8 +209,11 @@ void probe::record(int64_t elapsed_ns)
     case kind::bulk:
         keep_least(bulk_ns_, elapsed_ns);
         break;
-    case kind::rate:
-        keep_least(rate_ns_, elapsed_ns / (2 * rate_messages));
+    case kind::fan:
+        keep_least(fan_ns_, elapsed_ns);
+        break;
+    case kind::barrier:
+        barrier_ns_.push_back(elapsed_ns / (barriers_made * steps(topo_.node_count(topo_.site_of(me_)))));
         break;
     }
 }
@@ -197,12 +231,15 @@ fact_vector probe::measured() const
                 v[fixed_facts + pair_index(a, b, sites)] = ns;
         }
     v[0] = lan_ns_;
-    v[1] = rate_ns_;
+    const int64_t width = std::min<int64_t>(fan_width, topo_.node_count(topo_.site_of(me_)) - 1);
+    if (fan_ns_ > 0)
+        v[1] = std::max<int64_t>(1, (fan_ns_ - 2 * lan_ns_) / (2 * width));
     const int64_t round_trip = lan_ns_ ? 2 * lan_ns_ : 2 * worst;
     v[2] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / static_cast<int64_t>(bulk_messages * bulk_message_bytes)
                                  : 0;
     v[3] = worst;
     v[4] = lone_ns_ > round_trip ? lone_ns_ - round_trip : 0;
+    v[5] = median(barrier_ns_);
     return v;
 }
 
@@ -221,6 +258,7 @@ facts facts_from(const topology &t, const fact_vector &v)
     constexpr int64_t lone_bytes = lone_messages * static_cast<int64_t>(bulk_message_bytes);
     if (v[4] > 0)
         f.burst_bytes = std::max<int64_t>(0, lone_bytes - v[4] * 1000 / f.byte_ps);
+    f.step_ns = v[5] > 0 ? v[5] : f.lan_ns + f.message_ns;
     if (f.sites <= most_sites_by_pair) {
         f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
         for (int a = 0; a < f.sites; ++a)

@@ -39,7 +39,7 @@ public:
     fact_vector measured() const;
 
 private:
-    enum class kind { site_pair, inside, lone, bulk, rate };
+    enum class kind { site_pair, inside, lone, bulk, fan, barrier };
     struct step {
         kind what;
         int a = 0, b = 0;   // site pair, of this rank's site
@@ -47,7 +47,8 @@ private:
     };
     schedule ping(int from, int to) const;
     schedule bulk(int from, int to, int messages) const;
-    schedule rate() const;
+    schedule fan() const;
+    schedule barriers() const;
 
     const topology &topo_;
     int me_;
@@ -56,7 +57,8 @@ private:
     size_t bytes_ = 1;
     bool part_ = false;             // whether this rank times the current step
     std::vector<int64_t> pair_ns_;
-    int64_t lan_ns_ = 0, lone_ns_ = 0, bulk_ns_ = 0, rate_ns_ = 0;
+    int64_t lan_ns_ = 0, lone_ns_ = 0, bulk_ns_ = 0, fan_ns_ = 0;
+    std::vector<int64_t> barrier_ns_;
 };
 
 /** Facts from the combined vector. */
