@@ -183,7 +183,7 @@ std::vector<wan_peer_t> peers_of(const std::vector<const char *> &sites)
 {
     std::vector<wan_peer_t> p;
     for (size_t r = 0; r < sites.size(); ++r)
-        p.push_back({sites[r], r});
+        p.push_back({sites[r], r, 0});
     return p;
 }
 

@@ -21,6 +21,52 @@ std::string show(const std::vector<int> &v)
     return s;
 }
 
+std::string check_range_tree()
+{
+    WAN_CHECK_THAT((range_tree(8, 0) == std::vector<int>{-1, 0, 0, 2, 0, 4, 4, 6}), show(range_tree(8, 0)));
+    WAN_CHECK_THAT((range_tree(6, 3) == std::vector<int>{3, 0, 3, -1, 3, 4}), show(range_tree(6, 3)));
+    for (uint32_t nodes = 1; nodes <= 70; ++nodes)
+        for (uint32_t root = 0; root < nodes; ++root) {
+            const auto parent = range_tree(nodes, root);
+            WAN_CHECK(parent[root] == -1 && std::count(parent.begin(), parent.end(), -1) == 1);
+            for (uint32_t i = 0; i < nodes; ++i) {
+                int depth = 0;
+                for (int at = static_cast<int>(i); parent[static_cast<size_t>(at)] >= 0; at = parent[static_cast<size_t>(at)])
+                    WAN_CHECK(++depth <= static_cast<int>(std::bit_width(nodes - 1)));
+            }
+        }
+    return "";
+}
+
+/** Messages that leave a package: one for each other package, where those are of a power of two. */
+std::string check_domains()
+{
+    for (int packages : {1, 2, 4})
+        for (int root : {0, 5, 15, 22}) {
+            std::vector<place> places;
+            for (int r = 0; r < 32; ++r)        // dealt round robin, as --map-by socket does
+                places.push_back({r < 16 ? "a" : "b", 1, static_cast<uint64_t>(r % packages)});
+            const topology t(places);
+            for (bool down : {true, false}) {
+                int left = 0, messages = 0;
+                for (int me = 0; me < 32; ++me) {
+                    builder b(me);
+                    const int leader = node_leader(t, me, root);
+                    down ? node_broadcast(b, t, leader, buffer::out) : node_reduce(b, t, leader, buffer::out);
+                    const schedule s = b.finish();
+                    for (const op &o : s.ops)
+                        if (o.kind == op_kind::send) {
+                            ++messages;
+                            left += o.peer % packages != me % packages;
+                        }
+                }
+                WAN_CHECK_THAT(messages == 30 && left == 2 * (packages - 1),
+                               std::to_string(left) + " of " + std::to_string(messages) + " leave one of " + std::to_string(packages) + " packages, root " + std::to_string(root));
+            }
+        }
+    return "";
+}
+
 std::string check_postal_tree()
 {
     WAN_CHECK(postal_tree(0, 1).empty());
@@ -258,7 +304,7 @@ std::string check_scratch_of_algorithms()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_postal_tree>), cmocka_unit_test(test<check_circulant_skips>), cmocka_unit_test(test<check_site_team>),
+        cmocka_unit_test(test<check_postal_tree>), cmocka_unit_test(test<check_range_tree>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_circulant_skips>), cmocka_unit_test(test<check_site_team>),
         cmocka_unit_test(test<check_reshare>),     cmocka_unit_test(test<check_gateways>),        cmocka_unit_test(test<check_scratch_limit>),
         cmocka_unit_test(test<check_scratch_of_algorithms>),
     };

@@ -35,7 +35,7 @@ test_unit_topo_site_resolve_LDADD = $(unit_libs)
 test_unit_topo_fuzz_SOURCES = test/unit/topo_fuzz.cpp
 test_unit_topo_fuzz_CPPFLAGS = $(unit_cppflags)
 test_unit_topo_fuzz_LDADD = $(unit_libs)
-# Not in the plugin yet: Open MPI may bundle an hwloc with other symbols.
+# Not in the plugin: that takes what the runtime's hwloc found as text; this hwloc is the reference.
 test_unit_topo_locality_SOURCES = test/unit/topo_locality.cpp $(locality_sources)
 test_unit_topo_locality_CPPFLAGS = $(unit_cppflags) $(HWLOC_CFLAGS)
 test_unit_topo_locality_LDADD = $(unit_libs) $(HWLOC_LIBS)

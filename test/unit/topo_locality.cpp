@@ -13,31 +13,14 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
-#include <cstdarg>
-#include <csetjmp>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-extern "C" {
-#include <cmocka.h>
-}
+#include "unit.hpp"
+#include "wan_core.h"
 
 namespace {
 
-/* cmocka leaves a failed assertion by longjmp: no destructor may be pending there. */
-template <std::string (*check)()>
-void test(void **)
-{
-    static char message[4096];
-    {
-        const std::string m = check();
-        std::snprintf(message, sizeof message, "%s", m.c_str());
-    }
-    if (message[0])
-        fail_msg("%s", message);
-}
-
+using wan_test::test;
 
 /* test/data/ is found from the top of the sources (srcdir in make check) or from here. */
 std::string data(const std::string &file)
@@ -136,6 +119,50 @@ std::string check_malformed()
     return machine.locate_pu(2, l, what) ? "processor 2 of 2" : "";
 }
 
+/** PMIx's text of a place, made as prrte and orte make it. */
+std::string pmix_text(const wan::locality &l, const char *prefix)
+{
+    std::string text = prefix;
+    if (l.numa >= 0)
+        text += "NM" + std::to_string(l.numa) + ":";
+    if (l.package >= 0)
+        text += "SK" + std::to_string(l.package) + ":";
+    if (l.l3 >= 0)
+        text += "L3" + std::to_string(l.l3) + ":";
+    return text + "L20:CR0-1:HT0-3";
+}
+
+/** Processes share a domain exactly if hwloc finds them in one package and one NUMA node. */
+std::string check_domain_of_text()
+{
+    for (const char *description : {"pack:2 numa:2 l3:1 core:4 pu:2", "pack:4 core:2 pu:1", "numa:2 core:2 pu:1", "numa:2 pack:2 l3:2 core:2 pu:1",
+                                    "pack:12 core:1 pu:1"}) {
+        wan::machine machine;
+        std::string what;
+        if (!wan::machine::from_synthetic(description, machine, what))
+            return what;
+        std::vector<wan::locality> all;
+        wan::locality l;
+        for (unsigned pu = 0; machine.locate_pu(pu, l, what); ++pu)
+            all.push_back(l);
+        if (all.size() < 4)
+            return "processors are missing";
+        for (const auto &a : all)
+            for (const auto &b : all) {
+                const bool same = a.package == b.package && a.numa == b.numa;
+                if (same != (wan_locality_domain(pmix_text(a, "").c_str()) == wan_locality_domain(pmix_text(b, "hwloc:").c_str())))
+                    return std::string(description) + ": " + show(a) + " and " + show(b);
+            }
+    }
+    // Bound to several, to none, or text of another kind: nowhere in particular.
+    for (const char *none : {"", ":", "SK", "SK0-1:NM0,1", "SKx:NMy", "hwloc:", "HT0-3", "SK0-1:L30-1:HT0-7", "SK99999999999:NM-1"})
+        if (wan_locality_domain(none) != 0)
+            return std::string("a domain from: ") + none;
+    if (wan_locality_domain("SK0") == 0 || wan_locality_domain("NM0") == 0 || wan_locality_domain("SK1") == wan_locality_domain("NM1"))
+        return "package and NUMA node are mixed up";
+    return {};
+}
+
 } // namespace
 
 int main()
@@ -144,6 +171,7 @@ int main()
         cmocka_unit_test(test<check_machines>),
         cmocka_unit_test(test<check_processors>),
         cmocka_unit_test(test<check_malformed>),
+        cmocka_unit_test(test<check_domain_of_text>),
     };
     return cmocka_run_group_tests_name("topo_locality", tests, nullptr, nullptr);
 }

@@ -173,6 +173,37 @@ std::string check_digest()
     return "";
 }
 
+/** Lanes of one package or NUMA node follow each other, the lowest rank's first. */
+std::string check_domains()
+{
+    // Two hosts of 8 ranks, dealt to four domains in turn, or in blocks.
+    for (int turn : {1, 2, 4, 8}) {
+        std::vector<place> p;
+        for (int r = 0; r < 16; ++r)
+            p.push_back({r < 8 ? "a" : "b", 7, static_cast<uint64_t>(9 - (r % 8) / turn % 4)});
+        const topology t(p);
+        std::vector<int> expected;
+        for (int d = 0; d < 4; ++d)
+            for (int r = 0; r < 8; ++r)
+                if (r / turn % 4 == d)
+                    expected.push_back(r);
+        for (int l = 0; l < 8; ++l)
+            for (int s : {0, 1}) {
+                WAN_CHECK_THAT(t.rank_at(site(s), 0, l) == 8 * s + expected[static_cast<size_t>(l)],
+                               "turn " + std::to_string(turn) + ", lane " + std::to_string(l) + ": " + std::to_string(t.rank_at(site(s), 0, l)));
+                const auto at = t.locate(t.rank_at(site(s), 0, l));
+                WAN_CHECK(at.site == site(s) && at.node == 0 && at.lane == l);
+            }
+    }
+    // The same number on two hosts is no domain of both.
+    std::vector<place> p;
+    for (int r = 0; r < 8; ++r)
+        p.push_back({"a", static_cast<uint64_t>(r % 2), static_cast<uint64_t>(r / 2 % 2)});
+    const topology t(p);
+    WAN_CHECK(t.node_count(site(0)) == 2 && t.rank_at(site(0), 0, 1) == 4 && t.rank_at(site(0), 1, 1) == 5 && t.rank_at(site(0), 1, 2) == 3);
+    return "";
+}
+
 std::string check_memory()
 {
     const std::vector<int> one(64, 1563), lanes(64, 25);
@@ -198,7 +229,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_small>),  cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_blocks>),
-        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_memory>),
+        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_memory>),
     };
     return cmocka_run_group_tests_name("topology", tests, nullptr, nullptr);
 }

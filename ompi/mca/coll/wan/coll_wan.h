@@ -63,7 +63,7 @@ typedef enum wan_peers_state {
     WAN_PEERS_UNKNOWN       /* a lookup failed: stay in, and vote no */
 } wan_peers_state_t;
 
-int mca_coll_wan_peers_publish(const char *site, uint64_t node);
+int mca_coll_wan_peers_publish(const char *site, uint64_t node, uint64_t domain);
 uint64_t mca_coll_wan_hash(const char *text);
 /*
  * Fills peers[size of comm]; *sites holds the strings and is freed by the

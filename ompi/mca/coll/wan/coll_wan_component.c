@@ -216,7 +216,7 @@ static int component_open(void)
     wan_runtime_hints_t hints = { NULL, NULL, NULL };
     wan_message_t message;
     opal_process_name_t job = { OPAL_PROC_MY_NAME.jobid, WAN_PMIX_RANK_JOB };
-    char hostname[256] = "", *cluster = NULL;
+    char hostname[256] = "", *cluster = NULL, *locality = NULL;
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
     component->active = false;
@@ -242,7 +242,14 @@ static int component_open(void)
         return OMPI_SUCCESS;
     }
     component->node = mca_coll_wan_hash(hostname);
-    rc = mca_coll_wan_peers_publish(component->site, component->node);
+    if (OMPI_SUCCESS != mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_LOCALITY,
+                                                   &OPAL_PROC_MY_NAME, &locality)) {
+        locality = NULL;        /* not bound, or a runtime that does not tell */
+    }
+    WAN_VERBOSE(4, "locality on this host: %s", NULL == locality ? "unknown" : locality);
+    rc = mca_coll_wan_peers_publish(component->site, component->node,
+                                    NULL == locality ? 0 : wan_locality_domain(locality));
+    free(locality);
     component->active = OMPI_SUCCESS == rc;
     return OMPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /*
  * What processes tell each other before any collective: one string per
- * process in the modex, `VERSION NODE SITE`, under a key of our own.
+ * process in the modex, `VERSION NODE DOMAIN SITE`, under a key of our own.
  *
  * A lookup has three outcomes that must not be mixed up.  A peer that
  * definitely published nothing, or another version, will not take part in the
@@ -30,11 +30,11 @@ uint64_t mca_coll_wan_hash(const char *text)
     return hash;
 }
 
-int mca_coll_wan_peers_publish(const char *site, uint64_t node)
+int mca_coll_wan_peers_publish(const char *site, uint64_t node, uint64_t domain)
 {
-    char text[WAN_SITE_MAX + 64];
+    char text[WAN_SITE_MAX + 80];
 
-    snprintf(text, sizeof(text), WAN_PLUGIN_VERSION " %" PRIx64 " %s", node, site);
+    snprintf(text, sizeof(text), WAN_PLUGIN_VERSION " %" PRIx64 " %" PRIx64 " %s", node, domain, site);
     return mca_coll_wan_compat_publish(modex_key, text);
 }
 
@@ -70,6 +70,10 @@ static bool peer_parse(const char *text, wan_peer_t *peer, char site[WAN_SITE_MA
         return false;
     }
     peer->node = strtoull(text + length + 1, &end, 16);
+    if (' ' != *end) {
+        return false;
+    }
+    peer->domain = strtoull(end + 1, &end, 16);
     if (' ' != *end || strlen(end + 1) >= WAN_SITE_MAX) {
         return false;
     }

@@ -110,6 +110,13 @@ typedef struct wan_runtime_hints {
 int wan_site_resolve(const wan_params_t *params, const wan_runtime_hints_t *hints,
                      char site[WAN_SITE_MAX], wan_message_t *message);
 
+/*
+ * A number for the package and NUMA node in `text`, PMIx's locality string of
+ * a bound process ("SK0:L30:NM1:CR4:HT8-9", perhaps after "hwloc:"); a process
+ * bound to several of a kind, or to none, counts as being in none.
+ */
+uint64_t wan_locality_domain(const char *text);
+
 /* ---- the port: how the core communicates -------------------------------- */
 
 /*
@@ -135,11 +142,14 @@ typedef struct wan_comm wan_comm_t;
 
 /*
  * What one rank published, in the order of ranks.  site: nested name; node:
- * a number that is equal for ranks on one host (hash of the host name).
+ * a number that is equal for ranks on one host (hash of the host name);
+ * domain: one that is equal for those of them that share a package and a NUMA
+ * node (wan_locality_domain()).
  */
 typedef struct wan_peer {
     const char *site;
     uint64_t node;
+    uint64_t domain;
 } wan_peer_t;
 
 /*

@@ -42,6 +42,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/sched/verifier.hpp \
 	ompi/mca/coll/wan/core/topo/cluster_map.cpp \
 	ompi/mca/coll/wan/core/topo/cluster_map.hpp \
+	ompi/mca/coll/wan/core/topo/domain.cpp \
 	ompi/mca/coll/wan/core/topo/hostlist.cpp \
 	ompi/mca/coll/wan/core/topo/hostlist.hpp \
 	ompi/mca/coll/wan/core/topo/site_name.cpp \

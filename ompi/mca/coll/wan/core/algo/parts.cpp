@@ -285,26 +285,71 @@ std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside, 
     return parent;
 }
 
+std::vector<int> range_tree(uint32_t nodes, uint32_t root)
+{
+    std::vector<int> parent(nodes, -1);
+    // The root of a run leads its half; the first of the other half hears from it.
+    auto halve = [&](auto &self, uint32_t first, uint32_t end, uint32_t leader) -> void {
+        if (end - first < 2)
+            return;
+        const uint32_t middle = first + std::bit_floor(end - first - 1);
+        const bool low = leader < middle;
+        const uint32_t other = low ? middle : first;
+        parent[other] = static_cast<int>(leader);
+        self(self, first, middle, low ? leader : other);
+        self(self, middle, end, low ? other : leader);
+    };
+    halve(halve, 0, nodes, root);
+    return parent;
+}
+
+namespace {
+
+/** My children in a tree, those with most below them first. */
+std::vector<uint32_t> children_of(const team &g, const std::vector<int> &parent)
+{
+    struct child {
+        uint32_t index, below;
+    };
+    std::vector<child> all;
+    for (uint32_t i = 0; i < parent.size(); ++i)
+        if (parent[i] == g.me)
+            all.push_back({i, 0});
+    if (all.empty())
+        return {};
+    for (uint32_t i = 0; i < parent.size(); ++i) {
+        int at = static_cast<int>(i);
+        while (at >= 0 && parent[static_cast<size_t>(at)] != g.me)
+            at = parent[static_cast<size_t>(at)];
+        if (at >= 0)
+            ++std::lower_bound(all.begin(), all.end(), static_cast<uint32_t>(at), [](const child &c, uint32_t x) { return c.index < x; })->below;
+    }
+    std::stable_sort(all.begin(), all.end(), [](const child &x, const child &y) { return x.below > y.below; });
+    std::vector<uint32_t> sorted;
+    for (const child &c : all)
+        sorted.push_back(c.index);
+    return sorted;
+}
+
+} // namespace
+
 void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, buffer data, int label)
 {
     if (!g.has_me())
         return;
     if (int p = parent[static_cast<size_t>(g.me)]; p >= 0)
         b.recv(data, whole(), g.rank(static_cast<uint32_t>(p)), label);
-    for (size_t i = 0; i < parent.size(); ++i)
-        if (parent[i] == g.me)
-            b.send(data, whole(), g.rank(i), label);
+    for (uint32_t i : children_of(g, parent))
+        b.send(data, whole(), g.rank(i), label);
 }
 
 void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buffer acc, int label)
 {
     if (!g.has_me())
         return;
-    // The child served last in a broadcast has the least below it and is ready first.
-    std::vector<size_t> children;
-    for (size_t i = parent.size(); i-- > 0;)
-        if (parent[i] == g.me)
-            children.push_back(i);
+    // The lightest is ready first.
+    std::vector<uint32_t> children = children_of(g, parent);
+    std::reverse(children.begin(), children.end());
     // Scratch is limited: beyond this many children, a receive waits for a buffer.
     constexpr size_t most = 64;
     std::vector<buffer> t;
@@ -332,15 +377,19 @@ std::vector<uint32_t> entries_of(const std::vector<int> &parent)
 
 namespace {
 
-/** The ranks of leader's host, leader first. */
+/** The ranks of leader's host, as lanes follow each other. */
 team node_team(const topology &t, int me, int leader)
 {
     const auto at = t.locate(leader);
-    std::vector<int> ranks{leader};
+    std::vector<int> ranks;
     for (int l = 0; l < t.lane_count(at.site, at.node); ++l)
-        if (const int r = t.rank_at(at.site, at.node, l); r != leader)
-            ranks.push_back(r);
+        ranks.push_back(t.rank_at(at.site, at.node, l));
     return team(std::move(ranks), me);
+}
+
+std::vector<int> node_tree(const topology &t, const team &g, int leader)
+{
+    return range_tree(g.size(), static_cast<uint32_t>(t.locate(leader).lane));
 }
 
 } // namespace
@@ -348,15 +397,13 @@ team node_team(const topology &t, int me, int leader)
 void node_reduce(builder &b, const topology &t, int leader, buffer acc)
 {
     const team g = node_team(t, b.me(), leader);
-    if (g.size() > 1)
-        tree_reduce(b, g, postal_tree(g.size(), 1), acc, label::node_in);
+    tree_reduce(b, g, node_tree(t, g, leader), acc, label::node_in);
 }
 
 void node_broadcast(builder &b, const topology &t, int leader, buffer data)
 {
     const team g = node_team(t, b.me(), leader);
-    if (g.size() > 1)
-        tree_broadcast(b, g, postal_tree(g.size(), 1), data, label::node_out);
+    tree_broadcast(b, g, node_tree(t, g, leader), data, label::node_out);
 }
 
 void reshare(builder &b, const team &from, const team &to, buffer src, buffer dst, int label)

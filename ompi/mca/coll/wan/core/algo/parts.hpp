@@ -105,16 +105,27 @@ void gather_blocks(builder &b, const team &g, buffer data, int to_rank);
  */
 std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside = 0, uint32_t outside_gap = 1);
 
+/**
+ * A tree as deep as a binomial one from `root` on (its parent is -1), whose
+ * subtrees are runs of members that start at multiples of powers of two: where
+ * neighbours in the team are near each other (a package, a NUMA node), few
+ * edges leave a run.
+ */
+std::vector<int> range_tree(uint32_t nodes, uint32_t root);
+
 /** Members whose parent is outside. */
 std::vector<uint32_t> entries_of(const std::vector<int> &parent);
 
-/** Sends src[whole] from member 0 down a tree; who receives, receives into data. */
+/** Sends data[whole] down a tree, to the child with most below it first. */
 void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, buffer data, int label);
 
-/** Reduces acc of all members into member 0's; a fixed order of evaluation. */
+/** Reduces acc of all members into the root's; a fixed order of evaluation. */
 void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buffer acc, int label);
 
-/** The ranks of a host hand their contribution to its leader / get the result from it. */
+/**
+ * The ranks of a host hand their contribution to its leader / get the result
+ * from it, along a tree that leaves a package or NUMA node as rarely as it can.
+ */
 void node_reduce(builder &b, const topology &t, int leader, buffer acc);
 void node_broadcast(builder &b, const topology &t, int leader, buffer data);
 

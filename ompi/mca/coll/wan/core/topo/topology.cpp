@@ -36,6 +36,25 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     for (size_t r = 0; r < places.size(); ++r)
         first[r] = host_first.try_emplace(key{site[r], places[r].node}, static_cast<uint32_t>(r)).first->second;
 
+    // Domains of a host likewise; where there is one each, nothing is held for them.
+    struct inner_key {
+        uint32_t first;
+        uint64_t domain;
+        bool operator==(const inner_key &) const = default;
+    };
+    struct inner_hash {
+        size_t operator()(const inner_key &k) const { return k.domain * 0x9e3779b97f4a7c15ull + k.first; }
+    };
+    std::unordered_map<inner_key, uint32_t, inner_hash> domain_first;
+    std::vector<uint32_t> inner;
+    for (size_t r = 0; r < places.size(); ++r)
+        if (places[r].domain != places[first[r]].domain) {
+            inner.resize(places.size());
+            break;
+        }
+    for (size_t r = 0; r < inner.size(); ++r)
+        inner[r] = domain_first.try_emplace(inner_key{first[r], places[r].domain}, static_cast<uint32_t>(r)).first->second;
+
     order_.resize(places.size());
     std::iota(order_.begin(), order_.end(), 0u);
     std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
@@ -43,6 +62,8 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
             return site[a] < site[b];
         if (first[a] != first[b])
             return first[a] < first[b];
+        if (!inner.empty() && inner[a] != inner[b])
+            return inner[a] < inner[b];
         return a < b;
     });
 

@@ -22,16 +22,21 @@ enum class site_id : uint32_t {};
 
 constexpr uint32_t value(site_id s) { return static_cast<uint32_t>(s); }
 
-/** What one rank tells of itself; `site` names its WAN site, `node` its host. */
+/**
+ * What one rank tells of itself; `site` names its WAN site, `node` its host,
+ * `domain` the package and NUMA node in that (equal or not is all that counts).
+ */
 struct place {
     std::string_view site;
     uint64_t node = 0;
+    uint64_t domain = 0;
 };
 
 /**
  * The ranks of a communicator by site, host and lane (the how-manieth rank of
- * its host).  Sites are numbered by the lowest rank in them; hosts in a site
- * and lanes in a host likewise, so every rank derives the same numbers.
+ * its host).  Sites are numbered by the lowest rank in them; hosts in a site,
+ * domains in a host and lanes in a domain likewise, so every rank derives the
+ * same numbers; the lanes of a domain follow each other.
  *
  * Memory: 8 bytes a rank and 4 a host; nothing per rank where ranks are laid
  * out in blocks (site after site, host after host), as schedulers do.
