@@ -12,37 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdarg>
-#include <csetjmp>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-extern "C" {
-#include <cmocka.h>
-}
+#include "unit.hpp"
 
 namespace {
 
-/* cmocka leaves a failed assertion by longjmp: no destructor may be pending there. */
-template <std::string (*check)()>
-void test(void **)
-{
-    static char message[4096];
-    {
-        const std::string m = check();
-        std::snprintf(message, sizeof message, "%s", m.c_str());
-    }
-    if (message[0])
-        fail_msg("%s", message);
-}
+using namespace wan_test;
 
-
-/* test/data/ is found from the top of the sources (srcdir in make check) or from here. */
-std::string data(const std::string &file)
-{
-    const char *srcdir = std::getenv("srcdir");
-    return std::string(srcdir ? srcdir : ".") + "/test/data/" + file;
-}
+std::string data(const std::string &file) { return test_file("data/" + file); }
 
 std::string show(const wan::input_error &e) { return e.where + " | " + e.what + " | " + e.remedy; }
 

@@ -14,29 +14,11 @@
 #include <string>
 #include <vector>
 
-#include <cstdarg>
-#include <csetjmp>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-extern "C" {
-#include <cmocka.h>
-}
+#include "unit.hpp"
 
 namespace {
 
-/* cmocka leaves a failed assertion by longjmp: no destructor may be pending there. */
-template <std::string (*check)()>
-void test(void **)
-{
-    static char message[4096];
-    {
-        const std::string m = check();
-        std::snprintf(message, sizeof message, "%s", m.c_str());
-    }
-    if (message[0])
-        fail_msg("%s", message);
-}
+using namespace wan_test;
 
 const char *const good_texts[] = {
     "n[001-016,20],gw1,rack[1-2]n[0-3] eu/paris # c\nt[1-16] jp/tokyo/rack1\ndefault eu/lyon:r\n"

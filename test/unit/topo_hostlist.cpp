@@ -15,29 +15,11 @@
 #include <string>
 #include <vector>
 
-#include <cstdarg>
-#include <csetjmp>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-extern "C" {
-#include <cmocka.h>
-}
+#include "unit.hpp"
 
 namespace {
 
-/* cmocka leaves a failed assertion by longjmp: no destructor may be pending there. */
-template <std::string (*check)()>
-void test(void **)
-{
-    static char message[4096];
-    {
-        const std::string m = check();
-        std::snprintf(message, sizeof message, "%s", m.c_str());
-    }
-    if (message[0])
-        fail_msg("%s", message);
-}
+using namespace wan_test;
 
 struct membership {
     const char *list, *host;

@@ -20,20 +20,11 @@
 
 namespace {
 
-using wan_test::test;
+using namespace wan_test;
 
-/* test/data/ is found from the top of the sources (srcdir in make check) or from here. */
-std::string data(const std::string &file)
-{
-    const char *srcdir = std::getenv("srcdir");
-    return std::string(srcdir ? srcdir : ".") + "/test/data/" + file;
-}
+std::string data(const std::string &file) { return test_file("data/" + file); }
 
-std::string content(const std::string &file)
-{
-    std::ifstream in(data(file));
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string content(const std::string &file) { return read_all(data(file)); }
 
 std::string show(const wan::locality &l)
 {
