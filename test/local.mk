@@ -7,3 +7,4 @@ include test/unit/local.mk
 include test/unit/topo.mk
 include test/algo/local.mk
 include test/mpi/local.mk
+include test/udp/local.mk

@@ -1,0 +1,57 @@
+/*
+ * What the endpoint needs of one peer's protocol.  Two implement it: modern.hpp
+ * and strict.hpp.  What comes in has been authenticated and is fresh; what goes
+ * out is sealed and sent by others.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef UDP_CORE_CONNECTION_HPP
+#define UDP_CORE_CONNECTION_HPP
+
+#include "arrivals.hpp"
+#include "grants.hpp"
+#include "types.hpp"
+
+namespace udp {
+
+class connection {
+public:
+    connection(uint32_t peer, const config &c, events &up, grants &permits) : peer_(peer), config_(c), up_(up), permits_(permits) {}
+    connection(const connection &) = delete;
+    connection &operator=(const connection &) = delete;
+    virtual ~connection() = default;
+
+    virtual void submit(outgoing &o, time_ns now) = 0;
+    /** `frames` came in datagram `number`, which is not yet marked in `seen`. */
+    virtual void receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) = 0;
+    /** Frames of the next datagram into `to` (room for datagram_max()), with its number; 0: nothing now. */
+    virtual size_t transmit(uint8_t *to, uint64_t &number, time_ns now) = 0;
+    /** When transmit has something to do; <= now: at once. */
+    virtual time_ns deadline(time_ns now) = 0;
+    /** Our permission for the peer grew by what others did. */
+    virtual void permission_grew() {}
+    /** The device refused a datagram of so many bytes. */
+    virtual void too_large(uint32_t, time_ns) {}
+    /** Everything that is queued is given up, or taken as arrived. */
+    virtual void abandon(bool arrived) = 0;
+    /** Tells the peer, a few times, that nobody will be here; whoever calls has finished. */
+    void farewell() { farewells_ = 3; }
+    virtual bool idle() const = 0;
+    virtual peer_view view() const = 0;
+    virtual size_t memory_bytes() const = 0;
+
+    bool dead() const { return dead_; }
+    arrivals seen;      // the endpoint looks before it opens a seal, and marks after
+
+protected:
+    const uint32_t peer_;
+    const config &config_;
+    events &up_;
+    grants &permits_;
+    bool dead_ = false;
+    unsigned farewells_ = 0;
+};
+
+} // namespace udp
+
+#endif

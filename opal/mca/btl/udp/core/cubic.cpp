@@ -1,0 +1,154 @@
+/*
+ * CUBIC (RFC 9438), and a form of it that tolerates random loss.
+ *
+ * Slow start ends at the first loss that counts, or when the round trip shows
+ * that a queue is growing (as HyStart).  The tolerant form lets a loss count only
+ * when it comes with signs of a queue: round trips longer than the shortest by an
+ * eighth (and 200 us: the noise of two schedulers), or more than a seventh of all
+ * datagrams lost.  Where loss is random, CUBIC would reduce its window in spite
+ * of a free path; where a queue overflows, both behave the same, and share with
+ * TCP alike.  A queue too short to show is the price: 15% of loss bounds it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "congestion.hpp"
+
+#include <cmath>
+
+namespace udp {
+namespace {
+
+class cubic : public congestion {
+public:
+    cubic(uint32_t mtu, bool tolerant) : mtu_(mtu), tolerant_(tolerant), window_(static_cast<double>(window_initial(mtu))) {}
+
+    void acked(const ack_event &e) override
+    {
+        counted_acked_ += static_cast<double>(e.bytes);
+        look_at_round(e);
+        if (!e.full || e.sent <= reduced_at_)
+            return;     // what was not needed is no proof that more would fit
+        const double bytes = static_cast<double>(e.bytes);
+        if (window_ < threshold_) {
+            window_ += bytes;
+            return;
+        }
+        if (epoch_ == 0)
+            begin_epoch(e.now);
+        const double t = static_cast<double>(e.now - epoch_ + e.trip.smoothed()) / second;
+        const double target = mtu_ * (c * std::pow(t - k_, 3)) + most_;
+        friendly_ += friendly_step * mtu_ * bytes / window_;
+        const double goal = std::min(std::max(target, friendly_), 1.5 * window_);
+        if (goal > window_)
+            window_ += (goal - window_) * bytes / window_;
+        else
+            window_ += 0.01 * mtu_ * bytes / window_;
+    }
+
+    void lost(const loss_event &e) override
+    {
+        counted_lost_ += static_cast<double>(e.bytes);
+        if (e.silence) {
+            // One timeout is a lost tail; several in a row a path that has gone.
+            if (++silences_ >= 2 && e.now > reduced_at_ + e.trip.smoothed()) {
+                reduce(e.now, 0.5);
+                window_ = std::max(window_ / 2, floor());
+            }
+            return;
+        }
+        silences_ = 0;
+        if (e.newest <= reduced_at_ || (tolerant_ && looks_random(e)))
+            return;     // one reduction a round trip
+        undo_window_ = window_;
+        undo_threshold_ = threshold_;
+        reduce(e.now, beta);
+    }
+
+    void spurious() override
+    {
+        if (undo_window_ > window_) {
+            window_ = undo_window_;
+            threshold_ = undo_threshold_;
+        }
+        undo_window_ = 0;
+    }
+
+    uint64_t window() const override { return static_cast<uint64_t>(window_); }
+    uint64_t pace(const rtt &trip) const override
+    {
+        const double gain = window_ < threshold_ ? 2.0 : 1.2;
+        return static_cast<uint64_t>(gain * window_ * second / static_cast<double>(std::max<time_ns>(trip.smoothed(), 1))) + 1;
+    }
+    const char *name() const override { return tolerant_ ? "tolerant" : "cubic"; }
+
+private:
+    static constexpr double c = 0.4, beta = 0.7;                        // RFC 9438
+    static constexpr double friendly_step = 3 * (1 - beta) / (1 + beta);
+    static constexpr double loss_bound = 0.15;
+    static constexpr time_ns noise = 200 * us;
+
+    double floor() const { return 2 * mtu_; }
+
+    bool looks_random(const loss_event &e) const
+    {
+        if (counted_lost_ > loss_bound * (counted_acked_ + counted_lost_) && counted_lost_ > 20 * mtu_)
+            return false;
+        return round_min_ != never && round_min_ - e.trip.smallest() < e.trip.smallest() / 8 + noise
+               && last_round_min_ - e.trip.smallest() < e.trip.smallest() / 8 + noise;
+    }
+
+    void look_at_round(const ack_event &e)
+    {
+        silences_ = 0;
+        if (e.prior_delivered >= round_end_) {
+            round_end_ = e.delivered;
+            last_round_min_ = round_min_ == never ? e.trip.latest() : round_min_;
+            round_min_ = never;
+            samples_ = 0;
+            counted_acked_ *= 0.75;     // about the last four rounds
+            counted_lost_ *= 0.75;
+        }
+        round_min_ = std::min(round_min_, e.trip.latest());
+        // Out of slow start when the shortest trip of a round has grown.
+        if (++samples_ >= 8 && window_ < threshold_
+            && round_min_ > e.trip.smallest() + std::max(e.trip.smallest() / 8, noise))
+            threshold_ = window_;
+    }
+
+    void begin_epoch(time_ns now)
+    {
+        epoch_ = now;
+        if (window_ < most_) {
+            k_ = std::cbrt((most_ - window_) / mtu_ / c);
+        } else {
+            k_ = 0;
+            most_ = window_;
+        }
+        friendly_ = window_;
+    }
+
+    void reduce(time_ns now, double to)
+    {
+        most_ = window_ < most_ ? window_ * (1 + beta) / 2 : window_;   // fast convergence
+        window_ = std::max(window_ * to, floor());
+        threshold_ = window_;
+        reduced_at_ = now;
+        epoch_ = 0;
+    }
+
+    double mtu_;
+    bool tolerant_;
+    double window_, threshold_ = 1e18, most_ = 0, friendly_ = 0, k_ = 0;
+    double undo_window_ = 0, undo_threshold_ = 0;
+    time_ns epoch_ = 0, reduced_at_ = -1;
+    uint64_t round_end_ = 0;
+    time_ns round_min_ = never, last_round_min_ = 0;
+    unsigned samples_ = 0, silences_ = 0;
+    double counted_acked_ = 0, counted_lost_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<congestion> make_cubic(uint32_t mtu, bool tolerant) { return std::make_unique<cubic>(mtu, tolerant); }
+
+} // namespace udp

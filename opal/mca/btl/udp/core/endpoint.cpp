@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint.hpp"
+
+#include "modern.hpp"
+#include "strict.hpp"
+
+namespace udp {
+namespace {
+
+uint64_t name_of(uint32_t source, uint32_t token) { return static_cast<uint64_t>(source) << 32 | token; }
+
+} // namespace
+
+endpoint::endpoint(const config &c, uint32_t self, events &up) : config_(c), self_(self), up_(up), permits_(config_) {}
+endpoint::~endpoint() = default;
+
+uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at)
+{
+    const uint32_t index = static_cast<uint32_t>(peers_.size());
+    if (!by_name_.emplace(name_of(id, keys.token), index).second)
+        return ~uint32_t(0);
+    auto m = std::make_unique<member>();
+    m->id = id;
+    m->token = keys.token;
+    m->at = at;
+    m->in = seal(keys.in);
+    m->out = seal(keys.out);
+    peers_.push_back(std::move(m));
+    return index;
+}
+
+connection &endpoint::link(uint32_t peer)
+{
+    member &m = *peers_[peer];
+    if (!m.link) {
+        if (config_.strict)
+            m.link = std::make_unique<strict>(peer, config_, up_, permits_);
+        else
+            m.link = std::make_unique<modern>(peer, config_, up_, permits_);
+    }
+    return *m.link;
+}
+
+void endpoint::submit(uint32_t peer, outgoing &o, time_ns now)
+{
+    link(peer).submit(o, now);
+    reschedule(peer, link(peer).deadline(now));
+}
+
+bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns now)
+{
+    wire::header h;
+    if (!wire::get_header(datagram, h) || h.destination != self_ || h.mode != config_.security) {
+        ++count_.strangers;
+        return false;
+    }
+    const auto found = by_name_.find(name_of(h.source, h.token));
+    if (found == by_name_.end()) {
+        ++count_.strangers;
+        return false;
+    }
+    const uint32_t peer = found->second;
+    member &m = *peers_[peer];
+    if (m.link && !m.link->seen.fresh(h.number)) {
+        ++count_.replays;
+        return false;
+    }
+    std::span<const uint8_t> frames = datagram.subspan(wire::header_bytes);
+    if (h.mode != wire::security::off) {
+        if (!m.in.open(datagram, h)) {
+            ++count_.forgeries;
+            return false;
+        }
+        frames = frames.first(frames.size() - wire::tag_bytes);
+    }
+    ++count_.received;
+    connection &l = link(peer);
+    if (h.number > l.seen.largest() && !(from == m.at)) {
+        m.at = from;
+        ++count_.moves;
+    }
+    l.receive(frames, h.number, now);
+    l.seen.mark(h.number);
+    reschedule(peer, l.deadline(now));
+    tell_grown(now);
+    return true;
+}
+
+void endpoint::tell_grown(time_ns now)
+{
+    while (!permits_.grown().empty()) {
+        const grants::account a = *permits_.grown().back();
+        permits_.grown().pop_back();
+        if (a.permitted > a.told) {
+            peers_[a.peer]->link->permission_grew();
+            reschedule(a.peer, now);
+        }
+    }
+}
+
+size_t endpoint::transmit(uint8_t *to, uint32_t &peer, time_ns now)
+{
+    if (permits_.deadline() <= now) {
+        permits_.look(now);
+        tell_grown(now);
+    }
+    while (!heap_.empty() && peers_[heap_[0]]->key <= now) {
+        peer = heap_[0];
+        member &m = *peers_[peer];
+        uint64_t number = 0;
+        const size_t frames = m.link->transmit(to + wire::header_bytes, number, now);
+        const time_ns next = m.link->deadline(now);
+        if (frames == 0) {
+            m.burst = 0;
+            reschedule(peer, std::max(next, now + 1));
+            continue;
+        }
+        if (next <= now && ++m.burst < config_.retransmit_pass) {
+            reschedule(peer, m.key);
+        } else {
+            m.burst = 0;
+            reschedule(peer, std::max(next, now + 1));
+        }
+        const wire::header h{config_.security, m.id, self_, m.token, number};
+        wire::put_header(to, h);
+        size_t bytes = wire::header_bytes + frames;
+        if (h.mode != wire::security::off) {
+            if (!m.out.close({to, bytes}, h))
+                continue;       // as if it were lost
+            bytes += wire::tag_bytes;
+        }
+        return bytes;
+    }
+    return 0;
+}
+
+time_ns endpoint::deadline(time_ns)
+{
+    const time_ns t = heap_.empty() ? never : peers_[heap_[0]]->key;
+    return std::min(t, permits_.deadline());
+}
+
+void endpoint::too_large(uint32_t peer, uint32_t bytes, time_ns now)
+{
+    peers_[peer]->link->too_large(bytes, now);
+}
+
+bool endpoint::drained() const
+{
+    for (const auto &m : peers_)
+        if (m->link && !m->link->dead() && !m->link->idle())
+            return false;
+    return true;
+}
+
+void endpoint::farewell(time_ns now)
+{
+    for (uint32_t p = 0; p < peers_.size(); ++p)
+        if (peers_[p]->link && !peers_[p]->link->dead()) {
+            peers_[p]->link->farewell();
+            reschedule(p, now);
+        }
+}
+
+void endpoint::abandon()
+{
+    for (uint32_t p = 0; p < peers_.size(); ++p)
+        if (peers_[p]->link) {
+            peers_[p]->link->abandon(false);
+            reschedule(p, 0);
+        }
+}
+
+peer_view endpoint::view(uint32_t peer) const
+{
+    return peers_[peer]->link ? peers_[peer]->link->view() : peer_view{};
+}
+
+size_t endpoint::memory_bytes(uint32_t peer) const
+{
+    const member &m = *peers_[peer];
+    return sizeof m + (m.link ? m.link->memory_bytes() : 0);
+}
+
+// ---- whose turn: an indexed heap --------------------------------------------
+
+void endpoint::reschedule(uint32_t peer, time_ns key)
+{
+    member &m = *peers_[peer];
+    m.key = key;
+    if (key == never) {
+        if (m.heap == ~size_t(0))
+            return;
+        const size_t hole = m.heap;
+        m.heap = ~size_t(0);
+        const uint32_t last = heap_.back();
+        heap_.pop_back();
+        if (last != peer) {
+            heap_[hole] = last;
+            peers_[last]->heap = hole;
+            sift(hole);
+        }
+        return;
+    }
+    if (m.heap == ~size_t(0)) {
+        m.heap = heap_.size();
+        heap_.push_back(peer);
+    }
+    sift(m.heap);
+}
+
+void endpoint::sift(size_t at)
+{
+    const auto swap = [&](size_t a, size_t b) {
+        std::swap(heap_[a], heap_[b]);
+        peers_[heap_[a]]->heap = a;
+        peers_[heap_[b]]->heap = b;
+    };
+    const auto key = [&](size_t i) { return peers_[heap_[i]]->key; };
+    while (at > 0 && key(at) < key((at - 1) / 2)) {
+        swap(at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+    for (;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap_.size(); ++child)
+            if (key(child) < key(least))
+                least = child;
+        if (least == at)
+            return;
+        swap(at, least);
+        at = least;
+    }
+}
+
+} // namespace udp

@@ -1,0 +1,107 @@
+/*
+ * All peers of one process: finds whom a datagram is from, opens and makes seals,
+ * decides whose turn it is to send.  No socket: datagrams come and go as bytes.
+ *
+ * What is received changes nothing and is not answered before its token, its
+ * number (replay) and its seal have been checked, in this order, so that
+ * forgeries cost less than what is genuine.  A peer is where its newest genuine
+ * datagram came from.
+ *
+ * Must not: know what frames mean (modern.hpp, strict.hpp do).
+ * Next: ../io/ (the socket), core.cpp (the C boundary).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef UDP_CORE_ENDPOINT_HPP
+#define UDP_CORE_ENDPOINT_HPP
+
+#include "connection.hpp"
+#include "grants.hpp"
+#include "seal.hpp"
+#include "types.hpp"
+
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace udp {
+
+/** Where a peer is: a socket address, opaque here. */
+struct address {
+    uint8_t length = 0;
+    uint8_t bytes[28] = {};
+    bool operator==(const address &o) const { return length == o.length && std::memcmp(bytes, o.bytes, length) == 0; }
+};
+
+class endpoint {
+public:
+    struct counters {
+        uint64_t received = 0;      // genuine datagrams
+        uint64_t strangers = 0;     // no such peer, or no datagram of ours
+        uint64_t replays = 0;
+        uint64_t forgeries = 0;     // the seal did not hold
+        uint64_t moves = 0;         // peers whose address changed
+    };
+
+    /** Room that transmit() needs. */
+    static constexpr size_t datagram_room = 65536;
+
+    endpoint(const config &c, uint32_t self, events &up);
+    ~endpoint();
+
+    /** The index of a new peer; ~0: it cannot be told from another one. */
+    uint32_t peer_add(uint32_t id, const pair_keys &keys, const address &at);
+    size_t peers() const { return peers_.size(); }
+    const address &where(uint32_t peer) const { return peers_[peer]->at; }
+
+    void submit(uint32_t peer, outgoing &o, time_ns now);
+    /** True: genuine.  The bytes may be changed (decrypted in place). */
+    bool receive(const address &from, std::span<uint8_t> datagram, time_ns now);
+    /** The next datagram (at most datagram_room bytes), or 0. */
+    size_t transmit(uint8_t *to, uint32_t &peer, time_ns now);
+    time_ns deadline(time_ns now);
+    void too_large(uint32_t peer, uint32_t bytes, time_ns now);
+
+    /** Nothing is queued for any living peer. */
+    bool drained() const;
+    /** Tells every peer that was ever talked to that we leave. */
+    void farewell(time_ns now);
+    /** Gives up what is queued: for the end. */
+    void abandon();
+    bool dead(uint32_t peer) const { return peers_[peer]->link && peers_[peer]->link->dead(); }
+
+    peer_view view(uint32_t peer) const;
+    const counters &count() const { return count_; }
+    /** Of one peer. */
+    size_t memory_bytes(uint32_t peer) const;
+
+private:
+    struct member {
+        uint32_t id = 0, token = 0;
+        size_t heap = ~size_t(0);   // its place in heap_
+        time_ns key = never;
+        unsigned burst = 0;         // datagrams since others had their turn
+        address at;
+        seal in, out;
+        std::unique_ptr<connection> link;   // once something was sent or came
+    };
+
+    connection &link(uint32_t peer);
+    void reschedule(uint32_t peer, time_ns key);
+    void sift(size_t at);
+    void tell_grown(time_ns now);
+
+    config config_;
+    uint32_t self_;
+    events &up_;
+    grants permits_;
+    std::vector<std::unique_ptr<member>> peers_;
+    std::unordered_map<uint64_t, uint32_t> by_name_;    // source and token
+    std::vector<uint32_t> heap_;                        // smallest key first
+    counters count_;
+};
+
+} // namespace udp
+
+#endif

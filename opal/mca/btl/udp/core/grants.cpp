@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "grants.hpp"
+
+#include <algorithm>
+
+namespace udp {
+
+uint64_t grants::budget() const
+{
+    if (config_.incast)
+        return config_.incast;
+    const uint64_t product = static_cast<uint64_t>(static_cast<double>(rate_) * static_cast<double>(trip_) / second);
+    return std::max(2 * product, budget_least);
+}
+
+uint64_t grants::under_way(const account &a, time_ns now) const
+{
+    const uint64_t end = std::min(a.permitted, a.wanted);
+    if (end <= a.arrived || now - a.heard > silence + 4 * a.trip)
+        return 0;
+    return end - a.arrived;
+}
+
+void grants::leave(account &a)
+{
+    if (!a.waiting)
+        return;
+    a.waiting = false;
+    std::erase(waiting_, &a);
+    std::erase(grown_, &a);
+}
+
+void grants::give(account &a, uint64_t to)
+{
+    to = std::min(to, a.consumed + config_.window);
+    if (to > a.permitted)
+        a.permitted = to;
+}
+
+void grants::update(account &a, time_ns now, uint64_t new_bytes)
+{
+    a.heard = now;
+    a.arrived += new_bytes;
+    // The rate at which things arrive: the best of the last slots, each a few round trips long.
+    slot_bytes_ += new_bytes;
+    const time_ns slot = std::max<time_ns>(a.trip, 1 * ms);
+    if (now - slot_at_ >= slot) {
+        rates_[++slot_ % 8] = static_cast<uint64_t>(static_cast<double>(slot_bytes_) * second / static_cast<double>(now - slot_at_));
+        rate_ = *std::max_element(rates_, rates_ + 8);
+        slot_bytes_ = 0;
+        slot_at_ = now;
+        trip_ = a.trip;
+    } else if (a.trip && (trip_ == 0 || a.trip < trip_)) {
+        trip_ = a.trip;
+    }
+
+    give(a, a.consumed + config_.unscheduled);
+    const bool wants = a.wanted > a.arrived && a.wanted > config_.unscheduled && (wants_more(a) || a.waiting);
+    if (wants && !a.waiting) {
+        a.waiting = true;
+        waiting_.push_back(&a);
+    } else if (!wants && a.waiting) {
+        leave(a);
+    }
+    if (!waiting_.empty())
+        share(now);
+}
+
+void grants::look(time_ns now)
+{
+    share(now);
+}
+
+void grants::share(time_ns now)
+{
+    next_look_ = never;
+    if (waiting_.size() == 1 && config_.incast == 0) {
+        account &a = *waiting_.front();
+        const uint64_t before = a.permitted;
+        give(a, a.wanted);
+        if (a.permitted > before)
+            grown_.push_back(&a);
+        return;
+    }
+    uint64_t used = 0;
+    for (const account *a : waiting_)
+        used += under_way(*a, now);
+    const uint64_t all = budget();
+    while (used < all) {
+        account *least = nullptr;
+        for (account *a : waiting_) {
+            if (!wants_more(*a) || a->permitted >= a->consumed + config_.window)
+                continue;
+            if (now - a->heard > silence + 4 * a->trip && least)
+                continue;
+            if (!least || a->wanted - a->arrived < least->wanted - least->arrived)
+                least = a;
+        }
+        if (!least)
+            break;
+        const uint64_t before = least->permitted;
+        give(*least, std::min(least->wanted, before + quantum));
+        used += std::max<uint64_t>(least->permitted - before, 1);
+        if (std::find(grown_.begin(), grown_.end(), least) == grown_.end())
+            grown_.push_back(least);
+    }
+    next_look_ = now + silence;
+}
+
+uint64_t grants::share_asked(time_ns now)
+{
+    if (now - asked_at_ > silence) {
+        asked_before_ = now - asked_at_ > 2 * silence ? 0 : asked_;
+        asked_ = 0;
+        asked_at_ = now;
+    }
+    ++asked_;
+    return budget() / std::max(asked_, asked_before_);
+}
+
+} // namespace udp

@@ -1,0 +1,86 @@
+/*
+ * Permission by the receiver: Suci's answer to congestion, for all traffic.
+ *
+ * Every peer may have `unscheduled` bytes under way to us without asking.  For
+ * more it says how much it wants, and gets it.  While one peer wants, it gets as
+ * much as the window allows.  While several do, all of them together get a budget:
+ * twice what arrives in a shortest round trip (the largest rate of late), so that
+ * the link stays busy and the queue before it short.  It goes in turns to the peer
+ * that wants least, so that short transfers end early.
+ *
+ * Permission is a number of bytes since the start and never taken back; one that
+ * stays unused (its peer is silent) leaves the budget after a while.
+ *
+ * Must not: know datagrams; modern.cpp tells what is wanted and what arrived.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef UDP_CORE_GRANTS_HPP
+#define UDP_CORE_GRANTS_HPP
+
+#include "types.hpp"
+
+#include <vector>
+
+namespace udp {
+
+class grants {
+public:
+    static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn
+    static constexpr uint64_t budget_least = 48 << 10;  // the Ack of a few datagrams must be able to come back
+    static constexpr time_ns silence = 20 * ms;     // and four round trips: then its part goes to others
+
+    /** What one peer may send to us; lives in its connection. */
+    struct account {
+        uint32_t peer = 0;
+        uint64_t wanted = 0;        // bytes since the start, as the peer said
+        uint64_t consumed = 0;      // arrived and handed up (in order: out of our hands)
+        uint64_t arrived = 0;
+        uint64_t permitted = 0;     // told to the peer; it never falls
+        uint64_t told = 0;          // the part of it that an Ack has carried
+        time_ns heard = 0;
+        time_ns trip = 0;           // its shortest round trip, 0: unknown
+        bool waiting = false;       // in the list
+    };
+
+    explicit grants(const config &c) : config_(c) {}
+
+    /** A peer's first permission, which both sides know without a word. */
+    void open(account &a) const { a.permitted = a.told = std::min(config_.unscheduled, config_.window); }
+    void close(account &a) { leave(a); }
+
+    /** Something arrived or was asked for: gives what can be given now, to any peer. */
+    void update(account &a, time_ns now, uint64_t new_bytes);
+
+    /** Peers whose permission grew by somebody else's doing and must be told. */
+    std::vector<account *> &grown() { return grown_; }
+    uint64_t budget() const;
+    size_t wanting() const { return waiting_.size(); }
+    /** When a silent peer's part is given to others; `never` if nobody waits. */
+    time_ns deadline() const { return waiting_.size() > 1 ? next_look_ : never; }
+    void look(time_ns now);
+
+    /** Strict mode: what one of those who ask at present may have of the budget. */
+    uint64_t share_asked(time_ns now);
+
+private:
+    bool wants_more(const account &a) const { return a.wanted > a.permitted; }
+    uint64_t under_way(const account &a, time_ns now) const;
+    void leave(account &a);
+    void share(time_ns now);
+    void give(account &a, uint64_t to);
+
+    const config &config_;
+    std::vector<account *> waiting_;    // want more than the unscheduled part, or still use what they were given
+    std::vector<account *> grown_;
+    uint64_t rate_ = 0, slot_bytes_ = 0;    // bytes/s; in the present slot
+    uint64_t rates_[8] = {};
+    unsigned slot_ = 0;
+    time_ns slot_at_ = 0, trip_ = 0, next_look_ = never;
+    unsigned asked_ = 0, asked_before_ = 0;     // requests in this slot and the last
+    time_ns asked_at_ = 0;
+};
+
+} // namespace udp
+
+#endif

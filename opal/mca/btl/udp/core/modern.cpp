@@ -1,0 +1,539 @@
+/*
+ * Sending and settling; receiving is in modern_receive.cpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "modern.hpp"
+
+#include "writer.hpp"
+
+#include <algorithm>
+
+namespace udp {
+
+modern::modern(uint32_t peer, const config &c, events &up, grants &permits)
+    : connection(peer, c, up, permits), mtu_(c.mtu_start, c.mtu_max), control_(make_congestion(c, c.mtu_start)),
+      permitted_(std::min(c.unscheduled, c.window))
+{
+    account_.peer = peer;
+    permits_.open(account_);
+}
+
+modern::~modern() { permits_.close(account_); }
+
+void modern::submit(outgoing &o, time_ns now)
+{
+    o.settled = o.begun = 0;
+    o.next = nullptr;
+    if (dead_) {
+        finished_.emplace_back(&o, false);
+        return;
+    }
+    if (idle() && under_way_ == 0)
+        last_eliciting_ = now;      // timeouts count from here, not from some earlier time
+    list &q = queue_[o.stream];
+    o.block = q.next_block++;
+    (q.last ? q.last->next : q.first) = &o;
+    q.last = &o;
+    queued_charge_ += frame_charge(0, o.length);
+    queue_bytes_ += o.length;
+    ++queue_blocks_;
+    last_activity_ = now;
+    trim_due_ = true;
+}
+
+// ---- what may leave ---------------------------------------------------------
+
+/** Bulk leaves a little of the permission to what is more urgent. */
+static uint64_t reserve(const config &c) { return std::min<uint64_t>(c.unscheduled / 4, 4096); }
+
+uint64_t modern::may_begin(unsigned stream) const
+{
+    const uint64_t kept = stream == 2 ? reserve(config_) : 0;
+    return permitted_ > begun_charge_ + kept ? permitted_ - begun_charge_ - kept : 0;
+}
+
+bool modern::sendable(unsigned stream) const
+{
+    if (!lost_[stream].empty())
+        return true;
+    const outgoing *o = queue_[stream].first;
+    if (!o)
+        return false;
+    const uint64_t least = o->begun == 0 ? block_charge + (o->length ? 1 : 0) : 1;
+    return may_begin(stream) >= least;
+}
+
+uint64_t modern::wanted() const
+{
+    return begun_charge_ + queued_charge_ + (queued_charge_ ? reserve(config_) : 0);
+}
+
+bool modern::blocked() const
+{
+    return queued_charge_ != 0 && !sendable(0) && !sendable(1) && !sendable(2);
+}
+
+bool modern::probes_path(time_ns now) const
+{
+    return trip_.known() && now - last_activity_ < trim_after && mtu_.wants(now) != 0 && under_way_ < control_->window();
+}
+
+time_ns modern::probe_at() const
+{
+    if (under_way_ == 0 && !blocked())
+        return never;
+    return last_eliciting_ + trip_.probe_timeout(config_.ack_delay, backoff_);
+}
+
+time_ns modern::deadline(time_ns now)
+{
+    if (farewells_ || !finished_.empty())
+        return now;
+    if (dead_)
+        return never;
+    if (probes_owed_)
+        return now;
+    time_ns t = std::min({ack_at_, probe_at(), loss_at_});
+    const bool urgent = sendable(0) || sendable(1);
+    const uint64_t window = control_->window();
+    if (urgent && under_way_ < window + beyond_window * mtu_.value())
+        return now;
+    if ((urgent || sendable(2)) && under_way_ < window)
+        t = std::min(t, pacer_.allowed(now));
+    if (blocked() && wanted() > wanted_told_)
+        return now;
+    if (probes_path(now))
+        t = std::min(t, now);
+    if (trim_due_ && idle() && under_way_ == 0)
+        t = std::min(t, last_activity_ + trim_after);
+    return t;
+}
+
+// ---- one datagram -----------------------------------------------------------
+
+void modern::put_demand(writer &w)
+{
+    wire::frame f;
+    f.what = wire::kind::demand;
+    f.amount = wanted();
+    if (!w.put(f))
+        return;
+    w.eliciting = true;
+    wanted_told_ = f.amount;
+}
+
+bool modern::fill_lost(writer &w, unsigned stream)
+{
+    ring<piece> &lost = lost_[stream];
+    while (!lost.empty()) {
+        piece &p = lost.front();
+        const size_t most = w.data_room(p.length);
+        if (most == 0 && p.length != 0)
+            return false;
+        if (w.room() < wire::data_bytes)
+            return false;
+        const uint32_t length = static_cast<uint32_t>(std::min<size_t>(most, p.length));
+        w.put_data(*p.block, p.offset, length);
+        w.again = true;
+        pieces_.push_back({p.block, p.offset, length});
+        ++w.pieces;
+        if (length == p.length) {
+            lost.pop_front();
+        } else {
+            p.offset += length;
+            p.length -= length;
+        }
+    }
+    return true;
+}
+
+bool modern::fill_new(writer &w, unsigned stream)
+{
+    list &q = queue_[stream];
+    while (q.first) {
+        outgoing &o = *q.first;
+        if (!sendable(stream))
+            return true;
+        const uint32_t left = o.length - o.begun;
+        uint64_t most = w.data_room(left);
+        if (w.room() < wire::data_bytes || (most == 0 && left != 0))
+            return false;
+        const uint64_t start = o.begun == 0 ? block_charge : 0;
+        most = std::min(most, may_begin(stream) - start);
+        const uint32_t length = static_cast<uint32_t>(std::min<uint64_t>(most, left));
+        w.put_data(o, o.begun, length);
+        pieces_.push_back({&o, o.begun, length});
+        ++w.pieces;
+        begun_charge_ += start + length;
+        queued_charge_ -= start + length;
+        o.begun += length;
+        if (o.begun == o.length) {
+            q.first = o.next;
+            if (!q.first)
+                q.last = nullptr;
+        }
+    }
+    return true;
+}
+
+void modern::fill(writer &w, unsigned streams_allowed)
+{
+    for (unsigned s = 0; s < streams_allowed; ++s)
+        if (!fill_lost(w, s) || !fill_new(w, s))
+            return;
+}
+
+size_t modern::commit(writer &w, uint64_t &number, time_ns now, uint32_t probe)
+{
+    const size_t frames = w.used();
+    number = next_number_++;
+    entry e;
+    e.sent = now;
+    e.bytes = static_cast<uint32_t>(frames + wire::header_bytes + wire::tag_bytes);
+    e.probe = probe;
+    e.first_piece = pieces_base_ + pieces_.size() - w.pieces;
+    e.pieces = static_cast<uint16_t>(w.pieces);
+    if (w.eliciting) {
+        if (under_way_ == 0)
+            first_sent_ = delivered_at_ = now;
+        e.state = fate::under_way;
+        e.first_sent = first_sent_;
+        e.delivered = delivered_;
+        e.delivered_at = delivered_at_;
+        e.app_limited = app_limited_until_ > delivered_;
+        under_way_ += e.bytes;
+        last_eliciting_ = last_activity_ = now;
+        trim_due_ = true;
+        if (unanswered_ == 0)
+            unanswered_ = now;
+        if (w.pieces) {
+            ++count_sent_;
+            count_again_ += w.again;
+        }
+        pacer_.sent(now, e.bytes, control_->pace(trip_), mtu_.value());
+    }
+    sent_.push_back(e);
+    if (e.state == fate::nothing && sent_.size() == 1)
+        retire(now);
+    return frames;
+}
+
+size_t modern::transmit_probe(uint8_t *to, uint64_t &number, time_ns now, uint32_t bytes)
+{
+    const size_t fixed = wire::header_bytes + (config_.security == wire::security::off ? 0 : wire::tag_bytes);
+    writer w(to, bytes - fixed);
+    wire::frame f;
+    f.what = wire::kind::probe;
+    static const uint8_t nothing[65536] = {};
+    f.payload = {nothing, w.room() - 4};
+    w.put(f);
+    w.eliciting = true;
+    mtu_.sent(now, bytes);
+    return commit(w, number, now, bytes);
+}
+
+size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
+{
+    timers(now);
+    report();
+    if (farewells_) {
+        --farewells_;
+        writer w(to, mtu_.value() - wire::header_bytes - wire::tag_bytes);
+        wire::frame f;
+        f.what = wire::kind::close;
+        w.put(f);
+        return commit(w, number, now, 0);
+    }
+    if (dead_)
+        return 0;
+    const uint64_t window = control_->window();
+    unsigned allowed = 0;
+    if (probes_owed_)
+        allowed = 3;
+    else if (under_way_ < window && pacer_.allowed(now) <= now)
+        allowed = 3;
+    else if (under_way_ < window + beyond_window * mtu_.value())
+        allowed = 2;
+    bool any = false;
+    for (unsigned s = 0; s < allowed; ++s)
+        any |= sendable(s);
+    const bool asks = wanted() > wanted_told_ && wanted() > permitted_;
+    const bool ack_due = now >= ack_at_;
+    if (!any && !probes_owed_ && !ack_due && !(asks && blocked())) {
+        if (probes_path(now))
+            return transmit_probe(to, number, now, mtu_.wants(now));
+        return 0;
+    }
+
+    const size_t fixed = wire::header_bytes + (config_.security == wire::security::off ? 0 : wire::tag_bytes);
+    writer w(to, mtu_.value() - fixed);
+    if (ack_at_ != never)
+        put_ack(w, now);
+    if (asks || probes_owed_)
+        put_demand(w);
+    if (allowed)
+        fill(w, allowed);
+    if (probes_owed_) {
+        --probes_owed_;
+        if (!w.eliciting) {
+            wire::frame f;
+            f.what = wire::kind::ping;
+            w.put(f);
+            w.eliciting = true;
+        }
+    }
+    if (!sendable(0) && !sendable(1) && !sendable(2))
+        app_limited_until_ = delivered_ + under_way_ + 1;
+    return commit(w, number, now, 0);
+}
+
+// ---- settling ---------------------------------------------------------------
+
+void modern::finish(outgoing &o, bool arrived)
+{
+    queue_bytes_ -= o.length;
+    --queue_blocks_;
+    finished_.emplace_back(&o, arrived);
+}
+
+void modern::report()
+{
+    while (!finished_.empty()) {
+        reporting_.swap(finished_);
+        for (auto [o, arrived] : reporting_)
+            up_.sent(peer_, *o, arrived);
+        reporting_.clear();
+    }
+}
+
+void modern::settle(entry &e)
+{
+    e.state = fate::settled;
+    under_way_ -= e.bytes;
+    for (unsigned i = 0; i < e.pieces; ++i) {
+        const piece &p = pieces_[e.first_piece - pieces_base_ + i];
+        p.block->settled += p.length;
+        if (p.block->settled == p.block->length)
+            finish(*p.block, true);
+    }
+}
+
+uint64_t modern::lose(uint64_t number, time_ns now)
+{
+    entry &e = at(number);
+    e.state = fate::lost;
+    under_way_ -= e.bytes;
+    if (e.probe) {
+        mtu_.lost(now, e.probe);
+        return 0;
+    }
+    for (unsigned i = 0; i < e.pieces; ++i) {
+        const piece p = pieces_[e.first_piece - pieces_base_ + i];
+        lost_[p.block->stream].push_back(p);
+    }
+    return e.bytes;
+}
+
+void modern::acked(const wire::frame &f, time_ns now)
+{
+    if (f.largest >= next_number_)
+        return;     // names what was never sent
+    permitted_ = std::max(permitted_, f.amount);
+    uint64_t bytes = 0, newest = 0;
+    const uint64_t before = under_way_;
+    const auto take = [&](uint64_t n) {
+        entry &e = at(n);
+        if (e.state == fate::under_way) {
+            bytes += e.bytes;
+            newest = std::max(newest, n);
+            if (e.probe)
+                mtu_.arrived(now, e.probe);
+            settle(e);
+        } else if (e.state == fate::lost) {
+            // It was late only; its pieces are on their way again and stay so.
+            e.state = fate::settled;
+            reorder_ = std::min<unsigned>(reorder_most, std::max<unsigned>(reorder_, static_cast<unsigned>(f.largest - n) + 1));
+            control_->spurious();
+        }
+    };
+    if (f.largest >= base_)
+        take(f.largest);
+    for (unsigned w = 0; w < f.words && f.largest > base_ + 64 * w; ++w)
+        for (uint64_t bits = f.received[w]; bits; bits &= bits - 1) {
+            const uint64_t down = 1 + 64 * w + static_cast<unsigned>(__builtin_ctzll(bits));
+            if (f.largest < base_ + down)
+                break;
+            take(f.largest - down);
+        }
+    if (newest == 0)
+        return;
+    const entry e = at(newest);
+    if (newest == f.largest)
+        trip_.sample(now, now - e.sent, std::min<time_ns>(f.delay_us * us, second));
+    if (newest > largest_acked_) {
+        largest_acked_ = newest;
+        largest_acked_sent_ = e.sent;
+    }
+    backoff_ = 0;
+    unanswered_ = under_way_ ? now : 0;
+    delivered_ += bytes;
+    const time_ns elapsed = std::max({e.sent - e.first_sent, now - e.delivered_at, time_ns(1)});
+    const uint64_t rate = static_cast<uint64_t>(static_cast<double>(delivered_ - e.delivered) * second / static_cast<double>(elapsed));
+    delivered_at_ = now;
+    first_sent_ = e.sent;
+    control_->acked({now, bytes, before, delivered_, rate, e.delivered, e.sent, e.app_limited,
+                     !e.app_limited || 2 * before > control_->window(), trip_});
+    detect(now);
+    retire(now);
+}
+
+void modern::detect(time_ns now)
+{
+    loss_at_ = never;
+    uint64_t bytes = 0;
+    time_ns newest = 0;
+    while (first_open_ < next_number_ && (first_open_ < base_ || at(first_open_).state != fate::under_way))
+        ++first_open_;
+    for (uint64_t n = first_open_; n < largest_acked_; ++n) {
+        if (at(n).state != fate::under_way)
+            continue;
+        const time_ns limit = at(n).sent + trip_.reorder_time();
+        if (largest_acked_ - n >= reorder_ || limit <= now) {
+            newest = std::max(newest, at(n).sent);
+            bytes += lose(n, now);
+        } else {
+            loss_at_ = std::min(loss_at_, limit);
+        }
+    }
+    if (bytes)
+        control_->lost({now, bytes, newest, under_way_, false, trip_});
+}
+
+void modern::retire(time_ns now)
+{
+    while (!sent_.empty()) {
+        const entry &e = sent_.front();
+        if (e.state == fate::under_way || (e.state == fate::lost && now - e.sent < 2 * trip_.smoothed()))
+            break;
+        for (unsigned i = 0; i < e.pieces; ++i)
+            pieces_.pop_front();
+        pieces_base_ += e.pieces;
+        sent_.pop_front();
+        ++base_;
+    }
+}
+
+void modern::timers(time_ns now)
+{
+    if (dead_)
+        return;
+    if (loss_at_ <= now) {
+        detect(now);
+        retire(now);
+    }
+    if (probe_at() <= now) {
+        if (unanswered_ && now - unanswered_ > config_.dead) {
+            die();
+            return;
+        }
+        ++backoff_;
+        probes_owed_ = backoff_ < 3 ? 2 : 1;
+        last_eliciting_ = now;
+        wanted_told_ = 0;       // the request may have been lost, or its answer
+        while (first_open_ < next_number_ && (first_open_ < base_ || at(first_open_).state != fate::under_way))
+            ++first_open_;
+        if (first_open_ < next_number_) {
+            const time_ns sent = at(first_open_).sent;
+            const uint64_t bytes = lose(first_open_, now);
+            control_->lost({now, bytes, sent, under_way_, true, trip_});
+        }
+        if (backoff_ >= 3)
+            mtu_.black_hole(now);
+    }
+    if (trim_due_ && idle() && under_way_ == 0 && now - last_activity_ >= trim_after) {
+        trim_due_ = false;
+        base_ += sent_.size();
+        pieces_base_ += pieces_.size();
+        sent_.release();
+        pieces_.release();
+        for (unsigned s = 0; s < wire::streams; ++s) {
+            lost_[s].release();
+            streams_[s].trim();
+        }
+        std::vector<std::pair<outgoing *, bool>>().swap(reporting_);
+        if (finished_.empty())
+            std::vector<std::pair<outgoing *, bool>>().swap(finished_);
+    }
+}
+
+void modern::die()
+{
+    dead_ = true;
+    up_.dead(peer_);
+    abandon(false);
+    report();
+}
+
+void modern::abandon(bool arrived)
+{
+    dead_ = true;
+    // Every block that is not finished hangs on a list, on a lost piece or on an entry; each is named once.
+    const auto drop = [&](outgoing *o) {
+        if (o->settled != ~uint32_t(0)) {
+            o->settled = ~uint32_t(0);
+            finish(*o, arrived);
+        }
+    };
+    for (uint64_t n = base_; n < next_number_; ++n)
+        if (at(n).state == fate::under_way)
+            for (unsigned i = 0; i < at(n).pieces; ++i)
+                drop(pieces_[at(n).first_piece - pieces_base_ + i].block);
+    for (unsigned s = 0; s < wire::streams; ++s) {
+        for (size_t i = 0; i < lost_[s].size(); ++i)
+            drop(lost_[s][i].block);
+        for (outgoing *o = queue_[s].first; o;) {
+            outgoing *const next = o->next;
+            drop(o);
+            o = next;
+        }
+        lost_[s].release();
+        queue_[s].first = queue_[s].last = nullptr;
+    }
+    base_ = next_number_;
+    sent_.release();
+    pieces_base_ += pieces_.size();
+    pieces_.release();
+    under_way_ = queued_charge_ = 0;
+    probes_owed_ = 0;
+    loss_at_ = ack_at_ = never;
+    permits_.close(account_);
+}
+
+peer_view modern::view() const
+{
+    peer_view v;
+    v.delay = trip_.known() ? trip_.smoothed() : 0;
+    v.delay_min = trip_.known() ? trip_.smallest() : 0;
+    v.window = control_->window();
+    v.permitted = may_begin(0);
+    v.under_way = under_way_;
+    v.queue = queue_blocks_;
+    v.queue_bytes = queue_bytes_;
+    v.sent = count_sent_;
+    v.sent_again = count_again_;
+    v.received = count_received_;
+    v.duplicates = count_duplicate_;
+    v.mtu = mtu_.value();
+    return v;
+}
+
+size_t modern::memory_bytes() const
+{
+    size_t n = sizeof(modern) + sent_.memory_bytes() + pieces_.memory_bytes();
+    for (unsigned s = 0; s < wire::streams; ++s)
+        n += lost_[s].memory_bytes() + streams_[s].memory_bytes();
+    return n + (finished_.capacity() + reporting_.capacity()) * sizeof finished_[0];
+}
+
+} // namespace udp

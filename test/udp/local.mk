@@ -1,0 +1,19 @@
+# Tests of btl/udp's core, without a network.
+# SPDX-License-Identifier: BSD-3-Clause
+
+udp_test_headers = test/unit/unit.hpp test/udp/simulator.hpp
+udp_test_cppflags = $(udp_cppflags) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/udp
+udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
+
+if HAVE_UDP
+if HAVE_CMOCKA
+udp_tests = \
+	test/udp/random_runs
+check_PROGRAMS += $(udp_tests)
+TESTS += $(udp_tests)
+endif
+endif
+
+test_udp_random_runs_SOURCES = test/udp/random_runs.cpp $(udp_test_headers)
+test_udp_random_runs_CPPFLAGS = $(udp_test_cppflags)
+test_udp_random_runs_LDADD = $(udp_test_libs)
