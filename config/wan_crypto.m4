@@ -5,5 +5,14 @@ AC_DEFUN([WAN_CRYPTO], [
     PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 3.0],
         [wan_udp=yes],
         [wan_udp="no (install libssl-dev)"])
+    # Open MPI's inlined lists swap 16 bytes at once where it found that possible.
+    UDP_CFLAGS=
+    AC_MSG_CHECKING([whether $CC needs -mcx16 for Open MPI's lists])
+    wan_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -mcx16"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[__int128 v;]], [[return !__sync_bool_compare_and_swap(&v, 0, 1);]])],
+        [UDP_CFLAGS=-mcx16; AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
+    CFLAGS=$wan_save_CFLAGS
+    AC_SUBST([UDP_CFLAGS])
     AM_CONDITIONAL([HAVE_UDP], [test "$wan_udp" = yes])
 ])

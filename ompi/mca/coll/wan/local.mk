@@ -50,6 +50,6 @@ EXTRA_DIST += \
 # libtool would leave the .la file in Open MPI's component directory, where
 # nothing else has one.
 install-data-hook:
-	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.la
+	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.la $(DESTDIR)$(plugindir)/mca_btl_udp.la
 uninstall-hook:
-	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.so
+	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.so $(DESTDIR)$(plugindir)/mca_btl_udp.so

@@ -12,3 +12,25 @@ endif
 libudp_core_la_SOURCES = $(udp_core_sources)
 libudp_core_la_CPPFLAGS = $(udp_cppflags)
 libudp_core_la_LIBADD = $(CRYPTO_LIBS)
+
+udp_io_sources = \
+	opal/mca/btl/udp/udp_core.h \
+	opal/mca/btl/udp/io/engine.cpp \
+	opal/mca/btl/udp/io/knobs.cpp \
+	opal/mca/btl/udp/io/socket.cpp \
+	opal/mca/btl/udp/io/socket.hpp
+
+if HAVE_UDP
+plugin_LTLIBRARIES += mca_btl_udp.la
+dist_help_DATA += opal/mca/btl/udp/help-mpi-btl-udp.txt
+endif
+mca_btl_udp_la_SOURCES = $(udp_io_sources) \
+	opal/mca/btl/udp/btl_udp.h \
+	opal/mca/btl/udp/btl_udp_compat.h \
+	opal/mca/btl/udp/btl_udp_component.c \
+	opal/mca/btl/udp/btl_udp_module.c
+mca_btl_udp_la_CPPFLAGS = $(udp_cppflags) $(OMPI_CPPFLAGS) -DWAN_HELPDIR='"$(helpdir)"'
+mca_btl_udp_la_CFLAGS = $(AM_CFLAGS) $(UDP_CFLAGS)
+mca_btl_udp_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,now
+mca_btl_udp_la_LIBADD = libudp_core.la $(OMPI_LIBS)
+EXTRA_DIST += opal/mca/btl/udp/help-mpi-btl-udp.txt opal/mca/btl/udp/README.md

@@ -51,6 +51,10 @@ public:
         if (e.silence) {
             // One timeout is a lost tail; several in a row a path that has gone.
             if (++silences_ >= 2 && e.now > reduced_at_ + e.trip.smoothed()) {
+                if (silences_ == 2) {       // taken back if the peer was only busy
+                    undo_window_ = window_;
+                    undo_threshold_ = threshold_;
+                }
                 reduce(e.now, 0.5);
                 window_ = std::max(window_ / 2, floor());
             }

@@ -14,7 +14,7 @@ uint64_t name_of(uint32_t source, uint32_t token) { return static_cast<uint64_t>
 endpoint::endpoint(const config &c, uint32_t self, events &up) : config_(c), self_(self), up_(up), permits_(config_) {}
 endpoint::~endpoint() = default;
 
-uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at)
+uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most)
 {
     const uint32_t index = static_cast<uint32_t>(peers_.size());
     if (!by_name_.emplace(name_of(id, keys.token), index).second)
@@ -23,6 +23,7 @@ uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &a
     m->id = id;
     m->token = keys.token;
     m->at = at;
+    m->mtu_most = mtu_most ? mtu_most : config_.mtu_max;
     m->in = seal(keys.in);
     m->out = seal(keys.out);
     peers_.push_back(std::move(m));
@@ -36,7 +37,7 @@ connection &endpoint::link(uint32_t peer)
         if (config_.strict)
             m.link = std::make_unique<strict>(peer, config_, up_, permits_);
         else
-            m.link = std::make_unique<modern>(peer, config_, up_, permits_);
+            m.link = std::make_unique<modern>(peer, config_, up_, permits_, m.mtu_most);
     }
     return *m.link;
 }

@@ -50,8 +50,8 @@ public:
     endpoint(const config &c, uint32_t self, events &up);
     ~endpoint();
 
-    /** The index of a new peer; ~0: it cannot be told from another one. */
-    uint32_t peer_add(uint32_t id, const pair_keys &keys, const address &at);
+    /** The index of a new peer, with the largest datagram to try (0: as configured); ~0: it cannot be told from another one. */
+    uint32_t peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most = 0);
     size_t peers() const { return peers_.size(); }
     const address &where(uint32_t peer) const { return peers_[peer]->at; }
 
@@ -81,6 +81,7 @@ private:
         uint32_t id = 0, token = 0;
         size_t heap = ~size_t(0);   // its place in heap_
         time_ns key = never;
+        uint32_t mtu_most = 0;
         unsigned burst = 0;         // datagrams since others had their turn
         address at;
         seal in, out;

@@ -11,8 +11,8 @@
 
 namespace udp {
 
-modern::modern(uint32_t peer, const config &c, events &up, grants &permits)
-    : connection(peer, c, up, permits), mtu_(c.mtu_start, c.mtu_max), control_(make_congestion(c, c.mtu_start)),
+modern::modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most)
+    : connection(peer, c, up, permits), mtu_(c.mtu_start, mtu_most), control_(make_congestion(c, c.mtu_start)),
       permitted_(std::min(c.unscheduled, c.window))
 {
     account_.peer = peer;
@@ -328,6 +328,7 @@ uint64_t modern::lose(uint64_t number, time_ns now)
         mtu_.lost(now, e.probe);
         return 0;
     }
+    mtu_.fared(now, e.bytes, false);
     for (unsigned i = 0; i < e.pieces; ++i) {
         const piece p = pieces_[e.first_piece - pieces_base_ + i];
         lost_[p.block->stream].push_back(p);
@@ -349,6 +350,7 @@ void modern::acked(const wire::frame &f, time_ns now)
             newest = std::max(newest, n);
             if (e.probe)
                 mtu_.arrived(now, e.probe);
+            mtu_.fared(now, e.bytes, true);
             settle(e);
         } else if (e.state == fate::lost) {
             // It was late only; its pieces are on their way again and stay so.

@@ -42,7 +42,7 @@ namespace udp {
 
 class modern : public connection {
 public:
-    modern(uint32_t peer, const config &c, events &up, grants &permits);
+    modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most);
     ~modern() override;
 
     void submit(outgoing &o, time_ns now) override;

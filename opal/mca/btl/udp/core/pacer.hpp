@@ -16,7 +16,7 @@ namespace udp {
 
 class pacer {
 public:
-    static constexpr time_ns burst = 1 * ms;        // of the present rate
+    static constexpr time_ns burst = 2 * ms;        // of the present rate
     static constexpr unsigned burst_datagrams = 10; // but at least these
 
     /** When the next datagram may leave: <= now means now. */

@@ -20,6 +20,7 @@ namespace udp {
 class path_mtu {
 public:
     static constexpr unsigned tries = 3;            // a probe lost three times was too large
+    static constexpr unsigned narrow = 10;          // at 20% of random loss once in ten million
     static constexpr uint32_t step = 32;            // a finer search is not worth its probes
     static constexpr time_ns again = 60 * second;   // the path may have become wider
     static constexpr uint32_t common[] = {1400, 1452, 1472, 8952, 8972};
@@ -71,9 +72,23 @@ public:
         value_ = std::min(value_, ceiling_);
         settle(now);
     }
+    /**
+     * What became of ordinary datagrams: many large ones lost in a row while none
+     * arrives is a path that has become narrower.  Small ones prove nothing, they
+     * get through.
+     */
+    void fared(time_ns now, uint32_t bytes, bool arrived)
+    {
+        if (bytes <= base_)
+            return;
+        vanished_ = arrived ? 0 : vanished_ + 1;
+        if (vanished_ >= narrow)
+            black_hole(now);
+    }
     /** Nothing has arrived for several timeouts. */
     void black_hole(time_ns now)
     {
+        vanished_ = 0;
         if (value_ == base_)
             return;
         ceiling_ = std::max(base_, value_ - 1);
@@ -107,7 +122,7 @@ private:
 
     uint32_t base_, value_, most_, ceiling_;
     uint32_t pending_ = 0;
-    unsigned tried_ = 0;
+    unsigned tried_ = 0, vanished_ = 0;
     time_ns next_ = 0, restart_ = never;
 };
 

@@ -65,7 +65,7 @@ struct config {
     uint32_t retransmit_pass = 64;      // datagrams sent again to a peer before others have their turn
     time_ns ack_delay = 1 * ms;         // the longest an Ack waits for company
     uint32_t ack_every = 8;             // datagrams
-    time_ns dead = 60 * second;
+    time_ns dead = never;
 };
 
 /** What an application may look at, per peer. */

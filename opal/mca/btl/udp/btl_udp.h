@@ -1,0 +1,70 @@
+/*
+ * What the files of the glue share: component, module, endpoint, fragment.  The
+ * glue moves descriptors to the engine behind udp_core.h and decides nothing.
+ *
+ * Where to read next: btl_udp_component.c (parameters, opening, progress),
+ * btl_udp_module.c (peers, fragments, sending).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef BTL_UDP_H
+#define BTL_UDP_H
+
+#include "btl_udp_compat.h"
+
+#include "udp_core.h"
+
+BEGIN_C_DECLS
+
+struct mca_btl_base_endpoint_t {
+    opal_list_item_t super;
+    opal_proc_t *proc;
+    uint32_t peer;              /* the engine's */
+};
+typedef struct mca_btl_base_endpoint_t mca_btl_udp_endpoint_t;
+OBJ_CLASS_DECLARATION(mca_btl_udp_endpoint_t);
+
+/* A descriptor with its bytes behind it.  Free when neither Open MPI nor the engine holds it. */
+typedef struct mca_btl_udp_frag {
+    mca_btl_base_descriptor_t base;
+    mca_btl_base_segment_t segment;
+    udp_outgoing_t record;
+    mca_btl_udp_endpoint_t *endpoint;
+    opal_free_list_t *home;
+    bool held_above, held_below, callback_owed, arrived;
+} mca_btl_udp_frag_t;
+OBJ_CLASS_DECLARATION(mca_btl_udp_frag_t);
+
+typedef struct mca_btl_udp_component {
+    mca_btl_base_component_3_0_0_t super;
+    udp_params_t params;
+    udp_params_t taken;         /* strings never NULL */
+    bool params_bad;
+} mca_btl_udp_component_t;
+
+OPAL_DECLSPEC extern mca_btl_udp_component_t mca_btl_udp_component;
+
+typedef struct mca_btl_udp_module {
+    mca_btl_base_module_t super;
+    udp_engine_t *engine;
+    opal_recursive_mutex_t lock;        /* around the engine; its callbacks come inside */
+    opal_free_list_t small, eager, large;
+    opal_list_t completed;              /* fragments whose callback is owed */
+    mca_btl_udp_endpoint_t **peers;     /* by the engine's index */
+    size_t peers_room;
+    opal_list_t endpoints;
+    opal_event_t event;
+    bool event_added;
+    mca_btl_base_module_error_cb_fn_t error;
+} mca_btl_udp_module_t;
+
+extern mca_btl_udp_module_t mca_btl_udp_module;
+extern const udp_events_t mca_btl_udp_events;
+
+int mca_btl_udp_progress(void);
+void mca_btl_udp_message_show(const char *topic, const udp_message_t *message);
+void mca_btl_udp_counters_register(void);
+
+END_C_DECLS
+
+#endif

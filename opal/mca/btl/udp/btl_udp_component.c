@@ -1,0 +1,323 @@
+/*
+ * The component: registers every knob as an MCA variable, opens the engine,
+ * publishes its card and joins Open MPI's progress.
+ *
+ * Next: btl_udp_module.c.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "btl_udp.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opal/mca/installdirs/installdirs.h"
+
+static int component_register(void);
+static int component_open(void);
+static int component_close(void);
+static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads);
+
+mca_btl_udp_component_t mca_btl_udp_component = {
+    .super = {
+        .btl_version = {
+            MCA_BTL_DEFAULT_VERSION("udp"),
+            .mca_open_component = component_open,
+            .mca_close_component = component_close,
+            .mca_register_component_params = component_register,
+        },
+        .btl_data = { .param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT },
+        .btl_init = component_init,
+        .btl_progress = mca_btl_udp_progress,
+    },
+};
+
+/* ---- messages for users ------------------------------------------------------- */
+
+void mca_btl_udp_message_show(const char *topic, const udp_message_t *message)
+{
+    static const char file[] = "help-mpi-btl-udp.txt";
+    char path[PATH_MAX], own[PATH_MAX] = "";
+    const char *directories[] = { opal_install_dirs.opaldatadir, NULL, WAN_HELPDIR };
+    Dl_info info;
+
+    if (0 != dladdr(&mca_btl_udp_component, &info) && NULL != info.dli_fname) {
+        snprintf(own, sizeof(own), "%s", info.dli_fname);
+        directories[1] = dirname(own);
+    }
+    for (int i = 0; i < 3; ++i) {
+        if (NULL == directories[i]) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s/%s", directories[i], file);
+        if (0 == access(path, R_OK)) {
+            if (i > 0) {
+                opal_show_help_add_dir(directories[i]);
+            }
+            opal_show_help(file, topic, true, message->where, message->what, message->remedy);
+            return;
+        }
+    }
+    opal_output(0, "btl/udp: %s: %s; %s", message->where, message->what, message->remedy);
+}
+
+/* ---- knobs -------------------------------------------------------------------- */
+
+static void *knob_storage(const udp_knob_t *knob)
+{
+    return (char *) &mca_btl_udp_component.params + knob->offset;
+}
+
+static void knob_reset(const udp_knob_t *knob)
+{
+    void *storage = knob_storage(knob);
+
+    switch (knob->type) {
+    case UDP_KNOB_INT:
+    case UDP_KNOB_ENUM:
+        *(int *) storage = (int) knob->initial;
+        break;
+    case UDP_KNOB_INT64:
+        *(int64_t *) storage = knob->initial;
+        break;
+    case UDP_KNOB_STRING:
+        *(char **) storage = "";    /* Open MPI copies it */
+        break;
+    }
+}
+
+static void knob_check(const udp_knob_t *knob)
+{
+    int64_t value = UDP_KNOB_INT == knob->type ? *(int *) knob_storage(knob) : *(int64_t *) knob_storage(knob);
+    udp_message_t message;
+
+    if (value >= knob->minimum && value <= knob->maximum) {
+        return;
+    }
+    snprintf(message.where, sizeof(message.where), "btl_udp_%s", knob->name);
+    snprintf(message.what, sizeof(message.what), "the value %" PRId64 " is outside the allowed range", value);
+    snprintf(message.remedy, sizeof(message.remedy),
+             "give a number from %" PRId64 " to %" PRId64 "; the default %" PRId64 " is used now",
+             knob->minimum, knob->maximum, knob->initial);
+    mca_btl_udp_message_show("bad-parameter", &message);
+    knob_reset(knob);
+}
+
+static int knob_register(const udp_knob_t *knob)
+{
+    mca_base_var_enum_t *enumerator = NULL;
+    mca_base_var_type_t type = MCA_BASE_VAR_TYPE_INT;
+    int rc;
+
+    if (UDP_KNOB_INT64 == knob->type) {
+        type = MCA_BASE_VAR_TYPE_INT64_T;
+    } else if (UDP_KNOB_STRING == knob->type) {
+        type = MCA_BASE_VAR_TYPE_STRING;
+    } else if (UDP_KNOB_ENUM == knob->type) {
+        mca_base_var_enum_value_t values[8] = { { 0, NULL } };
+
+        for (int k = 0; k < 7 && NULL != udp_knob_enumerator(knob, k); ++k) {
+            values[k].value = k;
+            values[k].string = udp_knob_enumerator(knob, k);
+        }
+        rc = mca_base_var_enum_create(knob->name, values, &enumerator);
+        if (OPAL_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    knob_reset(knob);
+    rc = mca_base_component_var_register(&mca_btl_udp_component.super.btl_version, knob->name, knob->help, type,
+                                         enumerator, 0, 0,
+                                         (mca_base_var_info_lvl_t) (OPAL_INFO_LVL_1 + knob->level - 1),
+                                         MCA_BASE_VAR_SCOPE_READONLY, knob_storage(knob));
+    if (NULL != enumerator) {
+        OBJ_RELEASE(enumerator);
+    }
+    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
+        knob_reset(knob);       /* Open MPI has shown the allowed values */
+        return OPAL_SUCCESS;
+    }
+    if (0 > rc) {
+        return rc;
+    }
+    if (UDP_KNOB_INT == knob->type || UDP_KNOB_INT64 == knob->type) {
+        knob_check(knob);
+    }
+    return OPAL_SUCCESS;
+}
+
+static int component_register(void)
+{
+    mca_btl_base_module_t *btl = &mca_btl_udp_module.super;
+
+    for (size_t i = 0; i < udp_knob_count(); ++i) {
+        int rc = knob_register(udp_knob_get(i));
+
+        if (OPAL_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    mca_btl_udp_counters_register();
+    btl->btl_exclusivity = 200;     /* above tcp (100), below shared memory: it serves in tcp's place */
+    btl->btl_eager_limit = 64 * 1024;
+    btl->btl_rndv_eager_limit = 64 * 1024;
+    btl->btl_max_send_size = 128 * 1024;
+    btl->btl_rdma_pipeline_send_length = 128 * 1024;
+    btl->btl_rdma_pipeline_frag_size = INT_MAX;
+    btl->btl_min_rdma_pipeline_size = 0;
+    btl->btl_flags = MCA_BTL_FLAGS_SEND;
+    btl->btl_bandwidth = 1000;
+    btl->btl_latency = 100;
+    return mca_btl_base_param_register(&mca_btl_udp_component.super.btl_version, btl);
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+static int component_open(void)
+{
+    mca_btl_udp_component.taken = mca_btl_udp_component.params;
+    for (size_t i = 0; i < udp_knob_count(); ++i) {
+        const udp_knob_t *knob = udp_knob_get(i);
+        char **text = (char **) ((char *) &mca_btl_udp_component.taken + knob->offset);
+
+        if (UDP_KNOB_STRING == knob->type && NULL == *text) {
+            *text = "";
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static int component_close(void)
+{
+    return OPAL_SUCCESS;
+}
+
+static void event_ready(int fd, short flags, void *context)
+{
+    (void) fd;
+    (void) flags;
+    (void) context;
+    (void) mca_btl_udp_progress();
+}
+
+static uint64_t host_name_hash(void)
+{
+    char name[256] = "";
+    uint64_t h = 1469598103934665603ULL;
+
+    gethostname(name, sizeof(name) - 1);
+    for (const char *p = name; '\0' != *p; ++p) {
+        h = (h ^ (unsigned char) *p) * 1099511628211ULL;
+    }
+    return h;
+}
+
+static int lists_open(mca_btl_udp_module_t *module)
+{
+    const size_t bytes[] = { 1024, module->super.btl_eager_limit, module->super.btl_max_send_size };
+    opal_free_list_t *lists[] = { &module->small, &module->eager, &module->large };
+
+    for (int i = 0; i < 3; ++i) {
+        int rc;
+
+        OBJ_CONSTRUCT(lists[i], opal_free_list_t);
+        rc = opal_free_list_init(lists[i], sizeof(mca_btl_udp_frag_t) + bytes[i], opal_cache_line_size,
+                                 OBJ_CLASS(mca_btl_udp_frag_t), 0, opal_cache_line_size, 0, -1, 0 == i ? 32 : 4,
+                                 NULL, 0, NULL, NULL, NULL);
+        if (OPAL_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads)
+{
+    mca_btl_udp_module_t *module = &mca_btl_udp_module;
+    mca_btl_base_module_t **modules;
+    udp_message_t message;
+    uint8_t card[UDP_CARD_MAX];
+    size_t length;
+    int rc;
+
+    (void) progress_threads;
+    (void) mpi_threads;
+    *count = 0;
+    rc = udp_engine_open(&module->engine, &mca_btl_udp_component.taken,
+                         (uint64_t) OPAL_PROC_MY_NAME.jobid << 32 | OPAL_PROC_MY_NAME.vpid, host_name_hash(),
+                         &mca_btl_udp_events, module, &message);
+    if (UDP_OK != rc) {
+        module->engine = NULL;
+        mca_btl_udp_message_show("not-opened", &message);
+        return NULL;
+    }
+    if ('\0' != message.what[0]) {
+        mca_btl_udp_message_show("small-buffers", &message);
+    }
+    if (NULL == (modules = malloc(sizeof(*modules)))) {
+        return NULL;
+    }
+    length = udp_engine_card(module->engine, card);
+    OPAL_MODEX_SEND(rc, UDP_PMIX_GLOBAL, &mca_btl_udp_component.super.btl_version, card, length);
+    OBJ_CONSTRUCT(&module->lock, opal_recursive_mutex_t);
+    OBJ_CONSTRUCT(&module->completed, opal_list_t);
+    OBJ_CONSTRUCT(&module->endpoints, opal_list_t);
+    if (OPAL_SUCCESS != rc || OPAL_SUCCESS != lists_open(module)) {
+        free(modules);
+        return NULL;
+    }
+    /* Whoever sleeps on Open MPI's event base wakes up; otherwise progress reads the socket itself. */
+    opal_event_set(opal_sync_event_base, &module->event, udp_engine_fd(module->engine),
+                   OPAL_EV_READ | OPAL_EV_PERSIST, event_ready, module);
+    modules[0] = &module->super;
+    *count = 1;
+    return modules;
+}
+
+/* ---- counters: MPI_T ------------------------------------------------------------ */
+
+static int counter_get(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    udp_totals_t totals;
+
+    (void) object;
+    memset(&totals, 0, sizeof(totals));
+    if (NULL != mca_btl_udp_module.engine) {
+        udp_engine_totals(mca_btl_udp_module.engine, &totals);
+    }
+    *(unsigned long long *) value = *(uint64_t *) ((char *) &totals + (size_t) pvar->ctx);
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_udp_counters_register(void)
+{
+    static const struct {
+        const char *name, *text;
+        size_t at;
+        int class;
+    } counters[] = {
+        { "datagrams_sent", "Datagrams with data that this process sent", offsetof(udp_totals_t, sent), MCA_BASE_PVAR_CLASS_COUNTER },
+        { "datagrams_again", "Of these, datagrams that carried what had been sent before", offsetof(udp_totals_t, sent_again), MCA_BASE_PVAR_CLASS_COUNTER },
+        { "datagrams_received", "Genuine datagrams that arrived", offsetof(udp_totals_t, received), MCA_BASE_PVAR_CLASS_COUNTER },
+        { "strangers", "Datagrams from nobody of this job, not answered", offsetof(udp_totals_t, strangers), MCA_BASE_PVAR_CLASS_COUNTER },
+        { "replays", "Datagrams that had been received before, not answered", offsetof(udp_totals_t, replays), MCA_BASE_PVAR_CLASS_COUNTER },
+        { "forgeries", "Datagrams whose seal did not hold, not answered", offsetof(udp_totals_t, forgeries), MCA_BASE_PVAR_CLASS_COUNTER },
+        { "queue", "Blocks that peers have not acknowledged, all peers", offsetof(udp_totals_t, queue), MCA_BASE_PVAR_CLASS_LEVEL },
+        { "queue_bytes", "Bytes that peers have not acknowledged, all peers", offsetof(udp_totals_t, queue_bytes), MCA_BASE_PVAR_CLASS_LEVEL },
+        { "delay_max", "Largest smoothed round trip of all peers in ns, 0 if none was measured", offsetof(udp_totals_t, delay_max_ns), MCA_BASE_PVAR_CLASS_LEVEL },
+    };
+
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); ++i) {
+        (void) mca_base_component_pvar_register(
+            &mca_btl_udp_component.super.btl_version, counters[i].name, counters[i].text, OPAL_INFO_LVL_4,
+            counters[i].class, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, counter_get, NULL, NULL,
+            (void *) counters[i].at);
+    }
+}

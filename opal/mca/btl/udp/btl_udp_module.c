@@ -1,0 +1,370 @@
+/*
+ * Peers, fragments, sending, completions.  Fragments hold a copy of what is sent,
+ * so a sender may go on as soon as its fragment is queued, while the queue to that
+ * peer is shorter than `buffer`; beyond that it waits for the peer's Acks.
+ *
+ * Must not: know the protocol.
+ * Next: udp_core.h.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "btl_udp.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void frag_construct(mca_btl_udp_frag_t *frag)
+{
+    frag->base.des_segments = &frag->segment;
+    frag->base.des_segment_count = 1;
+    frag->segment.seg_addr.pval = frag + 1;
+}
+
+OBJ_CLASS_INSTANCE(mca_btl_udp_frag_t, mca_btl_base_descriptor_t, frag_construct, NULL);
+OBJ_CLASS_INSTANCE(mca_btl_udp_endpoint_t, opal_list_item_t, NULL, NULL);
+
+#define SMALL_BYTES 1024    /* of a fragment for control and short messages */
+
+static mca_btl_udp_module_t *udp(mca_btl_base_module_t *btl)
+{
+    return (mca_btl_udp_module_t *) btl;
+}
+
+/* ---- fragments -------------------------------------------------------------- */
+
+static mca_btl_udp_frag_t *frag_alloc(mca_btl_udp_module_t *module, size_t size, uint32_t flags)
+{
+    opal_free_list_t *home = size <= SMALL_BYTES ? &module->small
+                             : size <= module->super.btl_eager_limit ? &module->eager
+                             : size <= module->super.btl_max_send_size ? &module->large : NULL;
+    mca_btl_udp_frag_t *frag;
+
+    if (NULL == home || NULL == (frag = (mca_btl_udp_frag_t *) opal_free_list_get(home))) {
+        return NULL;
+    }
+    frag->home = home;
+    frag->segment.seg_addr.pval = frag + 1;
+    frag->segment.seg_len = size;
+    frag->base.des_segments = &frag->segment;
+    frag->base.des_segment_count = 1;
+    frag->base.des_flags = flags;
+    frag->base.order = MCA_BTL_NO_ORDER;
+    frag->held_above = true;
+    frag->held_below = frag->callback_owed = false;
+    frag->arrived = true;
+    return frag;
+}
+
+static void frag_release(mca_btl_udp_frag_t *frag)
+{
+    if (!frag->held_above && !frag->held_below && !frag->callback_owed) {
+        opal_free_list_return(frag->home, (opal_free_list_item_t *) frag);
+    }
+}
+
+static mca_btl_base_descriptor_t *btl_alloc(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                            uint8_t order, size_t size, uint32_t flags)
+{
+    (void) endpoint;
+    (void) order;
+    return (mca_btl_base_descriptor_t *) frag_alloc(udp(btl), size, flags);
+}
+
+static int btl_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) descriptor;
+
+    OPAL_THREAD_LOCK(&udp(btl)->lock);
+    frag->held_above = false;
+    frag_release(frag);
+    OPAL_THREAD_UNLOCK(&udp(btl)->lock);
+    return OPAL_SUCCESS;
+}
+
+static mca_btl_base_descriptor_t *btl_prepare_src(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                                  opal_convertor_t *convertor, uint8_t order, size_t reserve,
+                                                  size_t *size, uint32_t flags)
+{
+    mca_btl_udp_frag_t *frag;
+    struct iovec iov;
+    uint32_t count = 1;
+    size_t bytes = *size;
+
+    (void) endpoint;
+    (void) order;
+    if (bytes + reserve > btl->btl_max_send_size) {
+        bytes = btl->btl_max_send_size - reserve;
+    }
+    if (NULL == (frag = frag_alloc(udp(btl), bytes + reserve, flags))) {
+        return NULL;
+    }
+    iov.iov_base = (IOVBASE_TYPE *) ((unsigned char *) (frag + 1) + reserve);
+    iov.iov_len = bytes;
+    if (opal_convertor_pack(convertor, &iov, &count, &bytes) < 0) {
+        btl_free(btl, &frag->base);
+        return NULL;
+    }
+    frag->segment.seg_len = reserve + bytes;
+    *size = bytes;
+    return &frag->base;
+}
+
+/* ---- sending ---------------------------------------------------------------- */
+
+static int btl_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                    mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    mca_btl_udp_module_t *module = udp(btl);
+    mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) descriptor;
+    const size_t length = frag->segment.seg_len;
+    const bool owned = 0 != (descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    const bool always = 0 != (descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    const int stream = 0 != (descriptor->des_flags & MCA_BTL_DES_FLAGS_PRIORITY) ? 0
+                       : length <= SMALL_BYTES ? 1 : 2;
+    bool room;
+    int rc;
+
+    OPAL_THREAD_LOCK(&module->lock);
+    room = udp_engine_queue_bytes(module->engine, endpoint->peer) + length
+           <= (uint64_t) mca_btl_udp_component.taken.buffer;
+    frag->endpoint = endpoint;
+    frag->held_below = true;
+    frag->callback_owed = true;
+    if (owned) {
+        frag->held_above = false;
+    }
+    rc = OPAL_SUCCESS;
+    if (room && !always) {
+        frag->callback_owed = false;    /* complete as far as the caller is concerned */
+        rc = 1;
+    } else if (room) {
+        opal_list_append(&module->completed, (opal_list_item_t *) frag);
+    }
+    /* Not again for `sent`: it looks at callback_owed and at this. */
+    frag->arrived = room;
+    udp_engine_send(module->engine, endpoint->peer, &frag->record, frag + 1, length, stream, (uint8_t) tag);
+    OPAL_THREAD_UNLOCK(&module->lock);
+    return rc;
+}
+
+static void event_sent(void *context, uint32_t peer, udp_outgoing_t *record, bool arrived)
+{
+    mca_btl_udp_module_t *module = context;
+    mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) ((char *) record - offsetof(mca_btl_udp_frag_t, record));
+
+    (void) peer;
+    frag->held_below = false;
+    if (frag->callback_owed && !frag->arrived) {
+        frag->arrived = arrived;
+        opal_list_append(&module->completed, (opal_list_item_t *) frag);
+    } else {
+        frag_release(frag);
+    }
+}
+
+static void event_deliver(void *context, uint32_t peer, uint8_t user, const void *block, size_t length)
+{
+    mca_btl_udp_module_t *module = context;
+
+    mca_btl_udp_compat_deliver(&module->super, module->peers[peer], user, block, length);
+}
+
+static void event_dead(void *context, uint32_t peer)
+{
+    mca_btl_udp_module_t *module = context;
+    mca_btl_udp_endpoint_t *endpoint = module->peers[peer];
+    udp_message_t message;
+
+    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(endpoint->proc->proc_name));
+    snprintf(message.what, sizeof(message.what), "nothing was heard from it for %d s", mca_btl_udp_component.taken.dead);
+    snprintf(message.remedy, sizeof(message.remedy), "see btl_udp_dead");
+    mca_btl_udp_message_show("peer-dead", &message);
+    if (NULL != module->error) {
+        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, "btl/udp: silent peer");
+    }
+}
+
+const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_dead };
+
+int mca_btl_udp_progress(void)
+{
+    mca_btl_udp_module_t *module = &mca_btl_udp_module;
+    opal_list_item_t *item;
+    int n;
+
+    if (NULL == module->engine || OPAL_THREAD_TRYLOCK(&module->lock)) {
+        return 0;
+    }
+    n = udp_engine_progress(module->engine);
+    while (NULL != (item = opal_list_remove_first(&module->completed))) {
+        mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) item;
+
+        if (NULL != frag->base.des_cbfunc) {
+            frag->base.des_cbfunc(&module->super, frag->endpoint, &frag->base,
+                                  frag->arrived ? OPAL_SUCCESS : OPAL_ERR_UNREACH);
+        }
+        frag->callback_owed = false;
+        frag_release(frag);
+        ++n;
+    }
+    OPAL_THREAD_UNLOCK(&module->lock);
+    return n;
+}
+
+/* ---- peers ------------------------------------------------------------------ */
+
+static mca_btl_udp_endpoint_t *endpoint_of(mca_btl_udp_module_t *module, opal_proc_t *proc)
+{
+    mca_btl_udp_endpoint_t *endpoint;
+
+    OPAL_LIST_FOREACH(endpoint, &module->endpoints, mca_btl_udp_endpoint_t) {
+        if (endpoint->proc == proc) {
+            return endpoint;
+        }
+    }
+    return NULL;
+}
+
+static mca_btl_udp_endpoint_t *endpoint_add(mca_btl_udp_module_t *module, opal_proc_t *proc)
+{
+    mca_btl_udp_endpoint_t *endpoint;
+    udp_message_t message = { "", "", "" };
+    void *card = NULL;
+    size_t length = 0;
+    uint32_t peer;
+    int rc;
+
+    OPAL_MODEX_RECV(rc, &mca_btl_udp_component.super.btl_version, &proc->proc_name, &card, &length);
+    if (OPAL_SUCCESS != rc || NULL == card) {
+        return NULL;
+    }
+    rc = udp_engine_peer(module->engine, card, length, &peer, &message);
+    free(card);
+    if (UDP_OK != rc) {
+        mca_btl_udp_message_show("bad-peer", &message);
+        return NULL;
+    }
+    if (peer >= module->peers_room) {
+        size_t room = 2 * (size_t) peer + 16;
+        mca_btl_udp_endpoint_t **peers = realloc(module->peers, room * sizeof(*peers));
+
+        if (NULL == peers) {
+            return NULL;
+        }
+        module->peers = peers;
+        module->peers_room = room;
+    }
+    endpoint = OBJ_NEW(mca_btl_udp_endpoint_t);
+    endpoint->proc = proc;
+    endpoint->peer = peer;
+    module->peers[peer] = endpoint;
+    opal_list_append(&module->endpoints, &endpoint->super);
+    return endpoint;
+}
+
+static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **procs,
+                         struct mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    mca_btl_udp_module_t *module = udp(btl);
+    const opal_proc_t *self = opal_proc_local_get();
+
+    OPAL_THREAD_LOCK(&module->lock);
+    for (size_t i = 0; i < n; ++i) {
+        if (procs[i] == self) {
+            continue;
+        }
+        endpoints[i] = endpoint_of(module, procs[i]);
+        if (NULL == endpoints[i]) {
+            endpoints[i] = endpoint_add(module, procs[i]);
+        }
+        if (NULL != endpoints[i] && NULL != reachable) {
+            opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    if (!module->event_added) {
+        module->event_added = true;
+        opal_event_add(&module->event, 0);
+    }
+    OPAL_THREAD_UNLOCK(&module->lock);
+    return OPAL_SUCCESS;
+}
+
+/* The engine keeps its peers to the end: late datagrams of a peer that left need an answer. */
+static int btl_del_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **procs,
+                         struct mca_btl_base_endpoint_t **endpoints)
+{
+    (void) btl;
+    (void) n;
+    (void) procs;
+    (void) endpoints;
+    return OPAL_SUCCESS;
+}
+
+static int btl_finalize(mca_btl_base_module_t *btl)
+{
+    mca_btl_udp_module_t *module = udp(btl);
+    opal_list_item_t *item;
+    udp_totals_t t;
+
+    if (NULL == module->engine) {
+        return OPAL_SUCCESS;
+    }
+    if (module->event_added) {
+        opal_event_del(&module->event);
+    }
+    udp_engine_totals(module->engine, &t);
+    if (mca_btl_udp_component.taken.verbose >= 1) {
+        opal_output(0, "btl/udp: %" PRIu64 " datagrams with data, %" PRIu64 " of them again; received %" PRIu64
+                    ", strangers %" PRIu64 ", replays %" PRIu64 ", forgeries %" PRIu64 ", refused by the kernel %" PRIu64,
+                    t.sent, t.sent_again, t.received, t.strangers, t.replays, t.forgeries, t.refused_by_kernel);
+        for (uint32_t p = 0; mca_btl_udp_component.taken.verbose >= 2 && p < t.peers; ++p) {
+            udp_view_t v;
+
+            udp_engine_view(module->engine, p, &v);
+            opal_output(0, "btl/udp: peer %u: round trip %.3f ms (least %.3f), window %" PRIu64 ", mtu %u, sent %" PRIu64
+                        ", again %" PRIu64 ", received %" PRIu64 ", twice %" PRIu64, p, (double) v.delay_ns / 1e6,
+                        (double) v.delay_min_ns / 1e6, v.window, v.mtu, v.sent, v.sent_again, v.received, v.duplicates);
+        }
+    }
+    udp_engine_close(module->engine);
+    module->engine = NULL;
+    while (NULL != (item = opal_list_remove_first(&module->completed))) {
+        ;
+    }
+    while (NULL != (item = opal_list_remove_first(&module->endpoints))) {
+        OBJ_RELEASE(item);
+    }
+    free(module->peers);
+    module->peers = NULL;
+    module->peers_room = 0;
+    OBJ_DESTRUCT(&module->small);
+    OBJ_DESTRUCT(&module->eager);
+    OBJ_DESTRUCT(&module->large);
+    OBJ_DESTRUCT(&module->completed);
+    OBJ_DESTRUCT(&module->endpoints);
+    OBJ_DESTRUCT(&module->lock);
+    return OPAL_SUCCESS;
+}
+
+static int btl_register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t error)
+{
+    udp(btl)->error = error;
+    return OPAL_SUCCESS;
+}
+
+mca_btl_udp_module_t mca_btl_udp_module = {
+    .super = {
+        .btl_component = &mca_btl_udp_component.super,
+        .btl_add_procs = btl_add_procs,
+        .btl_del_procs = btl_del_procs,
+        .btl_finalize = btl_finalize,
+        .btl_alloc = btl_alloc,
+        .btl_free = btl_free,
+        .btl_prepare_src = btl_prepare_src,
+        .btl_send = btl_send,
+        .btl_dump = mca_btl_base_dump,
+        .btl_register_error = btl_register_error,
+    },
+};

@@ -1,0 +1,411 @@
+/*
+ * The other side of udp_core.h: one socket, one endpoint, the card that tells
+ * peers where we are.
+ *
+ *   card   'u' 1  mode  security  unscheduled(8)  id(8)  host(8)  name of the shared secret(8)
+ *          secret(32)  port(2)  count(1)  count x (address(4) prefix(1))
+ *
+ * Must not: print, throw to C.
+ * Next: socket.hpp, ../core/endpoint.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "udp_core.h"
+
+#include "socket.hpp"
+
+#include <arpa/inet.h>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <ifaddrs.h>
+#include <iterator>
+#include <net/if.h>
+#include <new>
+#include <sys/ioctl.h>
+
+using namespace udp;
+
+static_assert(sizeof(outgoing) <= sizeof(udp_outgoing_t) && alignof(outgoing) <= alignof(udp_outgoing_t));
+
+namespace {
+
+constexpr uint32_t ip_udp = 28;             // bytes of IPv4 and UDP headers
+constexpr size_t addresses_max = 32;
+
+time_ns clock_now()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * second + t.tv_nsec;
+}
+
+void say(udp_message_t *m, const std::string &where, const std::string &what, const std::string &remedy)
+{
+    std::snprintf(m->where, sizeof m->where, "%s", where.c_str());
+    std::snprintf(m->what, sizeof m->what, "%s", what.c_str());
+    std::snprintf(m->remedy, sizeof m->remedy, "%s", remedy.c_str());
+}
+
+struct place {
+    uint32_t ip = 0;        // network order
+    uint8_t prefix = 32;
+};
+
+class bytes_out {
+public:
+    explicit bytes_out(uint8_t *to) : to_(to) {}
+    void put(const void *p, size_t n) { std::memcpy(to_ + n_, p, n), n_ += n; }
+    template <class T> void value(T v)
+    {
+        for (size_t i = sizeof v; i-- > 0;)
+            to_[n_++] = static_cast<uint8_t>(v >> 8 * i);
+    }
+    size_t size() const { return n_; }
+
+private:
+    uint8_t *to_;
+    size_t n_ = 0;
+};
+
+class bytes_in {
+public:
+    bytes_in(const void *p, size_t n) : at_(static_cast<const uint8_t *>(p)), left_(n) {}
+    bool get(void *p, size_t n)
+    {
+        if (n > left_)
+            return false;
+        std::memcpy(p, at_, n);
+        at_ += n, left_ -= n;
+        return true;
+    }
+    template <class T> bool value(T &v)
+    {
+        uint8_t b[sizeof v];
+        if (!get(b, sizeof b))
+            return false;
+        v = 0;
+        for (uint8_t x : b)
+            v = static_cast<T>(static_cast<uint64_t>(v) << 8 | x);
+        return true;
+    }
+
+private:
+    const uint8_t *at_;
+    size_t left_;
+};
+
+bool listed(const std::string &list, const std::string &name)
+{
+    return list.empty() || ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
+
+} // namespace
+
+struct udp_engine : public udp::events {
+    udp_events_t calls{};
+    void *context = nullptr;
+    config c;
+    uint64_t id = 0, host = 0;
+    int mode = 0, linger = 0;
+    std::vector<uint8_t> shared;
+    secret own{};
+    std::vector<place> places;
+    uint32_t device_mtu = 1500;
+    udp::socket wire;
+    std::unique_ptr<endpoint> end;
+    bool inside = false, closing = false;   // in a callback: what is sent leaves afterwards
+
+    void deliver(uint32_t peer, uint8_t, uint8_t user, std::span<const uint8_t> block) override
+    {
+        if (!closing)
+            calls.deliver(context, peer, user, block.data(), block.size());
+    }
+    void sent(uint32_t peer, outgoing &o, bool arrived) override
+    {
+        calls.sent(context, peer, reinterpret_cast<udp_outgoing_t *>(&o), arrived);
+    }
+    void dead(uint32_t peer) override
+    {
+        if (!closing)
+            calls.dead(context, peer);
+    }
+
+    std::string look_at_devices(const std::string &list, const std::string &told);
+    void leave(time_ns now);
+    int progress();
+};
+
+std::string udp_engine::look_at_devices(const std::string &list, const std::string &told)
+{
+    ifaddrs *all = nullptr;
+    if (getifaddrs(&all) != 0)
+        return "the devices cannot be listed";
+    std::vector<place> loops;
+    uint32_t mtu = 0;
+    for (ifaddrs *i = all; i; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) || !listed(list, i->ifa_name))
+            continue;
+        place p;
+        p.ip = reinterpret_cast<sockaddr_in *>(i->ifa_addr)->sin_addr.s_addr;
+        if (i->ifa_netmask)
+            p.prefix = static_cast<uint8_t>(__builtin_popcount(reinterpret_cast<sockaddr_in *>(i->ifa_netmask)->sin_addr.s_addr));
+        if (i->ifa_flags & IFF_LOOPBACK) {
+            loops.push_back(p);
+            continue;
+        }
+        ifreq r = {};
+        std::snprintf(r.ifr_name, sizeof r.ifr_name, "%s", i->ifa_name);
+        if (ioctl(wire.fd(), SIOCGIFMTU, &r) == 0)
+            mtu = std::max<uint32_t>(mtu, static_cast<uint32_t>(r.ifr_mtu));
+        if (places.size() < addresses_max)
+            places.push_back(p);
+    }
+    freeifaddrs(all);
+    if (places.empty())
+        places = loops;
+    if (mtu)
+        device_mtu = std::min(mtu, 65535u);
+    if (!told.empty()) {
+        place p;
+        if (inet_pton(AF_INET, told.c_str(), &p.ip) != 1)
+            return "'" + told + "' is no IPv4 address";
+        places.assign(1, p);
+    }
+    return places.empty() ? "no device that is up and allowed has an IPv4 address" : "";
+}
+
+void udp_engine::leave(time_ns now)
+{
+    uint32_t peer;
+    size_t n;
+    uint8_t *to;
+    while ((n = end->transmit(to = wire.slot(), peer, now)) != 0)
+        wire.put(n, end->where(peer), peer);
+    wire.flush();
+}
+
+int udp_engine::progress()
+{
+    if (inside)
+        return 0;
+    inside = true;
+    int datagrams = 0;
+    time_ns now = clock_now();
+    for (int batches = 0; batches < 4; ++batches) {
+        datagrams += wire.receive([&](const address &from, std::span<uint8_t> d) { end->receive(from, d, now); });
+        if (!wire.more())
+            break;
+    }
+    if (datagrams)
+        now = clock_now();
+    leave(now);
+    inside = false;
+    return datagrams;
+}
+
+extern "C" {
+
+int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, uint64_t host, const udp_events_t *events,
+                    void *context, udp_message_t *message)
+{
+    try {
+        say(message, "", "", "");
+        auto e = std::make_unique<udp_engine>();
+        e->calls = *events;
+        e->context = context;
+        e->id = id;
+        e->host = host;
+        e->mode = p->mode;
+        e->linger = p->linger;
+        config &c = e->c;
+        c.strict = p->mode == 1;
+        c.ordered = false;      // Open MPI numbers its messages itself
+        c.security = static_cast<wire::security>(p->security);
+        c.control = static_cast<controller>(p->control);
+        c.rate = static_cast<uint64_t>(p->rate) * 125000;
+        c.window = static_cast<uint64_t>(p->window);
+        c.unscheduled = static_cast<uint64_t>(p->unscheduled);
+        c.incast = static_cast<uint64_t>(p->incast);
+        c.ack_delay = p->ack_delay * us;
+        c.ack_every = static_cast<uint32_t>(p->ack_every);
+        c.retransmit_pass = static_cast<uint32_t>(p->retransmit_pass);
+        c.block_max = UDP_BLOCK_MAX;
+        c.dead = p->dead ? p->dead * second : never;
+        if (p->key_file && *p->key_file) {
+            std::ifstream f(p->key_file, std::ios::binary);
+            e->shared.assign(std::istreambuf_iterator<char>(f), {});
+            if (e->shared.size() < 16 || e->shared.size() > 65536) {
+                say(message, "btl_udp_key_file", std::string("'") + p->key_file + "' cannot be read, or has fewer than 16 or more than 65536 bytes",
+                    "make one with: head -c 32 /dev/urandom >FILE; chmod 600 FILE; and copy it to all hosts");
+                return UDP_ERR_INPUT;
+            }
+        }
+        std::string why = e->wire.open(p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
+        if (!why.empty()) {
+            say(message, "UDP socket", why, "see btl_udp_port_min and btl_udp_port_range");
+            return UDP_ERR_SYSTEM;
+        }
+        why = e->look_at_devices(p->interfaces ? p->interfaces : "", p->address ? p->address : "");
+        if (!why.empty()) {
+            say(message, "btl_udp_interfaces", why, "see btl_udp_interfaces and btl_udp_address");
+            return UDP_ERR_INPUT;
+        }
+        if (p->mtu && p->mtu < static_cast<int>(c.mtu_start + ip_udp)) {
+            say(message, "btl_udp_mtu", "less than 1228 bytes", "leave it out");
+            return UDP_ERR_INPUT;
+        }
+        if (p->mtu)
+            e->device_mtu = std::min<uint32_t>(static_cast<uint32_t>(p->mtu), 65535);
+        c.mtu_max = std::max(c.mtu_start, e->device_mtu - ip_udp);
+        if (e->wire.buffer() < static_cast<size_t>(p->socket_buffer))
+            say(message, "socket buffers", "asked for " + std::to_string(p->socket_buffer) + " bytes, got " + std::to_string(e->wire.buffer()),
+                "as root: sysctl net.core.rmem_max=" + std::to_string(p->socket_buffer) + " net.core.wmem_max=" + std::to_string(p->socket_buffer)
+                    + "; or ask for less with btl_udp_socket_buffer");
+        e->own = secret_make();
+        e->end = std::make_unique<endpoint>(c, static_cast<uint32_t>(id), *e);
+        udp_engine *raw = e.get();
+        e->wire.too_large = [raw](uint32_t peer, uint32_t bytes) { raw->end->too_large(peer, bytes, clock_now()); };
+        *engine = e.release();
+        return UDP_OK;
+    } catch (const std::bad_alloc &) {
+        return UDP_ERR_NOMEM;
+    } catch (const std::exception &x) {
+        say(message, "btl/udp", x.what(), "report this");
+        return UDP_ERR_SYSTEM;
+    }
+}
+
+size_t udp_engine_card(const udp_engine_t *e, void *card)
+{
+    bytes_out b(static_cast<uint8_t *>(card));
+    b.value(uint8_t('u'));
+    b.value(uint8_t(1));
+    b.value(uint8_t(e->mode));
+    b.value(static_cast<uint8_t>(e->c.security));
+    b.value(e->c.unscheduled);
+    b.value(e->id);
+    b.value(e->host);
+    b.value(secret_name(e->shared));
+    b.put(e->own.data(), e->own.size());
+    b.value(e->wire.port());
+    b.value(static_cast<uint8_t>(e->places.size()));
+    for (const place &p : e->places) {
+        b.put(&p.ip, 4);
+        b.value(p.prefix);
+    }
+    return b.size();
+}
+
+int udp_engine_fd(const udp_engine_t *e) { return e->wire.fd(); }
+
+int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *peer, udp_message_t *message)
+{
+    try {
+        bytes_in b(card, length);
+        uint8_t magic = 0, version = 0, mode = 0, security = 0, count = 0;
+        uint64_t unscheduled = 0, id = 0, host = 0, name = 0;
+        uint16_t port = 0;
+        secret theirs;
+        if (!b.value(magic) || !b.value(version) || magic != 'u' || version != 1 || !b.value(mode) || !b.value(security)
+            || !b.value(unscheduled) || !b.value(id) || !b.value(host) || !b.value(name) || !b.get(theirs.data(), theirs.size())
+            || !b.value(port) || !b.value(count) || count == 0) {
+            say(message, "card of a peer", "it was written by another version", "install the same version on all hosts");
+            return UDP_ERR_PEER;
+        }
+        if (mode != e->mode || security != static_cast<uint8_t>(e->c.security) || unscheduled != e->c.unscheduled || name != secret_name(e->shared)) {
+            say(message, mode != e->mode ? "btl_udp_mode" : name != secret_name(e->shared) ? "btl_udp_key_file" : unscheduled != e->c.unscheduled ? "btl_udp_unscheduled" : "btl_udp_security",
+                "it differs between two processes", "give all processes the same");
+            return UDP_ERR_PEER;
+        }
+        // An address in a network of ours, else the first.
+        place best;
+        bool near = false;
+        for (unsigned i = 0; i < count; ++i) {
+            place p;
+            if (!b.get(&p.ip, 4) || !b.value(p.prefix))
+                return UDP_ERR_PEER;
+            bool shared = false;
+            for (const place &mine : e->places) {
+                const uint32_t mask = mine.prefix ? htonl(~uint32_t(0) << (32 - std::min<uint8_t>(mine.prefix, 32))) : 0;
+                shared |= (mine.ip & mask) == (p.ip & mask);
+            }
+            if (i == 0 || (shared && !near))
+                best = p;
+            near |= shared;
+        }
+        sockaddr_in a = {};
+        a.sin_family = AF_INET;
+        a.sin_port = htons(port);
+        a.sin_addr.s_addr = host == e->host ? htonl(INADDR_LOOPBACK) : best.ip;
+        const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
+        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, address_of(a), host == e->host ? 65535 - ip_udp : 0);
+        if (*peer == ~uint32_t(0)) {
+            say(message, "peer", "it is there twice", "report this");
+            return UDP_ERR_PEER;
+        }
+        return UDP_OK;
+    } catch (const std::exception &) {
+        return UDP_ERR_NOMEM;
+    }
+}
+
+void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, const void *data, size_t length, int stream, uint8_t user)
+{
+    outgoing *o = new (record) outgoing();
+    o->data = static_cast<const uint8_t *>(data);
+    o->length = static_cast<uint32_t>(length);
+    o->stream = static_cast<uint8_t>(stream);
+    o->user = user;
+    const time_ns now = clock_now();
+    e->end->submit(peer, *o, now);
+    if (!e->inside) {
+        e->inside = true;
+        e->leave(now);
+        e->inside = false;
+    }
+}
+
+int udp_engine_progress(udp_engine_t *e) { return e->progress(); }
+
+void udp_engine_close(udp_engine_t *e)
+{
+    e->closing = true;
+    const time_ns start = clock_now();
+    while (!e->end->drained() && clock_now() - start < e->linger * second) {
+        if (e->progress() == 0) {
+            const timespec nap = {0, 100000};
+            nanosleep(&nap, nullptr);
+        }
+    }
+    e->end->farewell(clock_now());
+    e->progress();
+    e->end->abandon();
+    e->progress();
+    delete e;
+}
+
+void udp_engine_view(const udp_engine_t *e, uint32_t peer, udp_view_t *v)
+{
+    const peer_view p = e->end->view(peer);
+    *v = {p.delay, p.delay_min, p.window, p.permitted, p.under_way, p.queue, p.queue_bytes, p.sent, p.sent_again, p.received, p.duplicates, p.mtu};
+}
+
+uint64_t udp_engine_queue_bytes(const udp_engine_t *e, uint32_t peer) { return e->end->view(peer).queue_bytes; }
+
+void udp_engine_totals(const udp_engine_t *e, udp_totals_t *t)
+{
+    *t = {};
+    const endpoint::counters &n = e->end->count();
+    t->received = n.received, t->strangers = n.strangers, t->replays = n.replays, t->forgeries = n.forgeries, t->moves = n.moves;
+    t->refused_by_kernel = e->wire.refused();
+    t->peers = e->end->peers();
+    for (uint32_t p = 0; p < e->end->peers(); ++p) {
+        const peer_view v = e->end->view(p);
+        t->sent += v.sent, t->sent_again += v.sent_again;
+        t->queue += v.queue, t->queue_bytes += v.queue_bytes;
+        t->delay_max_ns = std::max(t->delay_max_ns, v.delay);
+    }
+}
+
+}

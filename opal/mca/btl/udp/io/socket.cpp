@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "socket.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <netinet/udp.h>
+#include <unistd.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace udp {
+
+address address_of(const sockaddr_in &a)
+{
+    address r;
+    r.length = 6;
+    std::memcpy(r.bytes, &a.sin_addr, 4);
+    std::memcpy(r.bytes + 4, &a.sin_port, 2);
+    return r;
+}
+
+sockaddr_in sockaddr_of(const address &a)
+{
+    sockaddr_in r = {};
+    r.sin_family = AF_INET;
+    std::memcpy(&r.sin_addr, a.bytes, 4);
+    std::memcpy(&r.sin_port, a.bytes + 4, 2);
+    return r;
+}
+
+socket::~socket()
+{
+    if (fd_ >= 0)
+        ::close(fd_);
+}
+
+std::string socket::open(int port_min, int port_range, size_t buffer, bool gso)
+{
+    fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd_ < 0)
+        return std::string("socket: ") + std::strerror(errno);
+    sockaddr_in a = {};
+    a.sin_family = AF_INET;
+    int rc = -1;
+    for (int i = 0; rc != 0 && i < (port_min ? port_range : 1) && port_min + i < 65536; ++i) {
+        a.sin_port = htons(static_cast<uint16_t>(port_min + i));
+        rc = bind(fd_, reinterpret_cast<sockaddr *>(&a), sizeof a);
+        if (rc != 0 && errno != EADDRINUSE)
+            break;
+    }
+    if (rc != 0)
+        return std::string("bind: ") + std::strerror(errno);
+    socklen_t length = sizeof a;
+    getsockname(fd_, reinterpret_cast<sockaddr *>(&a), &length);
+    port_ = ntohs(a.sin_port);
+    // Never fragment; sizes come from our own probes, not from ICMP.
+    const int probe = IP_PMTUDISC_PROBE, one = 1;
+    setsockopt(fd_, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
+    buffer_ = buffer;
+    for (int which : {SO_RCVBUF, SO_SNDBUF}) {
+        int bytes = static_cast<int>(std::min<size_t>(buffer, 1 << 30)), got = 0;
+        setsockopt(fd_, SOL_SOCKET, which, &bytes, sizeof bytes);
+        length = sizeof got;
+        getsockopt(fd_, SOL_SOCKET, which, &got, &length);
+        buffer_ = std::min<size_t>(buffer_, static_cast<size_t>(got) / 2);     // Linux tells the double
+    }
+    gso_ = gso;
+    gro_ = gso && setsockopt(fd_, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
+    in_.resize(batch * 65536);
+    out_.resize(batch * 65536 + endpoint::datagram_room);
+    return "";
+}
+
+int socket::receive_batch()
+{
+    mmsghdr m[batch];
+    iovec v[batch];
+    sockaddr_in from[batch];
+    alignas(cmsghdr) char control[batch][64];
+    for (size_t i = 0; i < batch; ++i) {
+        v[i] = {in_.data() + i * 65536, 65536};
+        m[i] = {};
+        m[i].msg_hdr.msg_name = &from[i];
+        m[i].msg_hdr.msg_namelen = sizeof from[i];
+        m[i].msg_hdr.msg_iov = &v[i];
+        m[i].msg_hdr.msg_iovlen = 1;
+        if (gro_) {
+            m[i].msg_hdr.msg_control = control[i];
+            m[i].msg_hdr.msg_controllen = sizeof control[i];
+        }
+    }
+    const int n = recvmmsg(fd_, m, batch, MSG_DONTWAIT, nullptr);
+    more_ = n == static_cast<int>(batch);
+    for (int i = 0; i < n; ++i) {
+        arrivals_[i] = {in_.data() + i * 65536, m[i].msg_len, 0, address_of(from[i])};
+        if (gro_)
+            for (cmsghdr *c = CMSG_FIRSTHDR(&m[i].msg_hdr); c; c = CMSG_NXTHDR(&m[i].msg_hdr, c))
+                if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+                    int size = 0;
+                    std::memcpy(&size, CMSG_DATA(c), sizeof size);
+                    arrivals_[i].segment = size > 0 ? static_cast<size_t>(size) : 0;
+                }
+    }
+    return n < 0 ? 0 : n;
+}
+
+uint8_t *socket::slot()
+{
+    if (used_ + endpoint::datagram_room > out_.size())
+        flush();
+    return out_.data() + used_;
+}
+
+void socket::put(size_t bytes, const address &to, uint32_t peer)
+{
+    // Joins the last message if it goes to the same peer, and none before it is shorter.
+    if (gso_ && !messages_.empty()) {
+        message &m = messages_.back();
+        if (m.peer == peer && m.to == to && m.bytes == m.segment * m.count && bytes <= m.segment && m.count < segments
+            && m.bytes + bytes <= together) {
+            m.bytes += bytes;
+            ++m.count;
+            used_ += bytes;
+            return;
+        }
+    }
+    messages_.push_back({used_, bytes, bytes, 1, to, peer});
+    used_ += bytes;
+}
+
+bool socket::send_one(const message &m, size_t from, size_t bytes)
+{
+    sockaddr_in to = sockaddr_of(m.to);
+    const ssize_t n = sendto(fd_, out_.data() + from, bytes, MSG_DONTWAIT, reinterpret_cast<sockaddr *>(&to), sizeof to);
+    if (n < 0) {
+        if (errno == EMSGSIZE && too_large)
+            too_large(m.peer, static_cast<uint32_t>(bytes));
+        else
+            ++refused_;
+        return false;
+    }
+    return true;
+}
+
+/** Sends from message `first` on; returns how many are dealt with. */
+size_t socket::send_batch(size_t first)
+{
+    mmsghdr h[batch];
+    iovec v[batch];
+    sockaddr_in to[batch];
+    alignas(cmsghdr) char control[batch][CMSG_SPACE(sizeof(uint16_t))];
+    const size_t n = std::min(batch, messages_.size() - first);
+    for (size_t i = 0; i < n; ++i) {
+        const message &m = messages_[first + i];
+        v[i] = {out_.data() + m.at, m.bytes};
+        to[i] = sockaddr_of(m.to);
+        h[i] = {};
+        h[i].msg_hdr.msg_name = &to[i];
+        h[i].msg_hdr.msg_namelen = sizeof to[i];
+        h[i].msg_hdr.msg_iov = &v[i];
+        h[i].msg_hdr.msg_iovlen = 1;
+        if (m.count > 1) {
+            h[i].msg_hdr.msg_control = control[i];
+            h[i].msg_hdr.msg_controllen = sizeof control[i];
+            cmsghdr *c = CMSG_FIRSTHDR(&h[i].msg_hdr);
+            c->cmsg_level = IPPROTO_UDP;
+            c->cmsg_type = UDP_SEGMENT;
+            c->cmsg_len = CMSG_LEN(sizeof(uint16_t));
+            const uint16_t segment = static_cast<uint16_t>(m.segment);
+            std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
+        }
+    }
+    const int sent = sendmmsg(fd_, h, static_cast<unsigned>(n), MSG_DONTWAIT);
+    if (sent > 0)
+        return static_cast<size_t>(sent);
+    const message &m = messages_[first];
+    if (m.count > 1 && errno != EAGAIN && errno != ENOBUFS) {
+        // Some devices refuse segments (EIO) or their size (EINVAL, EMSGSIZE): one by one, from now on.
+        if (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP)
+            gso_ = false;
+        for (size_t k = 0; k < m.count; ++k)
+            send_one(m, m.at + k * m.segment, std::min(m.segment, m.bytes - k * m.segment));
+    } else if (errno == EMSGSIZE) {
+        if (too_large)
+            too_large(m.peer, static_cast<uint32_t>(m.bytes));
+    } else {
+        refused_ += m.count;    // as if lost: what is sent again comes later, when there is room
+    }
+    return 1;
+}
+
+void socket::flush()
+{
+    for (size_t i = 0; i < messages_.size();)
+        i += send_batch(i);
+    messages_.clear();
+    used_ = 0;
+}
+
+} // namespace udp

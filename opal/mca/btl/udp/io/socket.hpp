@@ -1,0 +1,100 @@
+/*
+ * One nonblocking UDP socket: many datagrams in a call, several as one where the
+ * kernel can (GSO, GRO) and one by one where a device refuses.
+ *
+ * Must not: know the protocol; engine.cpp connects both.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef UDP_IO_SOCKET_HPP
+#define UDP_IO_SOCKET_HPP
+
+#include "endpoint.hpp"
+
+#include <functional>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <vector>
+
+namespace udp {
+
+address address_of(const sockaddr_in &a);
+sockaddr_in sockaddr_of(const address &a);
+
+class socket {
+public:
+    socket() = default;
+    socket(const socket &) = delete;
+    socket &operator=(const socket &) = delete;
+    ~socket();
+
+    /** "" or what the system says. */
+    std::string open(int port_min, int port_range, size_t buffer, bool gso);
+    int fd() const { return fd_; }
+    uint16_t port() const { return port_; }
+    /** Bytes that the kernel gave, in the direction that got less. */
+    size_t buffer() const { return buffer_; }
+
+    /** Datagrams that are there, at most a batch; returns how many. */
+    template <class F> int receive(F &&take);
+    bool more() const { return more_; }     // the last batch was full
+
+    /** Where to put the next datagram (endpoint::datagram_room bytes). */
+    uint8_t *slot();
+    /** It is filled; leaves with the next flush at the latest. */
+    void put(size_t bytes, const address &to, uint32_t peer);
+    /** Sends what was put; `too_large` hears of datagrams that the device refused for their size. */
+    void flush();
+    std::function<void(uint32_t peer, uint32_t bytes)> too_large;
+    uint64_t refused() const { return refused_; }
+
+private:
+    static constexpr size_t batch = 32;             // messages in a call
+    static constexpr size_t segments = 44;          // datagrams in a message: 64 KB of 1472 bytes
+    static constexpr size_t together = 65000;       // bytes of a message
+
+    struct message {
+        size_t at, bytes, segment, count;
+        address to;
+        uint32_t peer;
+    };
+    bool send_one(const message &m, size_t from, size_t bytes);
+    size_t send_batch(size_t first);
+
+    int fd_ = -1;
+    uint16_t port_ = 0;
+    size_t buffer_ = 0;
+    bool gso_ = false, gro_ = false, more_ = false;
+    uint64_t refused_ = 0;
+    std::vector<uint8_t> out_, in_;
+    size_t used_ = 0;
+    std::vector<message> messages_;
+
+    int receive_batch();
+    struct arrival {
+        uint8_t *at;
+        size_t bytes, segment;
+        address from;
+    };
+    arrival arrivals_[batch];
+};
+
+template <class F> int socket::receive(F &&take)
+{
+    const int n = receive_batch();
+    int datagrams = 0;
+    for (int i = 0; i < n; ++i) {
+        arrival &a = arrivals_[i];
+        const size_t segment = a.segment ? a.segment : a.bytes;
+        for (size_t at = 0; at < a.bytes; at += segment) {
+            take(a.from, std::span<uint8_t>(a.at + at, std::min(segment, a.bytes - at)));
+            ++datagrams;
+        }
+    }
+    return datagrams;
+}
+
+} // namespace udp
+
+#endif
