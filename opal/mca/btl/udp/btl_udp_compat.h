@@ -9,6 +9,9 @@
 
 #include "opal_config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "opal/class/opal_bitmap.h"
 #include "opal/class/opal_free_list.h"
 #include "opal/constants.h"
@@ -33,6 +36,18 @@
 #include "opal/threads/mutex.h"
 #define UDP_PMIX_GLOBAL OPAL_PMIX_GLOBAL
 #endif
+
+/* Processes of this job; 0: not known.  In 4.1 only the layer above opal knows, and what it tells its processes. */
+static inline uint32_t mca_btl_udp_compat_job_size(void)
+{
+#if OPAL_MAJOR_VERSION >= 5
+    return opal_process_info.num_procs;
+#else
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
+
+    return NULL != size ? (uint32_t) strtoul(size, NULL, 10) : 0;
+#endif
+}
 
 /* Hands a block up: bytes are valid during the call. */
 static inline void mca_btl_udp_compat_deliver(mca_btl_base_module_t *btl,

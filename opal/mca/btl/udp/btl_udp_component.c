@@ -250,7 +250,8 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     (void) mpi_threads;
     *count = 0;
     rc = udp_engine_open(&module->engine, &mca_btl_udp_component.taken,
-                         (uint64_t) OPAL_PROC_MY_NAME.jobid << 32 | OPAL_PROC_MY_NAME.vpid, host_name_hash(),
+                         (uint64_t) OPAL_PROC_MY_NAME.jobid << 32 | OPAL_PROC_MY_NAME.vpid,
+                         mca_btl_udp_compat_job_size(), host_name_hash(),
                          &mca_btl_udp_events, module, &message);
     if (UDP_OK != rc) {
         module->engine = NULL;

@@ -186,7 +186,8 @@ static void event_dead(void *context, uint32_t peer)
     }
 }
 
-const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_dead };
+static void event_unknown(void *context, uint32_t id);
+const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_unknown, event_dead };
 
 int mca_btl_udp_progress(void)
 {
@@ -262,6 +263,18 @@ static mca_btl_udp_endpoint_t *endpoint_add(mca_btl_udp_module_t *module, opal_p
     module->peers[peer] = endpoint;
     opal_list_append(&module->endpoints, &endpoint->super);
     return endpoint;
+}
+
+/* Open MPI adds a process when it first sends to it; one that sends to us may be new. */
+static void event_unknown(void *context, uint32_t id)
+{
+    mca_btl_udp_module_t *module = context;
+    opal_process_name_t name = { OPAL_PROC_MY_NAME.jobid, id };
+    opal_proc_t *proc = opal_proc_for_name(name);
+
+    if (NULL != proc && proc != opal_proc_local_get() && NULL == endpoint_of(module, proc)) {
+        (void) endpoint_add(module, proc);
+    }
 }
 
 static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **procs,

@@ -87,6 +87,9 @@ typedef struct udp_events {
     void (*deliver)(void *context, uint32_t peer, uint8_t user, const void *block, size_t length);
     /* The peer has the block, or is given up; the record is the caller's again. */
     void (*sent)(void *context, uint32_t peer, udp_outgoing_t *record, bool arrived);
+    /* A datagram came that claims to be from a process of this job that is not known yet: add it, or do nothing.
+     * Once for each id. */
+    void (*unknown)(void *context, uint32_t id);
     /* Nothing was heard for `dead` seconds. */
     void (*dead)(void *context, uint32_t peer);
 } udp_events_t;
@@ -94,9 +97,9 @@ typedef struct udp_events {
 #define UDP_CARD_MAX 512
 #define UDP_BLOCK_MAX (1 << 20)     /* bytes */
 
-/* id: unique among all processes that may ever meet.  host: the same for processes of one host.
+/* id: unique among all processes that may ever meet; ids: how many lower halves of it this job has.  host: the same for processes of one host.
  * UDP_OK with message->what not empty: works, but the user should know. */
-int udp_engine_open(udp_engine_t **engine, const udp_params_t *params, uint64_t id, uint64_t host,
+int udp_engine_open(udp_engine_t **engine, const udp_params_t *params, uint64_t id, uint32_t ids, uint64_t host,
                     const udp_events_t *events, void *context, udp_message_t *message);
 /* What peers must know of us; returns its bytes, at most UDP_CARD_MAX. */
 size_t udp_engine_card(const udp_engine_t *engine, void *card);

@@ -99,6 +99,7 @@ private:
     grants permits_;
     std::vector<std::unique_ptr<member>> peers_;
     std::unordered_map<uint64_t, uint32_t> by_name_;    // source and token
+    std::vector<bool> asked_;                           // ids that are known or were asked for
     std::vector<uint32_t> heap_;                        // smallest key first
     counters count_;
 };

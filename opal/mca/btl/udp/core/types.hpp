@@ -44,6 +44,11 @@ public:
     virtual ~events() = default;
     virtual void deliver(uint32_t peer, uint8_t stream, uint8_t user, std::span<const uint8_t> block) = 0;
     virtual void sent(uint32_t peer, outgoing &o, bool arrived) = 0;
+    /**
+     * Somebody unknown uses the id of a process that may be of this job; the caller
+     * may add it now.  Asked once for each id that is below config::ids.
+     */
+    virtual void unknown(uint32_t) {}
     /** Nothing was heard for as long as config::dead allows; once per peer. */
     virtual void dead(uint32_t peer) = 0;
 };
@@ -55,6 +60,7 @@ struct config {
     bool ordered = true;                // blocks of a stream are delivered in order
     wire::security security = wire::security::off;
     controller control = controller::tolerant;
+    uint32_t ids = 0;                   // of this job: below; others are never looked up
     uint64_t rate = 125'000'000;        // bytes/s of the fixed controller
     uint32_t mtu_start = 1200;          // bytes of a datagram without IP and UDP: any path carries it
     uint32_t mtu_max = 1472;            // the largest that is tried

@@ -125,6 +125,11 @@ struct udp_engine : public udp::events {
     {
         calls.sent(context, peer, reinterpret_cast<udp_outgoing_t *>(&o), arrived);
     }
+    void unknown(uint32_t who) override
+    {
+        if (!closing)
+            calls.unknown(context, who);
+    }
     void dead(uint32_t peer) override
     {
         if (!closing)
@@ -206,8 +211,8 @@ int udp_engine::progress()
 
 extern "C" {
 
-int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, uint64_t host, const udp_events_t *events,
-                    void *context, udp_message_t *message)
+int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, uint32_t ids, uint64_t host,
+                    const udp_events_t *events, void *context, udp_message_t *message)
 {
     try {
         say(message, "", "", "");
@@ -219,6 +224,7 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         e->mode = p->mode;
         e->linger = p->linger;
         config &c = e->c;
+        c.ids = ids;
         c.strict = p->mode == 1;
         c.ordered = false;      // Open MPI numbers its messages itself
         c.security = static_cast<wire::security>(p->security);
