@@ -8,7 +8,9 @@ udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 if HAVE_UDP
 if HAVE_CMOCKA
 udp_tests = \
-	test/udp/random_runs
+	test/udp/core_parts \
+	test/udp/random_runs \
+	test/udp/scenarios
 check_PROGRAMS += $(udp_tests)
 TESTS += $(udp_tests)
 endif
@@ -17,3 +19,9 @@ endif
 test_udp_random_runs_SOURCES = test/udp/random_runs.cpp $(udp_test_headers)
 test_udp_random_runs_CPPFLAGS = $(udp_test_cppflags)
 test_udp_random_runs_LDADD = $(udp_test_libs)
+test_udp_core_parts_SOURCES = test/udp/core_parts.cpp $(udp_test_headers)
+test_udp_core_parts_CPPFLAGS = $(udp_test_cppflags)
+test_udp_core_parts_LDADD = $(udp_test_libs)
+test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
+test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
+test_udp_scenarios_LDADD = $(udp_test_libs)

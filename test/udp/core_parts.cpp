@@ -1,0 +1,382 @@
+/*
+ * The small parts of btl/udp's core, each alone: wire, arrivals, assembly, round
+ * trips, path MTU, pacer, controllers, permission, seals.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "arrivals.hpp"
+#include "assembly.hpp"
+#include "congestion.hpp"
+#include "grants.hpp"
+#include "pacer.hpp"
+#include "path_mtu.hpp"
+#include "ring.hpp"
+#include "seal.hpp"
+
+#include "unit.hpp"
+
+#include <cstring>
+#include <random>
+
+using namespace udp;
+
+namespace {
+
+std::string wire_frames()
+{
+    const uint8_t text[] = "payload";
+    uint8_t b[512];
+    size_t n = 0;
+    wire::frame f;
+    f.what = wire::kind::data, f.stream = 2, f.user = 77, f.block = 0xfffffffe, f.offset = 3, f.total = 20, f.payload = {text, 7};
+    n += wire::put_frame(b + n, f);
+    f = {};
+    f.what = wire::kind::ack, f.words = 2, f.largest = 1ull << 40, f.amount = 99, f.delay_us = 5, f.received[0] = 6, f.received[1] = 1ull << 63;
+    n += wire::put_frame(b + n, f);
+    f = {};
+    f.what = wire::kind::packet, f.last = true, f.sequence = 7, f.block = 5, f.window = 1000, f.payload = {text, 4};
+    n += wire::put_frame(b + n, f);
+    f = {};
+    f.what = wire::kind::answer, f.nack = true, f.sequence = 8, f.window = 9;
+    n += wire::put_frame(b + n, f);
+    WAN_CHECK(wire::well_formed({b, n}));
+    std::span<const uint8_t> rest(b, n);
+    WAN_CHECK(wire::get_frame(rest, f) && f.what == wire::kind::data && f.stream == 2 && f.user == 77 && f.block == 0xfffffffe
+              && f.offset == 3 && f.total == 20 && f.payload.size() == 7 && std::memcmp(f.payload.data(), text, 7) == 0);
+    WAN_CHECK(wire::get_frame(rest, f) && f.what == wire::kind::ack && f.words == 2 && f.largest == 1ull << 40 && f.amount == 99
+              && f.delay_us == 5 && f.received[0] == 6 && f.received[1] == 1ull << 63);
+    WAN_CHECK(wire::get_frame(rest, f) && f.what == wire::kind::packet && f.last && f.sequence == 7 && f.block == 5 && f.window == 1000 && f.payload.size() == 4);
+    WAN_CHECK(wire::get_frame(rest, f) && f.what == wire::kind::answer && f.nack && f.sequence == 8 && f.window == 9);
+    WAN_CHECK(rest.empty());
+    // Cut anywhere inside a frame it is refused; random bytes never run over the end (sanitizers look).
+    WAN_CHECK(!wire::well_formed({b, n - 1}) && !wire::well_formed({b, 5}));
+    std::mt19937_64 r(wan_test::test_seed());
+    for (int i = 0; i < 200000; ++i) {
+        std::vector<uint8_t> noise(r() % 64);
+        for (uint8_t &x : noise)
+            x = static_cast<uint8_t>(r());
+        if (!noise.empty() && i % 2)
+            noise[0] = static_cast<uint8_t>(1 + r() % 10);
+        std::span<const uint8_t> s(noise);
+        while (wire::get_frame(s, f))
+            WAN_CHECK(f.what != wire::kind::data || f.offset + f.payload.size() <= f.total);
+    }
+    wire::header h{wire::security::encrypt, 1, 2, 3, 4}, g;
+    wire::put_header(b, h);
+    WAN_CHECK(wire::get_header({b, 40}, g) && g.mode == h.mode && g.destination == 1 && g.source == 2 && g.token == 3 && g.number == 4);
+    WAN_CHECK(!wire::get_header({b, 39}, g) && !wire::get_header({b, 23}, g));
+    b[0] ^= 0x20;
+    WAN_CHECK(!wire::get_header({b, 40}, g));
+    return "";
+}
+
+std::string arrivals_window()
+{
+    // Against a set: random numbers, jumps over the width, repeats.
+    std::mt19937_64 r(wan_test::test_seed());
+    arrivals a;
+    std::vector<bool> known(2000000);
+    uint64_t top = 0;
+    for (int i = 0; i < 100000; ++i) {
+        uint64_t n = r() % 50 == 0 ? top + r() % 6000 : top + 1 + r() % 3 - std::min<uint64_t>(top, r() % 5000);
+        n = std::min<uint64_t>(std::max<uint64_t>(n, 1), known.size() - 1);
+        const bool fresh = n > top || (top - n < arrivals::width && !known[n]);
+        WAN_CHECK_THAT(a.fresh(n) == fresh, "number " + std::to_string(n) + " at " + std::to_string(top));
+        if (fresh) {
+            a.mark(n);
+            known[n] = true;
+            top = std::max(top, n);
+        }
+        WAN_CHECK(a.largest() == top && !a.fresh(n) && !a.fresh(0));
+        const uint64_t bits = a.below(top);
+        for (unsigned k = 0; k < 64 && top > k; ++k)
+            WAN_CHECK((bits >> k & 1) == known[top - k]);
+    }
+    return "";
+}
+
+std::string assembly_random()
+{
+    // Blocks cut at random into overlapping frames, shuffled, repeated: each once, in order if that is promised.
+    std::mt19937_64 r(wan_test::test_seed());
+    for (int round = 0; round < 400; ++round) {
+        config c;
+        c.ordered = round % 2;
+        c.block_max = 3000;
+        assembly a;
+        std::vector<std::vector<uint8_t>> blocks(1 + r() % 12);
+        std::vector<wire::frame> frames;
+        uint64_t charge = 0;
+        for (size_t i = 0; i < blocks.size(); ++i) {
+            blocks[i].resize(r() % 4 == 0 ? 0 : r() % 3000);
+            for (uint8_t &x : blocks[i])
+                x = static_cast<uint8_t>(r());
+            charge += blocks[i].size() + block_charge;
+            const auto add = [&](size_t from, size_t to) {
+                wire::frame f;
+                f.what = wire::kind::data;
+                f.block = static_cast<uint32_t>(i);
+                f.user = static_cast<uint8_t>(i);
+                f.offset = static_cast<uint32_t>(from);
+                f.total = static_cast<uint32_t>(blocks[i].size());
+                f.payload = std::span<const uint8_t>(blocks[i]).subspan(from, to - from);
+                frames.push_back(f);
+            };
+            if (blocks[i].empty()) {
+                add(0, 0);
+                continue;
+            }
+            for (size_t at = 0; at < blocks[i].size();) {
+                const size_t to = std::min(blocks[i].size(), at + 1 + r() % 700);
+                add(at, to);
+                at = to;
+            }
+            for (int extra = 0; extra < 5; ++extra) {
+                const size_t from = r() % blocks[i].size();
+                add(from, std::min(blocks[i].size(), from + 1 + r() % 1500));
+            }
+        }
+        std::shuffle(frames.begin(), frames.end(), r);
+        std::vector<int> seen(blocks.size());
+        size_t next = 0;
+        uint64_t arrived = 0, consumed = 0;
+        std::string wrong;
+        for (const wire::frame &f : frames) {
+            const auto g = a.accept(f, c, [&](uint8_t user, std::span<const uint8_t> b) {
+                if (++seen[user] != 1 || std::vector<uint8_t>(b.begin(), b.end()) != blocks[user])
+                    wrong = "block " + std::to_string(user);
+                if (c.ordered && user != next++)
+                    wrong = "order";
+            });
+            WAN_CHECK(!g.refused);
+            arrived += g.arrived;
+            consumed += g.consumed;
+            WAN_CHECK(consumed <= arrived);
+        }
+        WAN_CHECK_THAT(wrong.empty(), wrong);
+        WAN_CHECK(std::count(seen.begin(), seen.end(), 1) == static_cast<long>(seen.size()));
+        WAN_CHECK_THAT(arrived == charge && consumed == charge, std::to_string(arrived) + " " + std::to_string(charge));
+        WAN_CHECK(a.empty());
+        wire::frame huge = frames[0];
+        huge.block = 1000000000;
+        WAN_CHECK(a.accept(huge, c, [](uint8_t, std::span<const uint8_t>) {}).refused);
+        huge.block = static_cast<uint32_t>(blocks.size());
+        huge.total = 4000;
+        WAN_CHECK(a.accept(huge, c, [](uint8_t, std::span<const uint8_t>) {}).refused && a.empty());
+    }
+    return "";
+}
+
+std::string path_mtu_search()
+{
+    // Any true width is found to within a step; never exceeded when probes are lost by chance as well.
+    std::mt19937_64 r(wan_test::test_seed());
+    for (int round = 0; round < 500; ++round) {
+        const uint32_t most = 1300 + static_cast<uint32_t>(r() % 64000), width = 1200 + static_cast<uint32_t>(r() % (most - 1199));
+        path_mtu m(1200, most);
+        time_ns now = 0;
+        int probes = 0;
+        while (const uint32_t p = m.wants(now)) {
+            WAN_CHECK(p > m.value() && p <= most && ++probes < 200);
+            m.sent(now, p);
+            WAN_CHECK(m.wants(now) == 0);
+            if (p <= width && (round % 2 || r() % 20))
+                m.arrived(now, p);
+            else
+                m.lost(now, p);
+            now += ms;
+        }
+        WAN_CHECK_THAT(m.value() <= width, "too large");
+        WAN_CHECK_THAT(m.value() + path_mtu::step >= width || round % 2 == 0, std::to_string(m.value()) + " of " + std::to_string(width));
+        if (m.value() > 1200) {
+            for (unsigned i = 0; i < path_mtu::narrow; ++i) {
+                WAN_CHECK(m.value() > 1200);
+                m.fared(now, m.value(), false);
+                m.fared(now, 100, true);      // small ones prove nothing
+            }
+            WAN_CHECK(m.value() == 1200);
+        }
+    }
+    path_mtu exact(1200, 1472);
+    exact.sent(0, exact.wants(0));
+    exact.arrived(1, 1472);
+    WAN_CHECK(exact.value() == 1472 && exact.wants(1000 * second) == 0);
+    path_mtu refused(1200, 9000);
+    refused.sent(0, 9000);
+    refused.refused(0, 9000);
+    WAN_CHECK(refused.value() == 1200 && refused.wants(0) < 9000);
+    return "";
+}
+
+std::string pacer_rate()
+{
+    pacer p;
+    time_ns now = second;
+    uint64_t sent = 0;
+    while (now < 2 * second) {
+        if (p.allowed(now) <= now) {
+            p.sent(now, 1500, 10'000'000, 1500);
+            sent += 1500;
+        } else {
+            now = std::max(now + 1, p.allowed(now));
+        }
+    }
+    WAN_CHECK_THAT(sent >= 10'000'000 && sent <= 10'050'000, std::to_string(sent));
+    return "";
+}
+
+std::string controllers()
+{
+    rtt trip;
+    trip.sample(0, 50 * ms, 0);
+    uint64_t delivered = 0;
+    const auto ack = [&](congestion &c, time_ns now, uint64_t bytes, uint64_t rate) {
+        delivered += bytes;
+        c.acked({now, bytes, c.window(), delivered, rate, delivered - bytes, now - 50 * ms, false, true, trip});
+    };
+    auto cubic = make_cubic(1500, false), tolerant = make_cubic(1500, true), fixed = make_fixed(1500, 1'000'000), bbr = make_bbr(1500);
+    for (congestion *c : {cubic.get(), tolerant.get()}) {
+        for (int i = 0; i < 200; ++i)
+            ack(*c, 100 * ms + i * ms, 3000, 0);
+        WAN_CHECK(c->window() > 400'000);       // slow start: doubled in each round
+    }
+    const uint64_t before = cubic->window();
+    const loss_event one{400 * ms, 1500, 390 * ms, before, false, trip};
+    cubic->lost(one);
+    tolerant->lost(one);
+    WAN_CHECK(cubic->window() < before * 72 / 100 && cubic->window() > before * 68 / 100);
+    WAN_CHECK(tolerant->window() == before);     // trips are short: the loss is random
+    const uint64_t reduced = cubic->window();
+    cubic->lost(one);
+    WAN_CHECK(cubic->window() == reduced);       // once a round trip
+    cubic->spurious();
+    WAN_CHECK(cubic->window() == before);
+    // With a queue in sight the tolerant one reduces too.
+    for (int i = 0; i < 300; ++i) {
+        trip.sample(500 * ms + i * ms, 90 * ms, 0);
+        ack(*tolerant, 500 * ms + i * ms, 3000, 0);
+    }
+    const uint64_t queued = tolerant->window();
+    tolerant->lost({900 * ms, 1500, 890 * ms, queued, false, trip});
+    WAN_CHECK(tolerant->window() < queued * 72 / 100);
+    fixed->lost(one);
+    WAN_CHECK(fixed->pace(trip) == 1'000'000);
+    for (int i = 0; i < 400; ++i)
+        ack(*bbr, second + i * 10 * ms, 30000, 3'000'000);
+    bbr->lost({5 * second, 15000, 5 * second, 0, false, trip});
+    // Startup has ended at the plateau: about the rate, and about two products of window.
+    WAN_CHECK(bbr->pace(trip) >= 3'000'000 * 3 / 4 && bbr->pace(trip) <= 3'000'000 * 13 / 10);
+    WAN_CHECK_THAT(bbr->window() > 100'000 && bbr->window() < 1'200'000, std::to_string(bbr->window()));
+    return "";
+}
+
+std::string permission()
+{
+    config c;
+    c.unscheduled = 10000;
+    c.window = 1 << 20;
+    c.incast = 100'000;
+    grants g(c);
+    std::vector<grants::account> a(31);
+    for (uint32_t i = 0; i < a.size(); ++i) {
+        a[i].peer = i;
+        g.open(a[i]);
+        WAN_CHECK(a[i].permitted == 10000);
+        a[i].wanted = 200'000;
+        g.update(a[i], ms, 0);
+    }
+    // Together they never have more under way than the budget and a turn; all end.
+    time_ns now = ms;
+    for (int step = 0; step < 100000 && g.wanting(); ++step) {
+        now += 10 * us;
+        uint64_t given = 0;
+        for (auto &x : a)
+            given += x.permitted - std::max<uint64_t>(x.arrived, 10000);
+        WAN_CHECK_THAT(given <= 100'000 + 31 * 10000 + grants::quantum, std::to_string(given));
+        auto &x = a[static_cast<size_t>(step) % a.size()];
+        const uint64_t n = std::min<uint64_t>(1500, std::min(x.permitted, x.wanted) - x.arrived);
+        x.consumed += n;
+        g.update(x, now, n);
+        g.grown().clear();
+    }
+    for (auto &x : a)
+        WAN_CHECK(x.arrived == 200'000 && x.permitted >= 200'000);
+    WAN_CHECK(g.wanting() == 0);
+    // One alone is not held up.
+    c.incast = 0;
+    a[0].wanted = 700'000;
+    g.update(a[0], now, 0);
+    WAN_CHECK(a[0].permitted == 700'000);
+    return "";
+}
+
+std::string seals()
+{
+    const secret s1 = secret_make(), s2 = secret_make();
+    WAN_CHECK(s1 != s2);
+    const uint8_t shared[] = "shared by the whole job";
+    const pair_keys a = pair_derive(s1, 1, s2, 2, shared), b = pair_derive(s2, 2, s1, 1, shared), other = pair_derive(s2, 2, s1, 1, {});
+    WAN_CHECK(a.in == b.out && a.out == b.in && a.in != a.out && a.token == b.token);
+    WAN_CHECK(other.in != b.in && secret_name(shared) != secret_name({}));
+    for (wire::security mode : {wire::security::authenticate, wire::security::encrypt}) {
+        seal out(a.out), in(b.in);
+        for (uint64_t number = 1; number < 50; ++number) {
+            const wire::header h{mode, 2, 1, a.token, number};
+            std::vector<uint8_t> d(wire::header_bytes + 20 * number + wire::tag_bytes), clear;
+            wire::put_header(d.data(), h);
+            for (size_t i = wire::header_bytes; i < d.size(); ++i)
+                d[i] = static_cast<uint8_t>(i);
+            clear = d;
+            WAN_CHECK(out.close({d.data(), d.size() - wire::tag_bytes}, h));
+            WAN_CHECK((std::memcmp(&d[wire::header_bytes], &clear[wire::header_bytes], 20) == 0) == (mode == wire::security::authenticate));
+            for (int bit = 0; bit < 40; ++bit) {
+                std::vector<uint8_t> forged = d;
+                const size_t at = (static_cast<size_t>(bit) * 7919 + number * 31) % forged.size();
+                forged[at] ^= static_cast<uint8_t>(1 << bit % 8);
+                wire::header fh = h;
+                if (wire::get_header(forged, fh))
+                    WAN_CHECK_THAT(!in.open(forged, fh), "byte " + std::to_string(at));
+            }
+            wire::header replayed = h;
+            replayed.number += 1;
+            std::vector<uint8_t> moved = d;
+            WAN_CHECK(!in.open(moved, replayed));
+            WAN_CHECK(in.open(d, h));
+            WAN_CHECK(std::memcmp(d.data(), clear.data(), d.size() - wire::tag_bytes) == 0);
+        }
+    }
+    return "";
+}
+
+std::string ring_order()
+{
+    ring<int> q;
+    WAN_CHECK(q.memory_bytes() == 0);
+    int in = 0, out = 0;
+    std::mt19937 r(1);
+    for (int i = 0; i < 10000; ++i) {
+        if (r() % 5 < 3)
+            q.push_back(in++);
+        else if (!q.empty()) {
+            WAN_CHECK(q.front() == out && q.back() == in - 1 && q[q.size() / 2] == out + static_cast<int>(q.size() / 2));
+            q.pop_front();
+            ++out;
+        }
+    }
+    q.push_front(-1);
+    WAN_CHECK(q.front() == -1 && q[1] == out);
+    q.release();
+    WAN_CHECK(q.empty() && q.memory_bytes() == 0);
+    return "";
+}
+
+} // namespace
+
+#define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
+
+int main()
+{
+    const CMUnitTest tests[] = {TEST(wire_frames), TEST(arrivals_window), TEST(assembly_random), TEST(path_mtu_search), TEST(pacer_rate),
+                                TEST(controllers), TEST(permission), TEST(seals), TEST(ring_order)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

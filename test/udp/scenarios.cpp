@@ -1,0 +1,172 @@
+/*
+ * Single networks with one question each: does the modern form use a lossy link,
+ * does permission keep an incast out of the queue, do small blocks pass bulk, do
+ * forgeries leave no trace, is a dead peer reported.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "simulator.hpp"
+
+#include "unit.hpp"
+
+using namespace udp_test;
+
+namespace {
+
+/** Share of the link that one long transfer of 30 s reaches. */
+double share(config c, double mbits, time_ns one_way, double loss)
+{
+    c.window = 64 << 20;
+    c.block_max = 1 << 20;
+    c.mtu_max = 1472;
+    simulator sim(c, 2, 7);
+    sim.way.delay = one_way;
+    sim.way.loss = loss;
+    sim[1].rate = mbits * 1e6 / 8;
+    sim[1].queue_limit = static_cast<uint64_t>(sim[1].rate * 2 * static_cast<double>(one_way) / second);
+    const unsigned blocks = static_cast<unsigned>(30 * mbits * 1e6 / 8 / (1 << 20));
+    for (unsigned i = 0; i < blocks; ++i)
+        sim[0].send(1, 2, 1 << 20);
+    sim.run(600 * second);
+    if (!sim[1].wrong.empty() || sim[1].delivered != blocks)
+        return 0;
+    return static_cast<double>(sim[1].delivered_bytes) / (static_cast<double>(sim[1].last_delivery) / second) / sim[1].rate;
+}
+
+std::string uses_the_link()
+{
+    struct { controller control; double loss, least; } cases[] = {
+        {controller::tolerant, 0, 0.85}, {controller::tolerant, 0.01, 0.8}, {controller::tolerant, 0.05, 0.6},
+        {controller::bbr, 0, 0.8}, {controller::bbr, 0.01, 0.8}, {controller::bbr, 0.05, 0.7}, {controller::cubic, 0, 0.85},
+    };
+    std::string wrong;
+    for (const auto &k : cases) {
+        config c;
+        c.control = k.control;
+        const double s = share(c, 200, 25 * ms, k.loss);
+        std::printf("control %d, loss %.3f: %.1f%% of the link\n", static_cast<int>(k.control), k.loss, 100 * s);
+        if (s < k.least)
+            wrong += "control " + std::to_string(static_cast<int>(k.control)) + " loss " + std::to_string(k.loss) + ": " + std::to_string(s) + "; ";
+    }
+    return wrong;
+}
+
+std::string incast()
+{
+    // 31 to 1, 64 KB each, a queue of 32 packets; with and without permission by the receiver.
+    double again[2] = {};
+    for (int granted = 0; granted < 2; ++granted) {
+        config c;
+        c.mtu_max = 1472;
+        c.unscheduled = granted ? 1500 : 1 << 20;
+        simulator sim(c, 32, 3);
+        sim.way.delay = 50 * us;
+        sim[0].rate = 1e9 / 8;
+        sim[0].queue_limit = 32 * 1500;
+        for (uint32_t h = 1; h < 32; ++h)
+            sim[h].send(0, 2, 65536);
+        WAN_CHECK(sim.run(60 * second));
+        uint64_t sent = 0, twice = 0;
+        for (uint32_t h = 1; h < 32; ++h) {
+            const peer_view v = sim[h].end.view(sim[h].peer_of[0]);
+            sent += v.sent, twice += v.sent_again;
+        }
+        again[granted] = static_cast<double>(twice) / static_cast<double>(sent);
+        std::printf("incast, %s: %.2f ms, %llu drops, %.1f%% sent again\n", granted ? "permission" : "no permission",
+                    static_cast<double>(sim[0].last_delivery) / 1e6, static_cast<unsigned long long>(sim[0].drops), 100 * again[granted]);
+    }
+    WAN_CHECK_THAT(again[1] < 0.05 && again[1] < again[0] / 4, std::to_string(again[0]) + " " + std::to_string(again[1]));
+    return "";
+}
+
+std::string small_passes_bulk()
+{
+    config c;
+    c.mtu_max = 1472;
+    simulator sim(c, 2, 3);
+    sim.way.delay = 5 * ms;
+    sim[1].rate = 100e6 / 8;
+    sim[1].queue_limit = 125000;
+    for (int i = 0; i < 64; ++i)
+        sim[0].send(1, 2, 1 << 20);
+    time_ns worst = 0, submitted = 0;
+    sim[1].on_deliver = [&](uint32_t, std::span<const uint8_t> b) {
+        if (b.size() < 100)
+            worst = std::max(worst, sim.now - submitted);
+    };
+    for (int k = 1; k <= 20; ++k)
+        sim.at(k * 200 * ms, [&] {
+            submitted = sim.now;
+            sim[0].send(1, 1, 50);
+        });
+    sim.run(4100 * ms);
+    std::printf("small behind 64 MB: at worst %.1f ms one way (path 5, full queue 10)\n", static_cast<double>(worst) / 1e6);
+    WAN_CHECK(worst > 0 && worst < 20 * ms && sim[1].delivered > 20);
+    return "";
+}
+
+std::string forgeries()
+{
+    // Everything that can be done to a datagram: cut, changed, sent again, from strangers.  Nothing comes of it.
+    config c;
+    c.security = wire::security::authenticate;
+    c.mtu_max = 1472;
+    simulator sim(c, 2, 5);
+    std::mt19937_64 r(wan_test::test_seed());
+    uint64_t made = 0;
+    sim.tap = [&](uint32_t from, uint32_t to, std::vector<uint8_t> &d) {
+        for (int i = 0; i < 20; ++i) {
+            std::vector<uint8_t> f = d;
+            switch (r() % 4) {
+            case 0: f.resize(r() % f.size()); break;
+            case 1: f[r() % f.size()] ^= static_cast<uint8_t>(1 + r() % 255); break;
+            case 2: f.resize(f.size() + 1 + r() % 100); break;
+            default:
+                for (uint8_t &x : f)
+                    x = static_cast<uint8_t>(r());
+            }
+            ++made;
+            sim.inject(from, to, std::move(f), sim.now + static_cast<time_ns>(r() % static_cast<uint64_t>(20 * ms)));
+        }
+        sim.inject(from, to, d, sim.now + 50 * ms);     // a replay
+        return false;
+    };
+    for (int i = 0; i < 200; ++i)
+        sim[0].send(1, static_cast<uint8_t>(i % 3), 20000);
+    WAN_CHECK(sim.run(60 * second) && sim[1].wrong.empty() && sim[1].delivered == 200);
+    sim.at(sim.now + second, [] {});
+    sim.run(sim.now + 2 * second);
+    const endpoint::counters n = sim[1].end.count();
+    std::printf("%llu forged: strangers %llu, forgeries %llu, replays %llu; genuine %llu of %llu\n", static_cast<unsigned long long>(made),
+                static_cast<unsigned long long>(n.strangers), static_cast<unsigned long long>(n.forgeries),
+                static_cast<unsigned long long>(n.replays), static_cast<unsigned long long>(n.received),
+                static_cast<unsigned long long>(sim[0].datagrams_out));
+    WAN_CHECK(n.received == sim[0].datagrams_out && n.replays > 0 && n.forgeries > 0 && n.strangers > 0 && n.moves == 0);
+    return "";
+}
+
+std::string dead_peer()
+{
+    for (int strict = 0; strict < 2; ++strict) {
+        config c;
+        c.strict = strict;
+        c.dead = 5 * second;
+        simulator sim(c, 2, 5);
+        sim.way.dark = true;
+        for (int i = 0; i < 10; ++i)
+            sim[0].send(1, 2, 5000);
+        sim.run(20 * second);
+        WAN_CHECK(sim[0].deaths == 1 && sim[0].freed == 10 && sim[0].lost == 10);
+    }
+    return "";
+}
+
+} // namespace
+
+#define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
+
+int main()
+{
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(incast), TEST(small_passes_bulk), TEST(forgeries), TEST(dead_peer)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
