@@ -29,11 +29,15 @@ stage = $(abs_top_builddir)/test/stage
 
 # The plugin as it would be installed, without installing it.  Renamed into
 # place: a job that runs meanwhile keeps the file that it has mapped.
-stage: mca_coll_wan.la
+stage: mca_coll_wan.la $(stage_udp)
 	@$(MKDIR_P) $(stage)
 	@cp -f .libs/mca_coll_wan.so $(stage)/mca_coll_wan.new
 	@mv -f $(stage)/mca_coll_wan.new $(stage)/mca_coll_wan.so
 	@cp -f $(top_srcdir)/ompi/mca/coll/wan/help-mpi-coll-wan.txt $(stage)/
+	@if test -n "$(stage_udp)"; then \
+	    cp -f .libs/mca_btl_udp.so $(stage)/mca_btl_udp.new && mv -f $(stage)/mca_btl_udp.new $(stage)/mca_btl_udp.so && \
+	    cp -f $(top_srcdir)/opal/mca/btl/udp/help-mpi-btl-udp.txt $(stage)/; \
+	fi
 
 test_environment = \
 	WAN_SRC=$(abs_top_srcdir) WAN_BUILD=$(abs_top_builddir) WAN_STAGE=$(stage) \
@@ -47,7 +51,8 @@ check-mpi: mpi-tests
 .PHONY: stage mpi-tests check-mpi
 
 CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
-	test/stage/mca_coll_wan.so test/stage/help-mpi-coll-wan.txt
+	test/stage/mca_coll_wan.so test/stage/help-mpi-coll-wan.txt \
+	test/stage/mca_btl_udp.so test/stage/help-mpi-btl-udp.txt
 
 EXTRA_DIST += \
 	contrib/check \

@@ -25,3 +25,13 @@ test_udp_core_parts_LDADD = $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)
+
+# Over the plugin: see jobs.
+if HAVE_UDP
+mpi_test_programs += test/udp/ring
+stage_udp = mca_btl_udp.la
+endif
+test_udp_ring_SOURCES = test/udp/ring.c
+test_udp_ring_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_udp_ring_LDADD = $(OMPI_LIBS)
+EXTRA_DIST += test/udp/jobs test/golden/ompi_info_udp.txt
