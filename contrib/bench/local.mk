@@ -25,9 +25,16 @@ contrib_bench_wanbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_
 contrib_bench_wanbench_worker_CXXFLAGS = $(AM_CXXFLAGS) -ftree-vectorize
 contrib_bench_wanbench_worker_LDADD = $(OMPI_LIBS)
 
+# btl/udp beside btl/tcp.
+noinst_PROGRAMS += contrib/bench/udpbench_worker
+contrib_bench_udpbench_worker_SOURCES = contrib/bench/udpbench_worker.cpp
+contrib_bench_udpbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+contrib_bench_udpbench_worker_LDADD = $(OMPI_LIBS)
+
 EXTRA_DIST += \
 	contrib/bench/README.md \
 	contrib/bench/figure4 \
+	contrib/bench/udpbench \
 	contrib/bench/wanbench \
 	contrib/bench/wanbenchlib/__init__.py \
 	contrib/bench/wanbenchlib/doctor.py \

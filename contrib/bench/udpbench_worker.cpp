@@ -1,0 +1,324 @@
+/*
+ * What udpbench runs: one MPI program that measures transports.  Rank 0 prints one
+ * JSON object a line.  Bytes of every message are a function of its number and
+ * are compared at its end, outside the times.
+ *
+ *   udpbench_worker OP SIZE[,SIZE...] SECONDS
+ *
+ *   pingpong   ranks 0 and 1, half a round trip in us
+ *   stream     0 to 1 for SECONDS, 8 messages under way, Mb/s
+ *   burst      0 to 1, 2 MB at most in messages of SIZE, then one answer, Mb/s
+ *   start      0 to 1, one message of SIZE per job after the connection is made, Mb/s
+ *   incast     all to 0 at once, ms until the last is there
+ *   gather     MPI_Gather to 0, ms
+ *   bcast      MPI_Bcast from 0, ms until rank 0 has heard of all
+ *   behind     round trips in us of 8 bytes: alone, then while 0 sends SIZE to 1
+ *
+ * Next: udpbench.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+using bytes = std::vector<uint8_t>;
+int rank, ranks;
+double limit;       // s
+uint64_t wrong = 0;
+
+void fill(bytes &b, uint32_t number)
+{
+    uint32_t x = number * 2654435761u + 1;
+    for (uint8_t &v : b)
+        v = static_cast<uint8_t>((x = x * 1664525u + 1013904223u) >> 24);
+}
+void compare(const bytes &b, uint32_t number)
+{
+    bytes expected(b.size());
+    fill(expected, number);
+    wrong += b != expected;
+}
+
+double quantile(std::vector<double> &v, double q)
+{
+    std::sort(v.begin(), v.end());
+    return v.empty() ? 0 : v[std::min(v.size() - 1, static_cast<size_t>(q * static_cast<double>(v.size())))];
+}
+void report(const char *op, size_t size, const char *unit, std::vector<double> v)
+{
+    if (rank == 0 && !v.empty())
+        std::printf("{\"op\": \"%s\", \"bytes\": %zu, \"unit\": \"%s\", \"n\": %zu, \"p10\": %.6g, \"median\": %.6g, \"p99\": %.6g, \"worst\": %.6g}\n", op, size,
+                    unit, v.size(), quantile(v, 0.1), quantile(v, 0.5), quantile(v, 0.99), quantile(v, 1));
+}
+double now() { return MPI_Wtime(); }
+
+/** Rank 0 says whether there is another round. */
+bool again(double began, size_t done, size_t least, size_t most)
+{
+    int go = done < most && (done < least || now() - began < limit);
+    MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return go;
+}
+
+void pingpong(size_t size)
+{
+    bytes out(size), in(size);
+    std::vector<double> half;
+    fill(out, 1);
+    const double began = now();
+    while (again(began, half.size() / 50, 4, 2000)) {
+        for (int i = 0; i < 50; ++i) {
+            const double t = now();
+            if (rank == 0) {
+                MPI_Send(out.data(), static_cast<int>(size), MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+                MPI_Recv(in.data(), static_cast<int>(size), MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            } else if (rank == 1) {
+                MPI_Recv(in.data(), static_cast<int>(size), MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Send(out.data(), static_cast<int>(size), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+            }
+            half.push_back((now() - t) / 2 * 1e6);
+        }
+        if (rank <= 1)
+            compare(in, 1);
+    }
+    half.erase(half.begin(), half.begin() + static_cast<long>(std::min<size_t>(half.size() / 4, 50)));
+    report("pingpong", size, "us", half);
+}
+
+void stream(size_t size)
+{
+    constexpr int together = 8;
+    std::vector<bytes> buffer(together, bytes(size));
+    MPI_Request r[together];
+    double rate = 0, late = 0;
+    for (int i = 0; i < together; ++i)
+        r[i] = MPI_REQUEST_NULL;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        const double began = now();
+        uint32_t n = 0;
+        for (bool last = false; !last; ++n) {
+            bytes &b = buffer[n % together];
+            MPI_Wait(&r[n % together], MPI_STATUS_IGNORE);
+            last = now() - began > limit;
+            if (n < together)
+                fill(b, n);
+            MPI_Isend(b.data(), static_cast<int>(size), MPI_BYTE, 1, last ? 2 : 1, MPI_COMM_WORLD, &r[n % together]);
+        }
+        MPI_Waitall(together, r, MPI_STATUSES_IGNORE);
+        double both[2];
+        MPI_Recv(both, 2, MPI_DOUBLE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        rate = both[0], late = both[1];
+    } else if (rank == 1) {
+        std::vector<double> at;
+        const double began = now();
+        for (int i = 0; i < together; ++i)
+            MPI_Irecv(buffer[static_cast<size_t>(i)].data(), static_cast<int>(size), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &r[i]);
+        for (uint32_t n = 0;; ++n) {
+            MPI_Status s;
+            MPI_Wait(&r[n % together], &s);
+            at.push_back(now());
+            if (s.MPI_TAG == 2)
+                break;
+            MPI_Irecv(buffer[n % together].data(), static_cast<int>(size), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &r[n % together]);
+        }
+        for (MPI_Request &x : r)
+            if (x != MPI_REQUEST_NULL) {
+                MPI_Cancel(&x);
+                MPI_Wait(&x, MPI_STATUS_IGNORE);
+            }
+        const size_t last = at.size() - 1;
+        compare(buffer[last % together], static_cast<uint32_t>(last % together));
+        double both[2] = {static_cast<double>(at.size() * size) * 8e-6 / (at.back() - began), 0};
+        const size_t half = at.size() / 2;
+        both[1] = last > half ? static_cast<double>((last - half) * size) * 8e-6 / (at[last] - at[half]) : both[0];
+        MPI_Send(both, 2, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD);
+    }
+    report("stream", size, "Mb/s", {rate});
+    report("stream2", size, "Mb/s", {late});
+}
+
+void burst(size_t size, const char *name, size_t total, size_t most)
+{
+    const int count = static_cast<int>(std::max<size_t>(1, total / size));
+    bytes b(size), in(size);
+    std::vector<double> rate;
+    char done = 0;
+    fill(b, 7);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double began = now();
+    while (again(began, rate.size(), 1, most)) {
+        const double t = now();
+        if (rank == 0) {
+            std::vector<MPI_Request> r(static_cast<size_t>(count));
+            for (MPI_Request &x : r)
+                MPI_Isend(b.data(), static_cast<int>(size), MPI_BYTE, 1, 1, MPI_COMM_WORLD, &x);
+            MPI_Waitall(count, r.data(), MPI_STATUSES_IGNORE);
+            MPI_Recv(&done, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (rank == 1) {
+            for (int i = 0; i < count; ++i)
+                MPI_Recv(in.data(), static_cast<int>(size), MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&done, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
+            compare(in, 7);
+        }
+        rate.push_back(static_cast<double>(size) * count * 8e-6 / (now() - t));
+    }
+    report(name, size, "Mb/s", rate);
+}
+
+void to_root(size_t size, bool collective)
+{
+    bytes out(size), in(rank == 0 ? size * static_cast<size_t>(ranks) : 0);
+    std::vector<double> ms;
+    std::vector<MPI_Request> r(static_cast<size_t>(ranks), MPI_REQUEST_NULL);
+    fill(out, static_cast<uint32_t>(rank));
+    const double began = now();
+    while (again(began, ms.size(), 10, 5000)) {
+        if (!collective && rank == 0)
+            for (int p = 1; p < ranks; ++p)
+                MPI_Irecv(&in[size * static_cast<size_t>(p)], static_cast<int>(size), MPI_BYTE, p, 1, MPI_COMM_WORLD, &r[static_cast<size_t>(p)]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double t = now();
+        if (collective)
+            MPI_Gather(out.data(), static_cast<int>(size), MPI_BYTE, in.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+        else if (rank == 0)
+            MPI_Waitall(ranks, r.data(), MPI_STATUSES_IGNORE);
+        else
+            MPI_Send(out.data(), static_cast<int>(size), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+        ms.push_back((now() - t) * 1e3);
+        for (int p = 1; rank == 0 && p < ranks; ++p)
+            compare(bytes(in.begin() + static_cast<long>(size) * p, in.begin() + static_cast<long>(size) * (p + 1)), static_cast<uint32_t>(p));
+    }
+    ms.erase(ms.begin());
+    report(collective ? "gather" : "incast", size, "ms", ms);
+}
+
+void bcast(size_t size)
+{
+    bytes b(size);
+    std::vector<double> ms;
+    int sum = 0, one = 1;
+    const double began = now();
+    while (again(began, ms.size(), 10, 5000)) {
+        fill(b, rank == 0 ? 9 : 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double t = now();
+        MPI_Bcast(b.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+        ms.push_back((now() - t) * 1e3);
+        compare(b, 9);
+    }
+    ms.erase(ms.begin());
+    report("bcast", size, "ms", ms);
+}
+
+void behind(size_t size)
+{
+    bytes bulk(size), small(8);
+    std::vector<double> trips[2];
+    if (rank <= 1)
+        for (int loaded = 0; loaded < 2; ++loaded) {
+            const double began = now();
+            for (int transfer = 0;; ++transfer) {
+                MPI_Request r = MPI_REQUEST_NULL;
+                int through = 0;
+                if (rank == 0) {
+                    if (loaded) {
+                        fill(bulk, 3);
+                        MPI_Isend(bulk.data(), static_cast<int>(size), MPI_BYTE, 1, 9, MPI_COMM_WORLD, &r);
+                    }
+                    for (int i = 0; !through; ++i) {
+                        const double t = now();
+                        MPI_Send(small.data(), 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+                        MPI_Recv(small.data(), 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                        const double trip = (now() - t) * 1e6;
+                        if (loaded)
+                            MPI_Test(&r, &through, MPI_STATUS_IGNORE);
+                        else
+                            through = i == 50;
+                        if (transfer + i > 5)
+                            trips[loaded].push_back(trip);
+                    }
+                    MPI_Send(small.data(), 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
+                    MPI_Recv(small.data(), 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                    int go = now() - began < limit && transfer < 100;
+                    MPI_Send(&go, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+                    if (!go)
+                        break;
+                } else {
+                    if (loaded)
+                        MPI_Irecv(bulk.data(), static_cast<int>(size), MPI_BYTE, 0, 9, MPI_COMM_WORLD, &r);
+                    for (;;) {
+                        MPI_Status s;
+                        MPI_Recv(small.data(), 8, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+                        if (s.MPI_TAG == 2)
+                            break;
+                        MPI_Send(small.data(), 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+                    }
+                    MPI_Wait(&r, MPI_STATUS_IGNORE);
+                    if (loaded)
+                        compare(bulk, 3);
+                    MPI_Send(small.data(), 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+                    int go;
+                    MPI_Recv(&go, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                    if (!go)
+                        break;
+                }
+            }
+        }
+    report("alone", size, "us", trips[0]);
+    report("behind", size, "us", trips[1]);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 4 || ranks < 2) {
+        std::fprintf(stderr, "usage: udpbench_worker OP SIZE[,SIZE...] SECONDS, with two ranks at least\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    const std::string op = argv[1];
+    limit = std::atof(argv[3]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (const char *p = argv[2]; *p;) {
+        char *end;
+        const size_t size = std::strtoull(p, &end, 10);
+        p = *end ? end + 1 : end;
+        if (op == "pingpong")
+            pingpong(size);
+        else if (op == "stream")
+            stream(size);
+        else if (op == "burst")
+            burst(size, "burst", 2 << 20, 5000);
+        else if (op == "start")
+            burst(size, "start", size, 1);
+        else if (op == "incast" || op == "gather")
+            to_root(size, op == "gather");
+        else if (op == "bcast")
+            bcast(size);
+        else if (op == "behind")
+            behind(size);
+        else
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        if (rank == 0)
+            std::fflush(stdout);
+    }
+    uint64_t all = 0;
+    MPI_Reduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        std::printf("{\"wrong\": %llu}\n", static_cast<unsigned long long>(all));
+    MPI_Finalize();
+    return 0;
+}
