@@ -191,12 +191,20 @@ std::string path_mtu_search()
         if (m.value() > 1200) {
             for (unsigned i = 0; i < path_mtu::narrow; ++i) {
                 WAN_CHECK(m.value() > 1200);
-                m.fared(now, m.value(), false);
-                m.fared(now, 100, true);      // small ones prove nothing
+                m.fared(now, m.value(), now + i, false);
+                m.fared(now, 100, now + 50, true);     // small ones prove nothing
             }
             WAN_CHECK(m.value() == 1200);
         }
     }
+    // A queue that overflows: many in a row are lost, but one that left later arrives.
+    path_mtu queue(1200, 1472);
+    queue.sent(0, 1472);
+    queue.arrived(1, 1472);
+    queue.fared(200, 1472, 150, true);
+    for (unsigned i = 0; i < 50; ++i)
+        queue.fared(200, 1472, 100 + i, false);
+    WAN_CHECK(queue.value() == 1472);
     path_mtu exact(1200, 1472);
     exact.sent(0, exact.wants(0));
     exact.arrived(1, 1472);

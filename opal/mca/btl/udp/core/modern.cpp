@@ -328,7 +328,7 @@ uint64_t modern::lose(uint64_t number, time_ns now)
         mtu_.lost(now, e.probe);
         return 0;
     }
-    mtu_.fared(now, e.bytes, false);
+    mtu_.fared(now, e.bytes, e.sent, false);
     for (unsigned i = 0; i < e.pieces; ++i) {
         const piece p = pieces_[e.first_piece - pieces_base_ + i];
         lost_[p.block->stream].push_back(p);
@@ -350,7 +350,7 @@ void modern::acked(const wire::frame &f, time_ns now)
             newest = std::max(newest, n);
             if (e.probe)
                 mtu_.arrived(now, e.probe);
-            mtu_.fared(now, e.bytes, true);
+            mtu_.fared(now, e.bytes, e.sent, true);
             settle(e);
         } else if (e.state == fate::lost) {
             // It was late only; its pieces are on their way again and stay so.

@@ -73,17 +73,20 @@ public:
         settle(now);
     }
     /**
-     * What became of ordinary datagrams: many large ones lost in a row while none
-     * arrives is a path that has become narrower.  Small ones prove nothing, they
-     * get through.
+     * What became of ordinary datagrams: many large ones lost, and none that left
+     * after them arrives, is a path that has become narrower.  Small ones prove
+     * nothing, they get through; nor does a queue that overflowed.
      */
-    void fared(time_ns now, uint32_t bytes, bool arrived)
+    void fared(time_ns now, uint32_t bytes, time_ns sent, bool arrived)
     {
         if (bytes <= base_)
             return;
-        vanished_ = arrived ? 0 : vanished_ + 1;
-        if (vanished_ >= narrow)
+        if (arrived) {
+            vanished_ = 0;
+            proven_ = std::max(proven_, sent);
+        } else if (sent > proven_ && ++vanished_ >= narrow) {
             black_hole(now);
+        }
     }
     /** Nothing has arrived for several timeouts. */
     void black_hole(time_ns now)
@@ -124,6 +127,7 @@ private:
     uint32_t pending_ = 0;
     unsigned tried_ = 0, vanished_ = 0;
     time_ns next_ = 0, restart_ = never;
+    time_ns proven_ = -1;       // when the latest large one that arrived had left
 };
 
 } // namespace udp
