@@ -56,7 +56,12 @@ public:
         const uint64_t r = rate();
         if (r == 0)
             return static_cast<uint64_t>(high * static_cast<double>(window_) * second / static_cast<double>(trip.smoothed())) + 1;
-        return std::max<uint64_t>(static_cast<uint64_t>(gain() * static_cast<double>(r)), mtu_);
+        uint64_t pace = std::max<uint64_t>(static_cast<uint64_t>(gain() * static_cast<double>(r)), mtu_);
+        // Rates of a few small messages say nothing of the path: until it is full, never slower than at first.
+        if (!full_)
+            pace = std::max(pace, static_cast<uint64_t>(high * static_cast<double>(window_initial(static_cast<uint32_t>(mtu_))) * second
+                                                        / static_cast<double>(trip.smoothed())));
+        return pace;
     }
     const char *name() const override { return "bbr"; }
 

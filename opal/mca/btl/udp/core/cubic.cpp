@@ -8,11 +8,16 @@
  * datagrams lost.  Where loss is random, CUBIC would reduce its window in spite
  * of a free path; where a queue overflows, both behave the same, and share with
  * TCP alike.  A queue too short to show is the price: 15% of loss bounds it.
+ * Nor does it fall below what the path delivered in a shortest round trip (as
+ * Westwood: Mascolo et al., MobiCom 2001): with the queue full to one product of
+ * rate and trip that is half the window, so it matters only where the signs were
+ * those of something else, such as a busy host.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "congestion.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace udp {
@@ -26,6 +31,8 @@ public:
     {
         counted_acked_ += static_cast<double>(e.bytes);
         look_at_round(e);
+        double &best = rates_[rounds_ % rounds_kept];
+        best = std::max(best, static_cast<double>(e.rate));
         if (!e.full || e.sent <= reduced_at_)
             return;     // what was not needed is no proof that more would fit
         const double bytes = static_cast<double>(e.bytes);
@@ -66,6 +73,8 @@ public:
         undo_window_ = window_;
         undo_threshold_ = threshold_;
         reduce(e.now, beta);
+        if (tolerant_)
+            window_ = threshold_ = std::max(window_, std::min(delivered(e.trip), undo_window_));
     }
 
     void spurious() override
@@ -92,6 +101,11 @@ private:
     static constexpr time_ns noise = 200 * us;
 
     double floor() const { return 2 * mtu_; }
+    /** Bytes that the path took in a shortest round trip, at the best of the last rounds. */
+    double delivered(const rtt &trip) const
+    {
+        return *std::max_element(rates_, rates_ + rounds_kept) * static_cast<double>(trip.smallest()) / second;
+    }
 
     bool looks_random(const loss_event &e) const
     {
@@ -108,6 +122,7 @@ private:
             round_end_ = e.delivered;
             last_round_min_ = round_min_ == never ? e.trip.latest() : round_min_;
             round_min_ = never;
+            rates_[++rounds_ % rounds_kept] = 0;
             samples_ = 0;
             counted_acked_ *= 0.75;     // about the last four rounds
             counted_lost_ *= 0.75;
@@ -140,6 +155,8 @@ private:
         epoch_ = 0;
     }
 
+    static constexpr unsigned rounds_kept = 8;
+
     double mtu_;
     bool tolerant_;
     double window_, threshold_ = 1e18, most_ = 0, friendly_ = 0, k_ = 0;
@@ -147,7 +164,8 @@ private:
     time_ns epoch_ = 0, reduced_at_ = -1;
     uint64_t round_end_ = 0;
     time_ns round_min_ = never, last_round_min_ = 0;
-    unsigned samples_ = 0, silences_ = 0;
+    unsigned samples_ = 0, silences_ = 0, rounds_ = 0;
+    double rates_[rounds_kept] = {};    // bytes/s
     double counted_acked_ = 0, counted_lost_ = 0;
 };
 
