@@ -1,8 +1,9 @@
 /*
  * CUBIC (RFC 9438), and a form of it that tolerates random loss.
  *
- * Slow start ends at the first loss that counts, or when the round trip shows
- * that a queue is growing (as HyStart).  The tolerant form lets a loss count only
+ * Slow start ends at the first loss that counts, or when round trips show for some
+ * rounds that a queue is growing; meanwhile it is slower, and if they become short
+ * again it was no queue (HyStart++, RFC 9406).  The tolerant form lets a loss count only
  * when it comes with signs of a queue: round trips longer than the shortest by an
  * eighth (and 200 us: the noise of two schedulers), or more than a seventh of all
  * datagrams lost.  Where loss is random, CUBIC would reduce its window in spite
@@ -37,7 +38,7 @@ public:
             return;     // what was not needed is no proof that more would fit
         const double bytes = static_cast<double>(e.bytes);
         if (window_ < threshold_) {
-            window_ += bytes;
+            window_ += slow_rounds_ ? bytes / slow_divisor : bytes;
             return;
         }
         if (epoch_ == 0)
@@ -121,6 +122,7 @@ private:
         if (e.prior_delivered >= round_end_) {
             round_end_ = e.delivered;
             last_round_min_ = round_min_ == never ? e.trip.latest() : round_min_;
+            end_slow_round(e.trip);
             round_min_ = never;
             rates_[++rounds_ % rounds_kept] = 0;
             samples_ = 0;
@@ -128,9 +130,17 @@ private:
             counted_lost_ *= 0.75;
         }
         round_min_ = std::min(round_min_, e.trip.latest());
-        // Out of slow start when the shortest trip of a round has grown.
-        if (++samples_ >= 8 && window_ < threshold_
-            && round_min_ > e.trip.smallest() + std::max(e.trip.smallest() / 8, noise))
+        ++samples_;
+    }
+
+    /** Out of slow start when the shortest trips of several rounds have grown. */
+    void end_slow_round(const rtt &trip)
+    {
+        if (window_ >= threshold_ || samples_ < 8)
+            return;
+        if (last_round_min_ <= trip.smallest() + std::max(trip.smallest() / 8, noise))
+            slow_rounds_ = 0;
+        else if (++slow_rounds_ > slow_rounds_most)
             threshold_ = window_;
     }
 
@@ -156,6 +166,7 @@ private:
     }
 
     static constexpr unsigned rounds_kept = 8;
+    static constexpr unsigned slow_rounds_most = 5, slow_divisor = 4;   // RFC 9406
 
     double mtu_;
     bool tolerant_;
@@ -164,7 +175,7 @@ private:
     time_ns epoch_ = 0, reduced_at_ = -1;
     uint64_t round_end_ = 0;
     time_ns round_min_ = never, last_round_min_ = 0;
-    unsigned samples_ = 0, silences_ = 0, rounds_ = 0;
+    unsigned samples_ = 0, silences_ = 0, rounds_ = 0, slow_rounds_ = 0;
     double rates_[rounds_kept] = {};    // bytes/s
     double counted_acked_ = 0, counted_lost_ = 0;
 };
