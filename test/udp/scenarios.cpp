@@ -161,6 +161,16 @@ std::string dead_peer()
             sim[0].send(1, 2, 5000);
         sim.run(20 * second);
         WAN_CHECK(sim[0].deaths == 1 && sim[0].freed == 10 && sim[0].lost == 10);
+        // A living one that has nothing to say is not dead; one that falls silent is, though nothing waits for it.
+        simulator quiet(c, 2, 6);
+        quiet[0].send(1, 2, 5000);
+        quiet.at(100 * second, [] {});
+        quiet.run(99 * second);
+        WAN_CHECK_THAT(quiet[0].deaths == 0 && quiet[1].deaths == 0 && quiet[0].freed == 1, "strict " + std::to_string(strict));
+        quiet.way.dark = true;
+        quiet.at(131 * second, [] {});
+        quiet.run(130 * second);
+        WAN_CHECK_THAT(quiet[0].deaths == 1 && quiet[1].deaths == 1, "strict " + std::to_string(strict));
     }
     return "";
 }

@@ -21,10 +21,19 @@ udp_io_sources = \
 	opal/mca/btl/udp/io/socket.hpp
 
 if HAVE_UDP
+noinst_LTLIBRARIES += libudp_io.la
+endif
+libudp_io_la_SOURCES = $(udp_io_sources)
+libudp_io_la_CPPFLAGS = $(udp_cppflags)
+libudp_io_la_LIBADD = libudp_core.la
+
+if HAVE_UDP
 plugin_LTLIBRARIES += mca_btl_udp.la
 dist_help_DATA += opal/mca/btl/udp/help-mpi-btl-udp.txt
 endif
-mca_btl_udp_la_SOURCES = $(udp_io_sources) \
+# Linked as C++.
+nodist_EXTRA_mca_btl_udp_la_SOURCES = dummy.cxx
+mca_btl_udp_la_SOURCES = \
 	opal/mca/btl/udp/btl_udp.h \
 	opal/mca/btl/udp/btl_udp_compat.h \
 	opal/mca/btl/udp/btl_udp_component.c \
@@ -32,5 +41,5 @@ mca_btl_udp_la_SOURCES = $(udp_io_sources) \
 mca_btl_udp_la_CPPFLAGS = $(udp_cppflags) $(OMPI_CPPFLAGS) -DWAN_HELPDIR='"$(helpdir)"'
 mca_btl_udp_la_CFLAGS = $(AM_CFLAGS) $(UDP_CFLAGS)
 mca_btl_udp_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,now
-mca_btl_udp_la_LIBADD = libudp_core.la $(OMPI_LIBS)
+mca_btl_udp_la_LIBADD = libudp_io.la $(OMPI_LIBS)
 EXTRA_DIST += opal/mca/btl/udp/help-mpi-btl-udp.txt opal/mca/btl/udp/README.md

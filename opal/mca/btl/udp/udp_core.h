@@ -88,7 +88,7 @@ typedef struct udp_events {
     /* The peer has the block, or is given up; the record is the caller's again. */
     void (*sent)(void *context, uint32_t peer, udp_outgoing_t *record, bool arrived);
     /* A datagram came that claims to be from a process of this job that is not known yet: add it, or do nothing.
-     * Once for each id. */
+     * Asked again ever less often while nobody is added. */
     void (*unknown)(void *context, uint32_t id);
     /* Nothing was heard for `dead` seconds. */
     void (*dead)(void *context, uint32_t peer);

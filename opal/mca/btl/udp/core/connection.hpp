@@ -41,6 +41,8 @@ public:
     virtual size_t memory_bytes() const = 0;
 
     bool dead() const { return dead_; }
+    /** When a silent peer is asked for a sign of life; never, unless the dead are to be reported. */
+    time_ns alive_at() const { return config_.dead == never || dead_ || heard_ == 0 ? never : heard_ + config_.dead / 3; }
     arrivals seen;      // the endpoint looks before it opens a seal, and marks after
 
 protected:
@@ -50,6 +52,7 @@ protected:
     grants &permits_;
     bool dead_ = false;
     unsigned farewells_ = 0;
+    time_ns heard_ = 0;     // last sign of life; 0: none yet
 };
 
 } // namespace udp

@@ -11,7 +11,7 @@ uint64_t name_of(uint32_t source, uint32_t token) { return static_cast<uint64_t>
 
 } // namespace
 
-endpoint::endpoint(const config &c, uint32_t self, events &up) : config_(c), self_(self), up_(up), permits_(config_), asked_(c.ids) {}
+endpoint::endpoint(const config &c, uint32_t self, events &up) : config_(c), self_(self), up_(up), permits_(config_), known_(c.ids) {}
 endpoint::~endpoint() = default;
 
 uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most)
@@ -19,8 +19,8 @@ uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &a
     const uint32_t index = static_cast<uint32_t>(peers_.size());
     if (!by_name_.emplace(name_of(id, keys.token), index).second)
         return ~uint32_t(0);
-    if (id < asked_.size())
-        asked_[id] = true;
+    if (id < known_.size())
+        known_[id] = true;
     auto m = std::make_unique<member>();
     m->id = id;
     m->token = keys.token;
@@ -58,10 +58,15 @@ bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns
         return false;
     }
     auto found = by_name_.find(name_of(h.source, h.token));
-    if (found == by_name_.end() && h.source < config_.ids && !asked_[h.source]) {
-        asked_[h.source] = true;
+    if (found == by_name_.end() && h.source < config_.ids && !known_[h.source] && now >= ask_at_) {
         up_.unknown(h.source);
         found = by_name_.find(name_of(h.source, h.token));
+        if (known_[h.source]) {
+            ask_wait_ = ask_first;
+        } else {
+            ask_at_ = now + ask_wait_;
+            ask_wait_ = std::min(2 * ask_wait_, ask_last);
+        }
     }
     if (found == by_name_.end()) {
         ++count_.strangers;

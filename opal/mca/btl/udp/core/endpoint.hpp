@@ -99,7 +99,10 @@ private:
     grants permits_;
     std::vector<std::unique_ptr<member>> peers_;
     std::unordered_map<uint64_t, uint32_t> by_name_;    // source and token
-    std::vector<bool> asked_;                           // ids that are known or were asked for
+    std::vector<bool> known_;                           // ids of this job that were added
+    // A look-up may cost the caller seconds and cannot be sealed: ever fewer while they fail.
+    static constexpr time_ns ask_first = 100 * ms, ask_last = 60 * second;
+    time_ns ask_at_ = 0, ask_wait_ = ask_first;
     std::vector<uint32_t> heap_;                        // smallest key first
     counters count_;
 };

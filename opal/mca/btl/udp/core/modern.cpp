@@ -94,7 +94,7 @@ time_ns modern::deadline(time_ns now)
         return never;
     if (probes_owed_)
         return now;
-    time_ns t = std::min({ack_at_, probe_at(), loss_at_});
+    time_ns t = std::min({ack_at_, probe_at(), loss_at_, unanswered_ ? never : alive_at()});
     const bool urgent = sendable(0) || sendable(1);
     const uint64_t window = control_->window();
     if (urgent && under_way_ < window + beyond_window * mtu_.value())
@@ -434,6 +434,8 @@ void modern::timers(time_ns now)
         detect(now);
         retire(now);
     }
+    if (!unanswered_ && alive_at() <= now && !probes_owed_)
+        probes_owed_ = 1;
     if (probe_at() <= now) {
         if (unanswered_ && now - unanswered_ > config_.dead) {
             die();

@@ -16,7 +16,7 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
     const bool misplaced = number != seen.largest() + 1;
     if (number > seen.largest())
         largest_at_ = now;
-    last_activity_ = now;
+    last_activity_ = heard_ = now;
     trim_due_ = true;
     if (unanswered_)
         unanswered_ = now;

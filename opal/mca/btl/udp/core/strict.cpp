@@ -81,7 +81,7 @@ time_ns strict::deadline(time_ns now)
         return never;
     if (ack_owed_ || nack_owed_ || permission_owed_ || request_owed_ || may_send())
         return now;
-    return timeout_at();
+    return idle() ? std::max(alive_at(), ask_alive_at_) : timeout_at();
 }
 
 void strict::ask(time_ns now)
@@ -111,10 +111,22 @@ size_t strict::transmit(uint8_t *to, uint64_t &number, time_ns now)
     report();
     size_t used = 0;
     wire::frame f;
+    // Not of the paper, and only where the dead are to be reported: a sign of life from those who owe nothing.
+    if (idle() && std::max(alive_at(), ask_alive_at_) <= now) {
+        if (now - heard_ > config_.dead) {
+            up_.dead(peer_);
+            abandon(false);
+            report();
+            return 0;
+        }
+        ask_alive_at_ = now + config_.dead / 9 + 1;
+        f.what = wire::kind::ping;
+        used += wire::put_frame(to, f);
+    }
     if (farewells_) {
         --farewells_;
         f.what = wire::kind::close;
-        used += wire::put_frame(to, f);
+        used += wire::put_frame(to + used, f);
     } else if (dead_) {
         return 0;
     }
@@ -267,6 +279,8 @@ void strict::receive(std::span<const uint8_t> frames, uint64_t, time_ns now)
 {
     if (!wire::well_formed(frames))
         return;
+    heard_ = now;
+    ask_alive_at_ = 0;
     if (unanswered_)
         unanswered_ = now;
     wire::frame f;
@@ -292,6 +306,9 @@ void strict::receive(std::span<const uint8_t> frames, uint64_t, time_ns now)
                 permitted_ += f.amount;
                 last_sent_ = now;
             }
+            break;
+        case wire::kind::ping:
+            ack_owed_ = true;
             break;
         case wire::kind::close:
             abandon(true);

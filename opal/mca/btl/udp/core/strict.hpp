@@ -82,7 +82,7 @@ private:
     bool request_owed_ = false;
     rtt trip_;
     unsigned backoff_ = 0;
-    time_ns last_sent_ = 0, unanswered_ = 0;
+    time_ns last_sent_ = 0, unanswered_ = 0, ask_alive_at_ = 0;
     uint64_t next_number_ = 1, queue_blocks_ = 0, queue_bytes_ = 0;
     std::vector<std::pair<outgoing *, bool>> finished_;
 

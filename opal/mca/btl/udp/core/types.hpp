@@ -46,7 +46,7 @@ public:
     virtual void sent(uint32_t peer, outgoing &o, bool arrived) = 0;
     /**
      * Somebody unknown uses the id of a process that may be of this job; the caller
-     * may add it now.  Asked once for each id that is below config::ids.
+     * may add it now.  For ids below config::ids; ever less often while nobody is added.
      */
     virtual void unknown(uint32_t) {}
     /** Nothing was heard for as long as config::dead allows; once per peer. */
