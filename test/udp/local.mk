@@ -3,12 +3,17 @@
 
 udp_test_headers = test/unit/unit.hpp test/udp/simulator.hpp
 udp_test_cppflags = $(udp_cppflags) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/udp
+udp_seeds = \
+	test/udp/seeds/play0 test/udp/seeds/play1 test/udp/seeds/play2 test/udp/seeds/play3 \
+	test/udp/seeds/play4 test/udp/seeds/play5 test/udp/seeds/play6 test/udp/seeds/play7
 udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 
 if HAVE_UDP
 if HAVE_CMOCKA
 udp_tests = \
 	test/udp/core_parts \
+	test/udp/forged \
+	test/udp/fuzz \
 	test/udp/random_runs \
 	test/udp/scenarios
 check_PROGRAMS += $(udp_tests)
@@ -22,16 +27,25 @@ test_udp_random_runs_LDADD = $(udp_test_libs)
 test_udp_core_parts_SOURCES = test/udp/core_parts.cpp $(udp_test_headers)
 test_udp_core_parts_CPPFLAGS = $(udp_test_cppflags)
 test_udp_core_parts_LDADD = $(udp_test_libs)
+test_udp_forged_SOURCES = test/udp/forged.cpp $(udp_test_headers)
+test_udp_forged_CPPFLAGS = $(udp_test_cppflags)
+test_udp_forged_LDADD = $(udp_test_libs)
+test_udp_fuzz_SOURCES = test/udp/fuzz.cpp $(udp_test_headers)
+test_udp_fuzz_CPPFLAGS = $(udp_test_cppflags)
+test_udp_fuzz_LDADD = $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
-mpi_test_programs += test/udp/ring
+mpi_test_programs += test/udp/ring test/udp/relay
 stage_udp = mca_btl_udp.la
 endif
 test_udp_ring_SOURCES = test/udp/ring.c
 test_udp_ring_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_ring_LDADD = $(OMPI_LIBS)
-EXTRA_DIST += test/udp/jobs test/golden/ompi_info_udp.txt
+test_udp_relay_SOURCES = test/udp/relay.cpp
+test_udp_relay_CPPFLAGS = $(udp_cppflags)
+test_udp_relay_LDADD = libudp_io.la
+EXTRA_DIST += $(udp_seeds) test/udp/jobs test/golden/ompi_info_udp.txt

@@ -1,20 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A ring and collectives with every byte checked; rank 0 prints "all right".
+ * A ring and collectives with every byte checked, and btl/udp's MPI_T variables;
+ * rank 0 prints "all right".
+ *
+ *   ring [SECONDS]     again and again for so long
+ *   ring stop          rank 1 stops (SIGSTOP), and rank 0 waits for it
  */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int wrong = 0;
 
-int main(int argc, char **argv)
-{
-    int rank, size, all;
+/* MPI_T counters count from when a handle is made. */
+static const char *const names[] = { "btl_udp_datagrams_sent", "btl_udp_datagrams_received", "btl_udp_delay_max", "btl_udp_queue",
+                                     "btl_udp_forgeries" };
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handles[5];
+static int found = 0;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+static void pvars_open(void)
+{
+    int count, provided;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&session);
+    MPI_T_pvar_get_num(&count);
+    for (int i = 0; i < count; ++i) {
+        char name[256], text[1024];
+        int name_length = sizeof(name), text_length = sizeof(text), verbosity, class, bind, readonly, continuous, atomic, n;
+        MPI_Datatype type;
+        MPI_T_enum values;
+
+        if (MPI_SUCCESS != MPI_T_pvar_get_info(i, name, &name_length, &verbosity, &class, &type, &values, text, &text_length,
+                                               &bind, &readonly, &continuous, &atomic)) {
+            continue;
+        }
+        for (int k = 0; k < 5; ++k) {
+            found += 0 == strcmp(name, names[k]) && MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, i, NULL, &handles[k], &n);
+        }
+    }
+}
+
+static int pvars_right(void)
+{
+    unsigned long long v[5];
+
+    if (found != 5) {
+        return 0;
+    }
+    for (int k = 0; k < 5; ++k) {
+        if (MPI_SUCCESS != MPI_T_pvar_read(session, handles[k], &v[k])) {
+            return 0;
+        }
+    }
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+    return v[0] > 0 && v[1] > 0 && v[2] > 0 && v[4] == 0;
+}
+
+static void exchange(int rank, int size)
+{
     for (size_t bytes = 1; bytes <= 4 << 20; bytes *= 7) {
         unsigned char *out = malloc(bytes), *in = malloc(bytes);
         const int before = (rank + size - 1) % size;
@@ -49,6 +97,36 @@ int main(int argc, char **argv)
         }
         free(v);
         free(sum);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, all, again;
+    double began;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    pvars_open();
+    began = MPI_Wtime();
+    do {
+        exchange(rank, size);
+        again = argc > 1 && MPI_Wtime() - began < atof(argv[1]);
+        MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    } while (again);
+    if (argc > 1 && 0 == strcmp(argv[1], "stop")) {
+        if (rank == 1) {
+            raise(SIGSTOP);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) {
+            puts("nobody noticed");
+        }
+    }
+    if (!pvars_right()) {
+        puts("MPI_T variables are missing or wrong");
+        ++wrong;
     }
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

@@ -1,0 +1,297 @@
+/*
+ * Fuzzing of the wire parser and of both state machines.  One input is a play: the
+ * first bytes choose a setting, then come steps: frames of the input handed in as a
+ * genuine datagram (what a peer that went mad could send), datagrams of raw bytes,
+ * blocks to send, time that passes, datagrams that two honest sides exchange.
+ * Nothing may crash, every block is freed once, and memory stays within the window.
+ *
+ * With clang, for as long as wanted, seeds in test/udp/seeds:
+ *   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -DUDP_LIBFUZZER \
+ *     -Iopal/mca/btl/udp/core test/udp/fuzz.cpp opal/mca/btl/udp/core/[a-z]*.cpp -lcrypto -o fuzz
+ *   ./fuzz -max_len=4096 corpus test/udp/seeds
+ * Otherwise a test: the seeds, then changes of them from a seed of the generator.
+ *   WAN_TEST_SEED=n UDP_FUZZ=100000 fuzz
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "endpoint.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace udp;
+
+namespace {
+
+class reader {
+public:
+    reader(const uint8_t *p, size_t n) : at_(p), left_(n) {}
+    bool empty() const { return left_ == 0; }
+    uint8_t byte() { return left_ ? --left_, *at_++ : 0; }
+    uint32_t number() { return static_cast<uint32_t>(byte() | byte() << 8); }
+    std::span<const uint8_t> bytes(size_t n)
+    {
+        n = std::min(n, left_);
+        const std::span<const uint8_t> s(at_, n);
+        at_ += n, left_ -= n;
+        return s;
+    }
+
+private:
+    const uint8_t *at_;
+    size_t left_;
+};
+
+[[noreturn]] void broken(const char *what)
+{
+    std::fprintf(stderr, "fuzz: %s\n", what);
+    std::abort();
+}
+
+struct side : events {
+    side(const config &c, uint32_t id) : end(c, id, *this) {}
+    void deliver(uint32_t, uint8_t, uint8_t, std::span<const uint8_t> b) override
+    {
+        for (uint8_t x : b)
+            sum += x;
+    }
+    void sent(uint32_t, outgoing &o, bool) override
+    {
+        if (flying.erase(&o) != 1)
+            broken("a block was freed twice");
+    }
+    void dead(uint32_t) override {}
+    void send(uint8_t stream, uint32_t length, time_ns now)
+    {
+        auto b = std::make_unique<block>();
+        b->bytes.assign(length ? length : 1, stream);
+        b->o.data = b->bytes.data();
+        b->o.length = length;
+        b->o.stream = stream;
+        outgoing &o = b->o;
+        flying[&o] = std::move(b);
+        end.submit(0, o, now);
+    }
+    struct block {
+        outgoing o;
+        std::vector<uint8_t> bytes;
+    };
+    endpoint end;
+    std::map<outgoing *, std::unique_ptr<block>> flying;
+    uint64_t sum = 0, number = 0;
+};
+
+void play(const uint8_t *p, size_t n)
+{
+    reader in(p, n);
+    config c;
+    const uint8_t how = in.byte();
+    c.strict = how & 1;
+    c.ordered = how & 2;
+    c.control = static_cast<controller>(how >> 2 & 3);
+    c.dead = how & 16 ? 2 * second : never;
+    c.unscheduled = how & 32 ? 500 : 20000;
+    c.incast = how & 64 ? 5000 : 0;
+    c.window = 200'000;
+    c.block_max = 50'000;
+    c.mtu_start = 300;
+    c.mtu_max = 1472;
+    side s[2] = {{c, 0}, {c, 1}};
+    address at;
+    at.length = 1;
+    const pair_keys keys{{}, {}, 5};
+    s[0].end.peer_add(1, keys, at);
+    s[1].end.peer_add(0, keys, at);
+    time_ns now = 1;
+    uint8_t b[endpoint::datagram_room];
+    std::deque<std::pair<unsigned, std::vector<uint8_t>>> wire;
+    for (unsigned steps = 0; !in.empty() && steps < 400; ++steps) {
+        const uint8_t op = in.byte();
+        const unsigned who = op >> 7;
+        switch (op & 7) {
+        case 0:
+        case 1: {       // a genuine datagram with these frames
+            const std::span<const uint8_t> frames = in.bytes(in.number() % 1400);
+            std::vector<uint8_t> d(wire::header_bytes);
+            s[who].number += 1 + (op >> 3 & 3);
+            wire::put_header(d.data(), {wire::security::off, who, 1 - who, 5, s[who].number});
+            d.insert(d.end(), frames.begin(), frames.end());
+            s[who].end.receive(at, d, now);
+            break;
+        }
+        case 2: {       // raw
+            const std::span<const uint8_t> raw = in.bytes(in.byte());
+            std::vector<uint8_t> d(raw.begin(), raw.end());
+            s[who].end.receive(at, d, now);
+            break;
+        }
+        case 3:
+            if (s[who].flying.size() < 20)
+                s[who].send(static_cast<uint8_t>((op >> 3 & 7) % 3), in.number() % 50'000, now);
+            break;
+        case 4:
+            now += (in.byte() + 1) * (op & 8 ? 20 * ms : 20 * us);
+            break;
+        case 5:         // an honest datagram arrives, twice, or gets lost
+            if (!wire.empty()) {
+                auto [to, d] = wire.front();
+                wire.pop_front();
+                for (int copies = op >> 3 & 3; copies > 0; --copies) {
+                    std::vector<uint8_t> copy = d;
+                    s[to].end.receive(at, copy, now);
+                }
+            }
+            break;
+        default:
+            break;
+        }
+        for (unsigned k = 0; k < 2; ++k) {
+            uint32_t peer;
+            for (unsigned pass = 0; const size_t bytes = s[k].end.transmit(b, peer, now); ++pass) {
+                if (pass > 20000)
+                    broken("transmit does not end");
+                wire::header h;
+                if (!wire::get_header({b, bytes}, h) || !wire::well_formed({b + wire::header_bytes, bytes - wire::header_bytes}))
+                    broken("a malformed datagram was sent");
+                if (wire.size() < 200)
+                    wire.emplace_back(1 - k, std::vector<uint8_t>(b, b + bytes));
+            }
+            if (s[k].end.memory_bytes(0) > 4'000'000)
+                broken("memory grows");
+        }
+    }
+    for (side &x : s) {
+        x.end.abandon();
+        uint32_t peer;
+        while (x.end.transmit(b, peer, now)) {}
+        if (!x.flying.empty())
+            broken("a block was not freed");
+    }
+}
+
+} // namespace
+
+#ifdef UDP_LIBFUZZER
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    play(p, n);
+    return 0;
+}
+
+#else
+
+#include "unit.hpp"
+
+#include <filesystem>
+#include <random>
+
+namespace {
+
+std::vector<uint8_t> one_frame(std::mt19937_64 &r)
+{
+    wire::frame f;
+    static const uint8_t text[1300] = {};
+    f.what = static_cast<wire::kind>(1 + r() % 10);
+    f.stream = static_cast<uint8_t>(r() % 3);
+    f.user = static_cast<uint8_t>(r());
+    f.last = r() % 2;
+    f.nack = r() % 2;
+    f.block = static_cast<uint32_t>(r() % 4 ? r() % 8 : r());
+    f.sequence = static_cast<uint32_t>(r() % 4 ? r() % 8 : r());
+    f.window = static_cast<uint32_t>(r() % 3 ? r() % 100000 : r());
+    f.amount = r() % 4 ? r() % 100000 : r();
+    f.largest = r() % 4 ? r() % 30 : r();
+    f.delay_us = static_cast<uint32_t>(r());
+    f.words = static_cast<uint8_t>(r() % 17);
+    for (uint64_t &w : f.received)
+        w = r() & r();
+    const size_t payload = r() % 300;
+    f.payload = {text, f.what == wire::kind::data || f.what == wire::kind::packet || f.what == wire::kind::probe ? payload : 0};
+    f.offset = static_cast<uint32_t>(r() % 3 ? 0 : r() % 1000);
+    f.total = f.offset + static_cast<uint32_t>(payload) + static_cast<uint32_t>(r() % 3 ? 0 : r() % 60000);
+    std::vector<uint8_t> b(wire::ack_bytes + 8 * wire::ack_words_max + payload);
+    b.resize(wire::put_frame(b.data(), f));
+    return b;
+}
+
+/** A play from the generator: mostly sensible steps. */
+std::vector<uint8_t> one_play(std::mt19937_64 &r)
+{
+    std::vector<uint8_t> p{static_cast<uint8_t>(r())};
+    for (unsigned steps = 5 + static_cast<unsigned>(r() % 60); steps; --steps) {
+        const uint8_t op = static_cast<uint8_t>((r() & 0xf8) | r() % 6);
+        p.push_back(op);
+        if ((op & 7) <= 1) {
+            std::vector<uint8_t> frames;
+            for (unsigned k = 1 + static_cast<unsigned>(r() % 3); k; --k) {
+                const std::vector<uint8_t> f = one_frame(r);
+                frames.insert(frames.end(), f.begin(), f.end());
+            }
+            p.push_back(static_cast<uint8_t>(frames.size()));
+            p.push_back(static_cast<uint8_t>(frames.size() >> 8));
+            p.insert(p.end(), frames.begin(), frames.end());
+        } else if ((op & 7) <= 4) {
+            p.push_back(static_cast<uint8_t>(r()));
+            p.push_back(static_cast<uint8_t>(r()));
+        }
+    }
+    return p;
+}
+
+std::string seeds_and_changes()
+{
+    std::vector<std::vector<uint8_t>> corpus;
+    for (const auto &f : std::filesystem::directory_iterator(wan_test::test_file("udp/seeds"))) {
+        const std::string s = wan_test::read_all(f.path());
+        corpus.emplace_back(s.begin(), s.end());
+        play(corpus.back().data(), corpus.back().size());
+    }
+    WAN_CHECK_THAT(corpus.size() >= 8, "seeds are missing: " + std::to_string(corpus.size()));
+    const char *text = std::getenv("UDP_FUZZ");
+    const uint64_t runs = text ? std::strtoull(text, nullptr, 0) : 20000;
+    std::mt19937_64 r(wan_test::test_seed());
+    for (uint64_t i = 0; i < runs; ++i) {
+        std::vector<uint8_t> p = r() % 2 ? one_play(r) : corpus[r() % corpus.size()];
+        for (unsigned k = static_cast<unsigned>(r() % 6); k && !p.empty(); --k) {
+            const size_t at = r() % p.size();
+            switch (r() % 4) {
+            case 0: p[at] = static_cast<uint8_t>(r()); break;
+            case 1: p[at] ^= static_cast<uint8_t>(1 << r() % 8); break;
+            case 2: p.erase(p.begin() + static_cast<long>(at)); break;
+            default: p.insert(p.begin() + static_cast<long>(at), p.begin() + static_cast<long>(at), p.begin() + static_cast<long>(std::min(p.size(), at + r() % 64)));
+            }
+        }
+        if (const char *keep = std::getenv("UDP_FUZZ_LAST")) {     // what was played when it crashed
+            std::ofstream f(keep, std::ios::binary);
+            f.write(reinterpret_cast<const char *>(p.data()), static_cast<std::streamsize>(p.size()));
+        }
+        play(p.data(), p.size());
+    }
+    std::printf("%zu seeds, %llu plays\n", corpus.size(), static_cast<unsigned long long>(runs));
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    if (const char *directory = std::getenv("UDP_FUZZ_MAKE")) {    // plays as first seeds
+        std::mt19937_64 r(1);
+        for (int i = 0; i < 8; ++i) {
+            const std::vector<uint8_t> p = one_play(r);
+            std::ofstream f(std::string(directory) + "/play" + std::to_string(i), std::ios::binary);
+            f.write(reinterpret_cast<const char *>(p.data()), static_cast<std::streamsize>(p.size()));
+        }
+        return 0;
+    }
+    const CMUnitTest tests[] = {cmocka_unit_test_prestate(wan_test::test<seeds_and_changes>, nullptr)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
+
+#endif

@@ -1,0 +1,289 @@
+/*
+ * Two engines with real sockets on loopback and a relay between them, as a NAT and
+ * a bad path would be: it loses, repeats, delays and changes datagrams, is silent
+ * for a while, and speaks from another port in the middle of it all.  Every message
+ * must arrive once and unchanged, in both directions.
+ *
+ *   relay modern|strict SECURITY    off, authenticate or encrypt; ends with "all right"
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "udp_core.h"
+
+#include <arpa/inet.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using datagram = std::vector<uint8_t>;
+
+[[noreturn]] void give_up(const std::string &why)
+{
+    std::printf("failed: %s\n", why.c_str());
+    std::exit(1);
+}
+
+int64_t now_ms()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+std::vector<uint8_t> message_bytes(uint32_t from, uint32_t index, size_t length)
+{
+    std::vector<uint8_t> b(length);
+    uint32_t x = from * 7919 + index;
+    for (uint8_t &v : b)
+        v = static_cast<uint8_t>((x = x * 1664525 + 1013904223) >> 24);
+    for (size_t i = 0; i < 4; ++i)
+        b[i] = static_cast<uint8_t>(index >> 8 * i);
+    return b;
+}
+
+struct side {
+    struct message {
+        udp_outgoing_t record{};
+        std::vector<uint8_t> bytes;
+    };
+    udp_engine_t *engine = nullptr;
+    uint32_t id = 0, peer = 0;
+    std::map<udp_outgoing_t *, std::unique_ptr<message>> flying;
+    std::vector<bool> seen;
+    std::map<uint32_t, size_t> lengths;
+    unsigned delivered = 0, freed = 0;
+    uint32_t next = 0;
+
+    void open(int mode, int security)
+    {
+        static char empty[] = "", loopback[] = "127.0.0.1";
+        udp_params_t p = {};
+        for (size_t i = 0; i < udp_knob_count(); ++i) {
+            const udp_knob_t *k = udp_knob_get(i);
+            char *at = reinterpret_cast<char *>(&p) + k->offset;
+            if (k->type == UDP_KNOB_STRING)
+                *reinterpret_cast<char **>(at) = empty;
+            else if (k->type == UDP_KNOB_INT64)
+                *reinterpret_cast<int64_t *>(at) = k->initial;
+            else
+                *reinterpret_cast<int *>(at) = static_cast<int>(k->initial);
+        }
+        p.mode = mode;
+        p.security = security;
+        p.address = loopback;
+        p.linger = 1;
+        static const udp_events_t calls = {
+            [](void *c, uint32_t, uint8_t user, const void *block, size_t length) { static_cast<side *>(c)->deliver(user, block, length); },
+            [](void *c, uint32_t, udp_outgoing_t *record, bool arrived) {
+                side *s = static_cast<side *>(c);
+                if (!arrived || s->flying.erase(record) != 1)
+                    give_up("a message was given up, or freed twice");
+                ++s->freed;
+            },
+            [](void *, uint32_t) {},
+            [](void *, uint32_t) { give_up("a living peer was reported as dead"); },
+        };
+        udp_message_t m;
+        if (udp_engine_open(&engine, &p, 7ull << 32 | id, 2, id, &calls, this, &m) != UDP_OK)
+            give_up(m.what);
+    }
+    void send(size_t length)
+    {
+        auto m = std::make_unique<message>();
+        m->bytes = message_bytes(id, next, length);
+        message *const raw = m.get();
+        flying[&raw->record] = std::move(m);
+        udp_engine_send(engine, peer, &raw->record, raw->bytes.data(), length, length < 1000 ? 1 : 2, static_cast<uint8_t>(next++));
+    }
+    void deliver(uint8_t user, const void *block, size_t length)
+    {
+        uint32_t index = 0;
+        for (size_t i = 0; i < 4 && length >= 4; ++i)
+            index |= static_cast<uint32_t>(static_cast<const uint8_t *>(block)[i]) << 8 * i;
+        if (index >= 100000 || user != static_cast<uint8_t>(index))
+            give_up("a message has a wrong number");
+        if (seen.size() <= index)
+            seen.resize(index + 1);
+        if (seen[index])
+            give_up("a message came twice");
+        seen[index] = true;
+        ++delivered;
+        const std::vector<uint8_t> expected = message_bytes(1 - id, index, length);
+        if (std::memcmp(expected.data(), block, length) != 0)
+            give_up("a message has changed");
+    }
+};
+
+/** A socket of the relay, and where its datagrams go. */
+struct door {
+    int fd = -1;
+    uint16_t port = 0;
+    void open()
+    {
+        if (fd >= 0)
+            close(fd);
+        fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+        sockaddr_in a = {};
+        a.sin_family = AF_INET;
+        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t n = sizeof a;
+        const int bytes = 4 << 20;
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+        if (bind(fd, reinterpret_cast<sockaddr *>(&a), n) != 0 || getsockname(fd, reinterpret_cast<sockaddr *>(&a), &n) != 0)
+            give_up("no socket on loopback");
+        port = ntohs(a.sin_port);
+    }
+    void send(const datagram &d, uint16_t to) const
+    {
+        sockaddr_in a = {};
+        a.sin_family = AF_INET;
+        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        a.sin_port = htons(to);
+        (void) sendto(fd, d.data(), d.size(), 0, reinterpret_cast<sockaddr *>(&a), sizeof a);
+    }
+};
+
+struct relay {
+    door front, back;               // what side 0 and side 1 take for their peer
+    uint16_t real[2] = {};          // the sides' own ports
+    bool dark = false, clean = false;
+    bool forges = false;
+    uint64_t forged = 0;
+    std::mt19937_64 random{20260101};
+    std::multimap<int64_t, std::pair<int, datagram>> late;
+
+    void pump()
+    {
+        uint8_t b[65536];
+        for (int from = 0; from < 2; ++from)
+            for (ssize_t n; (n = recv((from ? back : front).fd, b, sizeof b, 0)) >= 0 || errno == ECONNREFUSED;) {
+                if (n < 0 || dark)
+                    continue;
+                take(from, datagram(b, b + n));
+            }
+        while (!late.empty() && late.begin()->first <= now_ms()) {
+            auto [from, d] = std::move(late.begin()->second);
+            late.erase(late.begin());
+            pass(from, d);
+        }
+    }
+    void pass(int from, const datagram &d) { (from ? front : back).send(d, real[1 - from]); }
+    void take(int from, datagram d)
+    {
+        if (clean) {
+            pass(from, d);
+            return;
+        }
+        if (forges && !d.empty() && random() % 2) {
+            datagram f = d;
+            if (random() % 3)
+                f[random() % f.size()] ^= static_cast<uint8_t>(1 + random() % 255);
+            else
+                f.resize(random() % f.size());
+            ++forged;
+            pass(from, f);
+        }
+        if (random() % 100 < 3)
+            return;
+        const int copies = random() % 20 ? 1 : 2;
+        for (int i = 0; i < copies; ++i) {
+            if (random() % 10)
+                pass(from, d);
+            else
+                late.emplace(now_ms() + 1 + static_cast<int64_t>(random() % 5), std::pair(from, d));
+        }
+    }
+};
+
+constexpr size_t card_port = 2 + 2 + 4 * 8 + 32;     // see io/engine.cpp
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const std::string mode = argc > 1 ? argv[1] : "modern", security = argc > 2 ? argv[2] : "authenticate";
+    side s[2];
+    relay r;
+    r.front.open();
+    r.back.open();
+    r.forges = security != "off";
+    uint8_t card[2][UDP_CARD_MAX];
+    size_t length[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        s[i].id = i;
+        s[i].open(mode == "strict", security == "off" ? 0 : security == "authenticate" ? 1 : 2);
+        length[i] = udp_engine_card(s[i].engine, card[i]);
+        r.real[i] = static_cast<uint16_t>(card[i][card_port] << 8 | card[i][card_port + 1]);
+        const uint16_t seen_as = i ? r.front.port : r.back.port;
+        card[i][card_port] = static_cast<uint8_t>(seen_as >> 8);
+        card[i][card_port + 1] = static_cast<uint8_t>(seen_as);
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+        udp_message_t m;
+        if (udp_engine_peer(s[i].engine, card[1 - i], length[1 - i], &s[i].peer, &m) != UDP_OK)
+            give_up(m.what);
+    }
+    const int64_t began = now_ms();
+    const unsigned count = mode == "strict" ? 60 : 400;
+    constexpr unsigned ports = 4;       // that the relay uses one after the other
+    unsigned sent = 0, changed = 0;
+    uint64_t moves = 0;
+    int64_t dark_until = 0;
+    for (int step = 0; sent < count || moves < ports || s[0].delivered < sent || s[1].delivered < sent || s[0].freed < sent || s[1].freed < sent;
+         ++step) {
+        if (now_ms() - began > 100000)
+            give_up("it hangs: " + std::to_string(s[0].delivered) + " and " + std::to_string(s[1].delivered) + " of " + std::to_string(sent)
+                    + " were delivered, " + std::to_string(moves) + " changes of the port noticed");
+        // Not more than a path like this can bear, however fast the loop is.
+        if ((sent < count || moves < ports) && step % 20 == 0 && s[0].flying.size() < 40 && s[1].flying.size() < 40) {
+            for (side &x : s)
+                x.send(4 + r.random() % (sent % 8 == 0 ? 200000 : 3000));
+            ++sent;
+            if (sent == count / 2) {
+                r.dark = true;
+                dark_until = now_ms() + 2000;
+            }
+        }
+        if (r.dark && now_ms() >= dark_until)
+            r.dark = false;
+        udp_totals_t t;
+        udp_engine_totals(s[1].engine, &t);
+        moves = t.moves;
+        if (sent >= (changed + 1) * count / (ports + 1) && changed < ports && moves == changed) {
+            r.back.open();          // a NAT that forgot us: another port, the old one is closed
+            ++changed;
+        }
+        for (side &x : s)
+            udp_engine_progress(x.engine);
+        r.pump();
+    }
+    udp_totals_t t[2];
+    for (int i = 0; i < 2; ++i)
+        udp_engine_totals(s[i].engine, &t[i]);
+    std::printf("%s, %s: %u messages each way in %.1f s, sent %llu and %llu datagrams, again %llu and %llu; moves %llu, replays %llu, "
+                "forged %llu, found %llu\n", mode.c_str(), security.c_str(), sent, static_cast<double>(now_ms() - began) / 1e3,
+                static_cast<unsigned long long>(t[0].sent), static_cast<unsigned long long>(t[1].sent),
+                static_cast<unsigned long long>(t[0].sent_again), static_cast<unsigned long long>(t[1].sent_again),
+                static_cast<unsigned long long>(t[0].moves + t[1].moves), static_cast<unsigned long long>(t[0].replays + t[1].replays),
+                static_cast<unsigned long long>(r.forged),
+                static_cast<unsigned long long>(t[0].forgeries + t[1].forgeries + t[0].strangers + t[1].strangers));
+    if (t[0].replays + t[1].replays == 0)
+        give_up("nothing was repeated");
+    if (r.forges && t[0].forgeries + t[1].forgeries == 0)
+        give_up("no forgery was found");
+    r.clean = true;
+    for (side &x : s)
+        udp_engine_close(x.engine);
+    std::puts("all right");
+    return 0;
+}
