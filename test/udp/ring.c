@@ -5,6 +5,7 @@
  *
  *   ring [SECONDS]     again and again for so long
  *   ring stop          rank 1 stops (SIGSTOP), and rank 0 waits for it
+ *   ring without       btl/udp must not have carried anything
  */
 #include <mpi.h>
 #include <signal.h>
@@ -124,7 +125,12 @@ int main(int argc, char **argv)
             puts("nobody noticed");
         }
     }
-    if (!pvars_right()) {
+    if (argc > 1 && 0 == strcmp(argv[1], "without")) {
+        if (pvars_right()) {
+            puts("btl/udp carried it");
+            ++wrong;
+        }
+    } else if (!pvars_right()) {
         puts("MPI_T variables are missing or wrong");
         ++wrong;
     }

@@ -22,6 +22,28 @@
 static int component_register(void);
 static int component_open(void);
 static int component_close(void);
+/*
+ * Whether the parameter btl names udp.  Installed, it must not take the place of
+ * btl/tcp in jobs that did not ask for it: there it would be slower on short paths.
+ */
+static bool asked_for(void)
+{
+    const char *list = opal_btl_base_framework.framework_selection;
+    static const char name[] = "udp";
+
+    if (NULL == list || '^' == *list) {
+        return false;
+    }
+    for (const char *at = list; NULL != (at = strstr(at, name)); ++at) {
+        const char after = at[sizeof(name) - 1];
+
+        if ((at == list || ',' == at[-1]) && ('\0' == after || ',' == after)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static mca_btl_base_module_t **component_init(int *count, bool progress_threads, bool mpi_threads);
 
 mca_btl_udp_component_t mca_btl_udp_component = {
@@ -249,6 +271,9 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     (void) progress_threads;
     (void) mpi_threads;
     *count = 0;
+    if (!asked_for()) {
+        return NULL;
+    }
     rc = udp_engine_open(&module->engine, &mca_btl_udp_component.taken,
                          (uint64_t) OPAL_PROC_MY_NAME.jobid << 32 | OPAL_PROC_MY_NAME.vpid,
                          mca_btl_udp_compat_job_size(), host_name_hash(),
