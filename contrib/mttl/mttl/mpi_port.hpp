@@ -1,0 +1,282 @@
+/*
+ * The thin layer on MPI: any MPI 3.  One primitive, one MPI call; see port.hpp
+ * for the table.  It must not look into messages and must not spin: while
+ * nothing is ready, the process is inside MPI_Wait or MPI_Waitsome.
+ *
+ * Receives from any node are a ring of posted buffers.  MPI matches messages
+ * to them in the order of posting, so only the oldest is looked at, and
+ * messages of one node are taken in the order in which they were sent.
+ *
+ * Small sends go out of buffers of the port.  MPI completes nearly all at
+ * once; they are collected when no buffer is free, 64 with one MPI_Testsome.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_MPI_PORT_HPP
+#define MTTL_MPI_PORT_HPP
+
+#include "port.hpp"
+
+// The C++ bindings are gone from the standard, and would have to be linked.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace mttl [[gnu::visibility("default")]] {
+
+class mpi_port final : public port {
+public:
+    /** `small`: bytes above which control and data travel apart.  4032 and
+     *  MPI's own header fit what Open MPI sends at once through shared memory. */
+    mpi_port(int *argc, char ***argv, size_t small = 4032) : small_(small)
+    {
+        int up = 0;
+        MPI_Initialized(&up);
+        if (!up) {
+            int level;
+            check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
+            ours_ = true;
+        }
+        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+        MPI_Comm_rank(comm_, &node_);
+        MPI_Comm_size(comm_, &nodes_);
+        requests_.push_back(MPI_REQUEST_NULL);
+        who_.push_back(nullptr);
+    }
+    mpi_port(const mpi_port &) = delete;
+    mpi_port &operator=(const mpi_port &) = delete;
+
+    int node() const override { return node_; }
+    int nodes() const override { return nodes_; }
+    size_t small_bytes() const override { return small_; }
+    MPI_Comm communicator() const { return comm_; }
+
+    std::byte *send_buffer() override
+    {
+        if (free_.empty())
+            collect_sends();
+        return free_.back().get();
+    }
+
+    void send(int to, size_t bytes) override
+    {
+        ++counters_.sends;
+        counters_.send_bytes += bytes;
+        MPI_Request r;
+        check(MPI_Isend(free_.back().get(), static_cast<int>(bytes), MPI_BYTE, to, control_tag, comm_, &r), "MPI_Isend");
+        sending_.push_back(r);
+        busy_.push_back(std::move(free_.back()));
+        free_.pop_back();
+    }
+
+    void nsend(int to, int channel, const void *data, size_t bytes, completion *c) override
+    {
+        ++counters_.nsends;
+        counters_.send_bytes += bytes;
+        MPI_Request r;
+        check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, control_tag + 1 + channel, comm_, &r), "MPI_Isend");
+        track(r, c);
+    }
+
+    void recv_node(int from, int channel, void *data, size_t bytes, completion *c) override
+    {
+        ++counters_.recv_nodes;
+        MPI_Request r;
+        check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, control_tag + 1 + channel, comm_, &r), "MPI_Irecv");
+        track(r, c);
+    }
+
+    void recv_any(port_sink *sink) override
+    {
+        sink_ = sink;
+        for (size_t i = 0; i < posted; ++i) {
+            inbox_.push_back(std::make_unique<std::byte[]>(small_));
+            inbox_requests_.push_back(MPI_REQUEST_NULL);
+            post(i);
+        }
+    }
+
+    bool probe() override
+    {
+        ++counters_.probes;
+        if (requests_.size() == 1) {
+            int flag = 0;
+            MPI_Status s;
+            check(MPI_Test(&inbox_requests_[head_], &flag, &s), "MPI_Test");
+            if (flag)
+                deliver(s);
+            return flag;
+        }
+        return some(MPI_Testsome, "MPI_Testsome");
+    }
+
+    bool wait() override
+    {
+        ++counters_.waits;
+        if (requests_.size() == 1) {
+            MPI_Status s;
+            check(MPI_Wait(&inbox_requests_[head_], &s), "MPI_Wait");
+            deliver(s);
+            return true;
+        }
+        return some(MPI_Waitsome, "MPI_Waitsome");
+    }
+
+    /** A request of the caller's own, such as of MPI_Iallreduce; not one of the eight. */
+    void track(MPI_Request r, completion *c)
+    {
+        requests_.push_back(r);
+        who_.push_back(c);
+    }
+
+    void finish() override
+    {
+        check(MPI_Waitall(static_cast<int>(sending_.size()), sending_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+        sending_.clear();
+        busy_.clear();
+        for (MPI_Request &r : inbox_requests_) {
+            MPI_Cancel(&r);
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
+        }
+        inbox_requests_.clear();
+        MPI_Comm_free(&comm_);
+        if (ours_)
+            MPI_Finalize();
+    }
+
+    [[noreturn]] void abort(int code) override
+    {
+        MPI_Abort(MPI_COMM_WORLD, code);
+        std::abort();
+    }
+
+private:
+    static constexpr int control_tag = 1;
+    static constexpr size_t posted = 8;         // receives ahead: more than a round trip brings from one node
+    static constexpr size_t send_batch = 64;    // buffers collected at once
+
+    static void check(int code, const char *call)
+    {
+        if (code != MPI_SUCCESS)
+            throw error(std::string(call) + " failed with code " + std::to_string(code));
+    }
+
+    void post(size_t i)
+    {
+        check(MPI_Irecv(inbox_[i].get(), static_cast<int>(small_), MPI_BYTE, MPI_ANY_SOURCE, control_tag, comm_,
+                        &inbox_requests_[i]),
+              "MPI_Irecv");
+    }
+
+    void deliver(const MPI_Status &s)
+    {
+        int bytes = 0;
+        MPI_Get_count(&s, MPI_BYTE, &bytes);
+        ++counters_.messages;
+        const size_t i = head_;
+        sink_->message(s.MPI_SOURCE, inbox_[i].get(), static_cast<size_t>(bytes));
+        post(i);
+        head_ = (i + 1) % posted;
+    }
+
+    template <class Call> bool some(Call call, const char *name)
+    {
+        requests_[0] = inbox_requests_[head_];
+        const int n = static_cast<int>(requests_.size());
+        indices_.resize(requests_.size());
+        statuses_.resize(requests_.size());
+        int done = 0;
+        check(call(n, requests_.data(), &done, indices_.data(), statuses_.data()), name);
+        if (done == MPI_UNDEFINED || done == 0)
+            return false;
+        // Told after the lists are in order again: who is told may add to them.
+        told_.clear();
+        bool message = false;
+        MPI_Status status{};
+        for (int k = 0; k < done; ++k) {
+            const auto i = static_cast<size_t>(indices_[static_cast<size_t>(k)]);
+            if (i == 0) {
+                message = true;
+                status = statuses_[static_cast<size_t>(k)];
+            } else {
+                told_.push_back(who_[i]);
+                who_[i] = nullptr;
+            }
+        }
+        size_t kept = 1;
+        for (size_t i = 1; i < requests_.size(); ++i)
+            if (who_[i]) {
+                requests_[kept] = requests_[i];
+                who_[kept++] = who_[i];
+            }
+        requests_.resize(kept);
+        who_.resize(kept);
+        requests_[0] = MPI_REQUEST_NULL;
+        if (message)
+            inbox_requests_[head_] = MPI_REQUEST_NULL;
+        for (completion *c : told_)
+            c->done();
+        if (message)
+            deliver(status);
+        return true;
+    }
+
+    void collect_sends()
+    {
+        if (!sending_.empty()) {
+            indices_.resize(sending_.size());
+            int done = 0;
+            ++counters_.probes;
+            check(MPI_Testsome(static_cast<int>(sending_.size()), sending_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE),
+                  "MPI_Testsome");
+            if (done == MPI_UNDEFINED)
+                done = 0;
+            for (int k = 0; k < done; ++k)
+                free_.push_back(std::move(busy_[static_cast<size_t>(indices_[static_cast<size_t>(k)])]));
+            size_t kept = 0;
+            for (size_t i = 0; i < sending_.size(); ++i)
+                if (busy_[i]) {
+                    if (kept != i) {
+                        sending_[kept] = sending_[i];
+                        busy_[kept] = std::move(busy_[i]);
+                    }
+                    ++kept;
+                }
+            sending_.resize(kept);
+            busy_.resize(kept);
+        }
+        while (free_.size() < send_batch / 2)
+            free_.push_back(std::make_unique<std::byte[]>(small_));
+    }
+
+    size_t small_;
+    bool ours_ = false;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int node_ = 0, nodes_ = 1;
+    port_sink *sink_ = nullptr;
+
+    std::vector<std::unique_ptr<std::byte[]>> inbox_;
+    std::vector<MPI_Request> inbox_requests_;
+    size_t head_ = 0;
+
+    std::vector<std::unique_ptr<std::byte[]>> free_, busy_;     // busy_[i] is sent by sending_[i]
+    std::vector<MPI_Request> sending_;
+
+    std::vector<MPI_Request> requests_;                         // [0] stands for the head of the inbox
+    std::vector<completion *> who_;
+    std::vector<completion *> told_;
+    std::vector<int> indices_;
+    std::vector<MPI_Status> statuses_;
+};
+
+} // namespace mttl
+
+#endif

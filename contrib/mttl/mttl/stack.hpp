@@ -1,0 +1,116 @@
+/*
+ * Stacks for threads, kept for the next one when a thread ends.  The first
+ * ones have a guard page each, so that an overflow is a fault where it happens.
+ * A guard page costs the kernel two mappings, of which a process may have
+ * 65530 by default (vm.max_map_count); beyond the budget, stacks are cut from
+ * large mappings and carry a canary, which is looked at when a thread is
+ * switched from.  Memory is touched, and so used, only as deep as a thread got.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_STACK_HPP
+#define MTTL_STACK_HPP
+
+#include "port.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace mttl [[gnu::visibility("default")]] {
+
+struct stack_options {
+    size_t bytes = 64 * 1024;       // of a stack: MPI's own calls need about 10 KB
+    size_t guarded = 8192;          // stacks with a guard page: a quarter of the kernel's default of mappings
+};
+
+/** One stack: [bottom, top).  The canary, if there is one, is the lowest word. */
+struct stack {
+    std::byte *bottom;
+    std::byte *top;
+    bool guarded;
+
+    static constexpr uint64_t canary = 0x6D74746C20737461;
+
+    bool intact() const
+    {
+        if (guarded)
+            return true;
+        uint64_t word;
+        std::memcpy(&word, bottom, sizeof word);
+        return word == canary;
+    }
+};
+
+class stack_source {
+public:
+    explicit stack_source(const stack_options &o = {}) : options_(o)
+    {
+        page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+        options_.bytes = (options_.bytes + page_ - 1) / page_ * page_;
+    }
+    stack_source(const stack_source &) = delete;
+    stack_source &operator=(const stack_source &) = delete;
+    ~stack_source()
+    {
+        for (const mapping &m : mappings_)
+            munmap(m.at, m.bytes);
+    }
+
+    /** A stack that lives as long as this; throws std::bad_alloc. */
+    stack make()
+    {
+        if (guarded_ < options_.guarded) {
+            std::byte *p = map(options_.bytes + page_);
+            if (mprotect(p, page_, PROT_NONE) == 0) {
+                ++guarded_;
+                return {p + page_, p + page_ + options_.bytes, true};
+            }
+            options_.guarded = guarded_;        // the kernel's limit came first
+        }
+        if (slab_left_ == 0) {
+            slab_ = map(slab_stacks * options_.bytes);
+            slab_left_ = slab_stacks;
+        }
+        std::byte *p = slab_;
+        slab_ += options_.bytes;
+        --slab_left_;
+        std::memcpy(p, &stack::canary, sizeof stack::canary);
+        return {p, p + options_.bytes, false};
+    }
+
+    size_t guarded() const { return guarded_; }
+    size_t stack_bytes() const { return options_.bytes; }
+
+private:
+    struct mapping {
+        void *at;
+        size_t bytes;
+    };
+    static constexpr size_t slab_stacks = 256;      // 10^5 stacks in 400 mappings
+
+    std::byte *map(size_t bytes)
+    {
+        void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (p == MAP_FAILED)
+            throw std::bad_alloc();
+        mappings_.push_back({p, bytes});
+        return static_cast<std::byte *>(p);
+    }
+
+    stack_options options_;
+    size_t page_;
+    size_t guarded_ = 0;
+    std::byte *slab_ = nullptr;
+    size_t slab_left_ = 0;
+    std::vector<mapping> mappings_;
+};
+
+} // namespace mttl
+
+#endif
