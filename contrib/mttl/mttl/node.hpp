@@ -1,0 +1,759 @@
+/*
+ * One process of a job: its port, its threads, and what goes between them.
+ * Turns records that arrive (wire.hpp) into handlers, results and bytes in
+ * memory; batches, credits and tickets are here.  It must not know the types
+ * of what it carries: those are in invoke.hpp and global_ptr.hpp.
+ *
+ * Flow control: a node sends at most `window` small messages that ask for
+ * something to another one before that has taken them; then the thread that
+ * sends waits, and the process goes on serving.  What answers is never held
+ * back, so two nodes that flood each other do not stop.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_NODE_HPP
+#define MTTL_NODE_HPP
+
+#include "exception.hpp"
+#include "future.hpp"
+#include "port.hpp"
+#include "registry.hpp"
+#include "thread.hpp"
+#include "wire.hpp"
+
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace mttl [[gnu::visibility("default")]] {
+
+struct node_options {
+    stack_options stacks;
+    /** Small messages to one node that it has not taken yet, at most. */
+    uint32_t window = 1024;
+};
+
+namespace detail {
+
+/** An invocation on its way to its function; the arguments are valid until the function has been called. */
+struct call {
+    int from = -1;
+    uint32_t ticket = 0;
+    uint8_t flags = 0;
+    std::span<const std::byte> arguments;
+};
+
+} // namespace detail
+
+class node final : port_sink {
+public:
+    node(port &p, const node_options &o = {})
+        : port_(p), options_(o), scheduler_(o.stacks), peers_(static_cast<size_t>(p.nodes()))
+    {
+        for (peer &q : peers_)
+            q.credit = o.window;
+        transfers_.resize(port::channels);
+        port_.recv_any(this);
+    }
+    node(const node &) = delete;
+    node &operator=(const node &) = delete;
+
+    int id() const { return port_.node(); }
+    int size() const { return port_.nodes(); }
+    port &network() { return port_; }
+    scheduler &threads() { return scheduler_; }
+    registry &functions() { return registry_; }
+
+    /** The node that runs now; throws outside of one. */
+    static node &here()
+    {
+        if (!current_)
+            throw error("used outside a node: before run() or after it");
+        return *current_;
+    }
+    static node *current() { return current_; }
+    /** Makes n the node that runs now (null: none). */
+    static void enter(node *n)
+    {
+        current_ = n;
+        detail::here = n ? &n->scheduler_ : nullptr;
+    }
+
+    // ---- running, from the loop ----
+
+    /** Runs ready threads and takes what has arrived; `may_wait` for something to arrive, when nothing is ready. */
+    bool step(bool may_wait)
+    {
+        const bool ran = scheduler_.has_ready();
+        if (ran)
+            scheduler_.run_ready();
+        flush();
+        if (scheduler_.has_ready())
+            return port_.probe(), true;
+        return (may_wait && !ran ? port_.wait() : port_.probe()) || ran;
+    }
+
+    /** Runs until `finished` says so, waiting inside the port. */
+    template <class Finished> void run(Finished finished)
+    {
+        while (!finished()) {
+            if (scheduler_.has_ready()) {
+                scheduler_.run_ready();
+                flush();
+                if (scheduler_.has_ready())
+                    port_.probe();
+            } else {
+                flush();
+                port_.wait();
+            }
+        }
+        flush();
+    }
+
+    // ---- sending, from threads ----
+
+    /** One record with a header H and a payload that `put(writer &)` writes. */
+    template <class H, class Put> void send(int to, H header, Put put)
+    {
+        wire::head &h = header.h;
+        peer &q = at(to);
+        for (;;) {
+            if (h.flags & wire::credited)
+                take_credit(to, q);
+            const bool batched = batching_ || q.used;
+            if (batched && q.used + sizeof header + least_payload > port_.small_bytes()) {
+                flush(to);
+                continue;
+            }
+            std::byte *buffer = batched ? batch(to, q) + q.used : port_.send_buffer();
+            writer w(buffer + sizeof header, port_.small_bytes() - (batched ? q.used : 0) - sizeof header);
+            put(w);
+            if (w.spilled() && batched && q.used) {     // alone it may fit
+                flush(to);
+                continue;
+            }
+            own_data *own = nullptr;
+            size_t bytes = sizeof header + w.size();
+            if (w.spilled()) {
+                own = new own_data(w.take());
+                h.flags |= wire::apart;
+                const uint64_t length = own->data.size();
+                std::memcpy(buffer + sizeof header, &length, sizeof length);
+                bytes = sizeof header + sizeof length;
+            } else if (w.size()) {
+                h.length = static_cast<uint16_t>(w.size());
+            }
+            std::memcpy(buffer, &header, sizeof header);
+            if (!(h.flags & wire::system))
+                ++sent_;
+            q.credited |= (h.flags & wire::credited) != 0;
+            if (!batched)
+                transmit(to, q, bytes);
+            else
+                q.used += bytes;
+            if (batched && (own || !batching_))
+                flush(to);
+            if (own)
+                send_data(to, 0, own->data.data(), own->data.size(), own);
+            return;
+        }
+    }
+
+    /** Writes memory of another node.  Small: returns at once; else when it has arrived.
+     *  What the thread does to that node afterwards happens after the write. */
+    void write(int to, uint64_t address, const void *data, size_t bytes)
+    {
+        const auto *p = static_cast<const std::byte *>(data);
+        while (bytes > 0) {
+            const size_t n = std::min(bytes, port::nsend_bytes);
+            if (n + sizeof(wire::write_head) <= port_.small_bytes())
+                write_small(to, address, p, n, 0);
+            else
+                write_apart(to, address, p, n);
+            p += n, address += n, bytes -= n;
+        }
+    }
+
+    /** The same, and says when it has arrived; the data stays untouched until then. */
+    future<void> write_async(int to, uint64_t address, const void *data, size_t bytes)
+    {
+        if (bytes + sizeof(wire::write_head) <= port_.small_bytes()) {
+            detail::held<detail::state<void>> s(new detail::state<void>);
+            if (bytes == 0) {
+                s->value.emplace();
+                s->complete(scheduler_);
+            } else {
+                write_small(to, address, data, bytes, open_ticket(s.get()));
+            }
+            return future<void>(s.get());
+        }
+        promise<void> p;
+        future<void> f = p.get_future();
+        scheduler_.spawn_detached([this, to, address, data, bytes, p = std::move(p)]() mutable {
+            p.run([&] { write(to, address, data, bytes); });
+        });
+        return f;
+    }
+
+    /** Reads memory of another node. */
+    void read(int from, uint64_t address, void *data, size_t bytes)
+    {
+        auto *p = static_cast<std::byte *>(data);
+        while (bytes > 0) {
+            const size_t n = std::min(bytes, port::nsend_bytes);
+            wire::read_head h{{wire::read, wire::credited, 0, 0}, address, n};
+            transfer t(scheduler_);
+            if (n + sizeof(wire::head) > port_.small_bytes()) {
+                h.h.length = open_transfer(&t);
+                h.h.flags |= wire::apart;
+                port_.recv_node(from, h.h.length, p, n, &t);
+                send_plain(from, h);
+                t.wait();
+                close_transfer(h.h.length);
+            } else {
+                read_state s(p, n);
+                s.hold(), s.hold();     // lives here, on the stack
+                h.h.ticket = open_ticket(&s);
+                send_plain(from, h);
+                s.wait();
+                if (s.failed)
+                    std::rethrow_exception(s.failed);
+            }
+            p += n, address += n, bytes -= n;
+        }
+    }
+
+    /** A contribution to a collective of a group; see group.hpp. */
+    void send_collective(int to, uint32_t group, uint32_t number, uint32_t step, const void *data, size_t bytes)
+    {
+        send(to, wire::collective_head{{wire::collective, 0, 0, group}, number, step}, [&](writer &w) { w.bytes(data, bytes); });
+    }
+    /** Blocks until that contribution has arrived and takes it. */
+    void receive_collective(uint32_t group, uint32_t number, uint32_t step, void *data, size_t bytes)
+    {
+        const contribution_key k{group, number, step};
+        auto it = contributions_.find(k);
+        std::vector<std::byte> got;
+        if (it != contributions_.end()) {
+            got = std::move(it->second);
+            contributions_.erase(it);
+        } else {
+            expected e{data, bytes, false, 0, scheduler_.current()};
+            if (!expected_.emplace(k, &e).second)
+                throw error("two threads are in the same collective of a group");
+            while (!e.done)
+                scheduler_.block();
+            check_contribution(e.got, bytes);
+            return;
+        }
+        check_contribution(got.size(), bytes);
+        if (bytes)
+            std::memcpy(data, got.data(), bytes);
+    }
+
+    /** A number for a new object of a group, the same on all members that make them in the same order. */
+    uint32_t group_open(const std::vector<int> &members)
+    {
+        std::string name;
+        for (const int m : members)
+            name += std::to_string(m) + ' ';
+        const uint32_t instance = groups_[name]++;
+        const uint64_t hash = detail::fnv1a(name + '#' + std::to_string(instance));
+        const auto id = static_cast<uint32_t>((hash ^ (hash >> 29)) * 0x9E3779B97F4A7C15 >> 32) | 1;
+        if (!group_ids_.insert(id).second)
+            throw error("two groups have the same hash: make them in another order");
+        return id;
+    }
+
+    /** Messages to all nodes are collected until unbatch(), a full message, or until this node waits. */
+    void batch() { ++batching_; }
+    void unbatch()
+    {
+        if (--batching_ == 0)
+            flush();
+    }
+    void flush()
+    {
+        while (!dirty_.empty()) {
+            const int to = dirty_.back();
+            flush(to);
+        }
+    }
+
+    // ---- announced writes, for landing.hpp ----
+
+    /** A number that this node's own recv_node calls may use as a channel. */
+    uint16_t open_channel() { return open_transfer(&reserved_); }
+    void close_channel(uint16_t c) { close_transfer(c); }
+
+    // ---- tickets ----
+
+    uint32_t open_ticket(detail::state_base *s)
+    {
+        s->hold();
+        if (free_tickets_.empty()) {
+            tickets_.push_back(s);
+            return static_cast<uint32_t>(tickets_.size());
+        }
+        const uint32_t t = free_tickets_.back();
+        free_tickets_.pop_back();
+        tickets_[t - 1] = s;
+        return t;
+    }
+    void close_ticket(uint32_t t)
+    {
+        detail::state_base *s = std::exchange(tickets_[t - 1], nullptr);
+        free_tickets_.push_back(t);
+        s->drop();
+    }
+
+    // ---- the end ----
+
+    /** Messages that were sent and taken, but for those of the runtime itself. */
+    uint64_t sent() const { return sent_; }
+    uint64_t taken() const { return taken_; }
+    /** Whether threads are ready, or data is arriving. */
+    bool active() const { return scheduler_.has_ready() || arriving_ > 0; }
+
+    /** An exception that nobody waits for. */
+    void lost_exception(int from)
+    {
+        ++lost_;
+        std::string what = "not a std::exception";
+        try {
+            throw;
+        } catch (const std::exception &e) {
+            what = e.what();
+        } catch (...) {
+        }
+        if (on_lost)
+            on_lost(what);
+        else
+            std::fprintf(stderr, "mttl: node %d: a function that node %d posted threw: %s\n", id(), from, what.c_str());
+    }
+    uint64_t lost() const { return lost_; }
+    std::function<void(const std::string &)> on_lost;
+    /** What the runtime keeps with a node; see runtime.hpp. */
+    void *runtime = nullptr;
+
+private:
+    static constexpr size_t least_payload = 64;     // a batch with less room is sent
+
+    struct peer {
+        std::unique_ptr<std::byte[]> batch;
+        size_t used = 0;            // bytes in it
+        uint32_t credit = 0;
+        uint32_t owed = 0;          // messages taken from it that it got no credit for yet
+        bool paid = false;          // credit has been taken for the next message
+        bool credited = false;      // and the batch has something that needs it
+        detail::wait_queue waiting; // for credit
+    };
+
+    struct own_data final : completion {
+        explicit own_data(std::vector<std::byte> d) : data(std::move(d)) {}
+        void done() override { delete this; }
+        std::vector<std::byte> data;
+    };
+
+    struct nobody final : completion {
+        void done() override {}
+    };
+
+    /** Data on its way, and the thread that waits for it. */
+    struct transfer final : completion {
+        explicit transfer(scheduler &s) : threads(s) {}
+        void done() override
+        {
+            finished = true;
+            waiter.wake_all(threads);
+        }
+        void wait()
+        {
+            if (!finished)
+                waiter.wait(threads);
+        }
+        scheduler &threads;
+        detail::wait_queue waiter;
+        bool finished = false;
+    };
+
+    struct read_state final : detail::state_base {
+        read_state(void *d, size_t n) : data(d), bytes(n) {}
+        void take(reader &r) override { r.bytes(data, bytes); }
+        void *data;
+        size_t bytes;
+    };
+
+    /** A payload that travels by itself. */
+    struct incoming final : completion {
+        incoming(node &n, int f, size_t bytes) : owner(n), from(f), data(bytes) { ++owner.arriving_; }
+        ~incoming() { --owner.arriving_; }
+        void done() override
+        {
+            const std::span<const std::byte> payload(data);
+            switch (kind) {
+            case wire::invoke: owner.run(from, head, function, payload); break;
+            case wire::reply: owner.resolve(from, head, payload); break;
+            default: owner.contribute(key, payload); break;
+            }
+            delete this;
+        }
+        node &owner;
+        int from;
+        uint8_t kind = 0;
+        wire::head head{};
+        uint32_t function = 0;
+        std::tuple<uint32_t, uint32_t, uint32_t> key{};
+        std::vector<std::byte> data;
+    };
+
+    struct incoming_write final : completion {
+        incoming_write(node &n, int f, uint32_t t) : owner(n), from(f), ticket(t) { ++owner.arriving_; }
+        ~incoming_write() { --owner.arriving_; }
+        void done() override
+        {
+            owner.send_plain(from, wrapped{{wire::written, 0, 0, ticket}});
+            delete this;
+        }
+        node &owner;
+        int from;
+        uint32_t ticket;
+    };
+
+    struct wrapped {
+        wire::head h;
+    };
+
+    peer &at(int node)
+    {
+        if (node < 0 || node >= size())
+            throw std::out_of_range("mttl: no node " + std::to_string(node) + " among " + std::to_string(size()));
+        return peers_[static_cast<size_t>(node)];
+    }
+
+    void take_credit(int to, peer &q)
+    {
+        if (q.paid)
+            return;
+        while (q.credit == 0) {
+            if (q.used)
+                flush(to);
+            q.waiting.wait(scheduler_);
+            if (q.paid)
+                return;
+        }
+        --q.credit;
+        q.paid = true;
+    }
+
+    std::byte *batch(int to, peer &q)
+    {
+        if (!q.batch)
+            q.batch = std::make_unique<std::byte[]>(port_.small_bytes());
+        if (!q.used)
+            dirty_.push_back(to);
+        return q.batch.get();
+    }
+
+    void transmit(int to, peer &q, size_t bytes)
+    {
+        port_.send(to, bytes);
+        if (q.credited)
+            q.paid = q.credited = false;
+    }
+
+    void flush(int to)
+    {
+        peer &q = at(to);
+        dirty_.erase(std::remove(dirty_.begin(), dirty_.end(), to), dirty_.end());
+        if (!q.used)
+            return;
+        std::memcpy(port_.send_buffer(), q.batch.get(), q.used);
+        transmit(to, q, std::exchange(q.used, 0));
+    }
+
+    /** A record without a payload. */
+    template <class H> void send_plain(int to, const H &header)
+    {
+        send(to, header, [](writer &) {});
+    }
+
+    void send_data(int to, int channel, const void *data, size_t bytes, completion *c)
+    {
+        if (bytes > port::nsend_bytes)
+            throw error("one argument or result of more than 1 GiB");
+        port_.nsend(to, channel, data, bytes, c);
+    }
+
+    void write_small(int to, uint64_t address, const void *data, size_t bytes, uint32_t ticket)
+    {
+        send(to, wire::write_head{{wire::write, wire::credited, 0, ticket}, address}, [&](writer &w) { w.bytes(data, bytes); });
+    }
+
+    void write_apart(int to, uint64_t address, const void *data, size_t bytes)
+    {
+        transfer t(scheduler_);
+        wire::write_head h{{wire::write, wire::credited | wire::apart, 0, static_cast<uint32_t>(bytes)}, address};
+        h.h.length = open_transfer(&t);
+        send_plain(to, h);
+        flush(to);
+        // Its arrival is reported, which implies that it has been sent; but the request is the port's until then.
+        transfer sent(scheduler_);
+        send_data(to, 0, data, bytes, &sent);
+        t.wait();
+        sent.wait();
+        close_transfer(h.h.length);
+    }
+
+    uint16_t open_transfer(transfer *t)
+    {
+        for (;;) {
+            for (size_t i = 0; i + 1 < transfers_.size(); ++i) {
+                next_transfer_ = next_transfer_ % (transfers_.size() - 1) + 1;
+                if (!transfers_[next_transfer_]) {
+                    transfers_[next_transfer_] = t;
+                    return static_cast<uint16_t>(next_transfer_);
+                }
+            }
+            no_transfer_.wait(scheduler_);
+        }
+    }
+    void close_transfer(uint16_t i)
+    {
+        transfers_[i] = nullptr;
+        no_transfer_.wake_one(scheduler_);
+    }
+
+    // ---- what arrives ----
+
+    void message(int from, const std::byte *data, size_t bytes) override
+    {
+        bool several = false, credited = false;
+        while (bytes) {
+            const size_t used = record(from, data, bytes, credited);
+            data += used, bytes -= used;
+            if (bytes && !several) {
+                several = true;
+                ++batching_;        // the answers go together, as the questions came
+            }
+        }
+        if (credited && ++at(from).owed >= (options_.window + 1) / 2)
+            send_plain(from, wrapped{{wire::credit, 0, 0, std::exchange(at(from).owed, 0)}});
+        if (several)
+            unbatch();
+    }
+
+    template <class H> static H header(const std::byte *data, size_t bytes)
+    {
+        H h;
+        if (bytes < sizeof h)
+            throw wire_error("a message of " + std::to_string(bytes) + " bytes");
+        std::memcpy(&h, data, sizeof h);
+        return h;
+    }
+
+    /** One record; how many bytes it has. */
+    size_t record(int from, const std::byte *data, size_t bytes, bool &credited)
+    {
+        const auto h = header<wire::head>(data, bytes);
+        credited |= (h.flags & wire::credited) != 0;
+        if (!(h.flags & wire::system))
+            ++taken_;
+        switch (h.kind) {
+        case wire::invoke: {
+            const auto i = header<wire::invoke_head>(data, bytes);
+            if (h.flags & wire::apart) {
+                incoming *in = receive_apart(from, h, data + sizeof i, bytes - sizeof i);
+                in->function = i.function;
+                post(from, in);
+                return sizeof i + sizeof(uint64_t);
+            }
+            run(from, h, i.function, payload(data, bytes, sizeof i, h.length));
+            return sizeof i + h.length;
+        }
+        case wire::reply:
+            if (h.flags & wire::apart) {
+                post(from, receive_apart(from, h, data + sizeof h, bytes - sizeof h));
+                return sizeof h + sizeof(uint64_t);
+            }
+            resolve(from, h, payload(data, bytes, sizeof h, h.length));
+            return sizeof h + h.length;
+        case wire::write: {
+            const auto w = header<wire::write_head>(data, bytes);
+            auto *to = reinterpret_cast<std::byte *>(w.address);
+            if (h.flags & wire::apart) {
+                port_.recv_node(from, 0, to, h.ticket, new incoming_write(*this, from, h.length));
+                return sizeof w;
+            }
+            const auto p = payload(data, bytes, sizeof w, h.length);
+            std::memcpy(to, p.data(), p.size());
+            if (h.ticket)
+                send_plain(from, wrapped{{wire::reply, 0, 0, h.ticket}});
+            return sizeof w + h.length;
+        }
+        case wire::written:
+            transfers_.at(h.ticket)->done();
+            return sizeof h;
+        case wire::read: {
+            const auto r = header<wire::read_head>(data, bytes);
+            const auto *at = reinterpret_cast<const std::byte *>(r.address);
+            if (h.flags & wire::apart)
+                send_data(from, h.length, at, r.bytes, &nobody_);
+            else
+                send(from, wrapped{{wire::reply, 0, 0, h.ticket}}, [&](writer &w) { w.bytes(at, r.bytes); });
+            return sizeof r;
+        }
+        case wire::collective: {
+            const auto c = header<wire::collective_head>(data, bytes);
+            const contribution_key k{h.ticket, c.number, c.step};
+            if (h.flags & wire::apart) {
+                incoming *in = receive_apart(from, h, data + sizeof c, bytes - sizeof c);
+                in->key = k;
+                post(from, in);
+                return sizeof c + sizeof(uint64_t);
+            }
+            contribute(k, payload(data, bytes, sizeof c, h.length));
+            return sizeof c + h.length;
+        }
+        case wire::credit: {
+            peer &q = at(from);
+            q.credit += h.ticket;
+            q.waiting.wake_all(scheduler_);
+            return sizeof h;
+        }
+        default: throw wire_error("a record of kind " + std::to_string(h.kind));
+        }
+    }
+
+    static std::span<const std::byte> payload(const std::byte *data, size_t bytes, size_t head, size_t length)
+    {
+        if (bytes < head + length)
+            throw wire_error("a record is longer than its message");
+        return {data + head, length};
+    }
+
+    incoming *receive_apart(int from, const wire::head &h, const std::byte *data, size_t bytes)
+    {
+        const auto length = header<uint64_t>(data, bytes);
+        auto *in = new incoming(*this, from, length);
+        in->kind = h.kind;
+        in->head = h;
+        return in;
+    }
+    void post(int from, incoming *in) { port_.recv_node(from, 0, in->data.data(), in->data.size(), in); }
+
+    void run(int from, const wire::head &h, uint32_t function, std::span<const std::byte> arguments)
+    {
+        detail::call c{from, h.ticket, h.flags, arguments};
+        if (const handler_function f = registry_.find(function))
+            scheduler_.run_now(f, &c);
+        else
+            scheduler_.run_now(&node::unknown_function, &c);
+    }
+
+    static void unknown_function(void *argument)
+    {
+        const auto c = *static_cast<detail::call *>(argument);
+        try {
+            throw error("this node does not know the function that was invoked: it was started from another program");
+        } catch (...) {
+            here().answer_exception(c.from, c.ticket, c.flags);
+        }
+    }
+
+    void resolve(int from, const wire::head &h, std::span<const std::byte> payload)
+    {
+        if (h.ticket == 0 || h.ticket > tickets_.size() || !tickets_[h.ticket - 1])
+            throw wire_error("a reply that nobody waits for");
+        detail::state_base *s = tickets_[h.ticket - 1];
+        reader r(payload);
+        try {
+            if (h.flags & wire::failed)
+                s->failed = detail::exceptions::get(r, from);
+            else
+                s->take(r);
+            r.end();
+        } catch (...) {
+            s->failed = std::current_exception();
+        }
+        s->complete(scheduler_);
+        close_ticket(h.ticket);
+    }
+
+    using contribution_key = std::tuple<uint32_t, uint32_t, uint32_t>;
+    struct expected {
+        void *data;
+        size_t bytes;
+        bool done;
+        size_t got;
+        detail::thread *waiter;
+    };
+
+    void contribute(const contribution_key &k, std::span<const std::byte> payload)
+    {
+        const auto it = expected_.find(k);
+        if (it == expected_.end()) {
+            if (!contributions_.emplace(k, std::vector<std::byte>(payload.begin(), payload.end())).second)
+                throw wire_error("two contributions to one step of a collective");
+            return;
+        }
+        expected &e = *it->second;
+        expected_.erase(it);
+        e.got = payload.size();
+        if (e.got == e.bytes && e.bytes)
+            std::memcpy(e.data, payload.data(), e.bytes);
+        e.done = true;
+        scheduler_.ready(e.waiter);
+    }
+
+    static void check_contribution(size_t got, size_t wanted)
+    {
+        if (got != wanted)
+            throw error("nodes disagree on the size of a collective: " + std::to_string(got) + " bytes came, " +
+                        std::to_string(wanted) + " were expected");
+    }
+
+public:
+    /** Answers an invocation with what is being thrown. */
+    void answer_exception(int from, uint32_t ticket, uint8_t flags)
+    {
+        if (!ticket)
+            return lost_exception(from);
+        send(from, wrapped{{wire::reply, static_cast<uint8_t>(wire::failed | (flags & wire::system)), 0, ticket}},
+             [](writer &w) { detail::exceptions::put(w); });
+    }
+    /** Answers an invocation with what `put(writer &)` writes. */
+    template <class Put> void answer(int from, uint32_t ticket, uint8_t flags, Put put)
+    {
+        send(from, wrapped{{wire::reply, static_cast<uint8_t>(flags & wire::system), 0, ticket}}, put);
+    }
+
+private:
+    static inline constinit thread_local node *current_ = nullptr;
+
+    port &port_;
+    node_options options_;
+    scheduler scheduler_;
+    registry registry_;
+    std::vector<peer> peers_;
+    std::vector<int> dirty_;                // nodes with something in their batch
+    int batching_ = 0;
+    std::vector<detail::state_base *> tickets_;
+    std::vector<uint32_t> free_tickets_;
+    std::vector<transfer *> transfers_;     // by number; 0 is never used
+    size_t next_transfer_ = 0;
+    detail::wait_queue no_transfer_;
+    std::map<contribution_key, std::vector<std::byte>> contributions_;
+    std::map<contribution_key, expected *> expected_;
+    std::map<std::string, uint32_t> groups_;
+    std::set<uint32_t> group_ids_;
+    uint64_t sent_ = 0, taken_ = 0, lost_ = 0;
+    size_t arriving_ = 0;                   // payloads that travel by themselves
+    nobody nobody_;
+    transfer reserved_{scheduler_};
+};
+
+} // namespace mttl
+
+#endif
