@@ -8,3 +8,4 @@ include test/unit/topo.mk
 include test/algo/local.mk
 include test/mpi/local.mk
 include test/udp/local.mk
+include test/mttl/local.mk

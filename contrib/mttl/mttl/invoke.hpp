@@ -171,10 +171,12 @@ auto invoke(int to, F, A &&...a)
         n.close_ticket(ticket);
         throw;
     }
+    detail::state<R> *result = &s;
+    __asm__("" : "+r"(result) : : "memory");    // GCC 12 believes that nobody writes s, and warns
     if constexpr (std::is_void_v<R>)
-        s.get();
+        result->get();
     else
-        return s.get();
+        return result->get();
 }
 
 /** The same, as in the paper. */

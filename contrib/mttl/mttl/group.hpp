@@ -1,0 +1,156 @@
+/*
+ * Barrier and Reduction over a group of nodes, out of the library's own
+ * messages, as in the paper: nothing is asked of the network but the eight
+ * primitives.  Every member makes the objects of a group in the same order and
+ * calls exec() in the same order; one thread a node at a time.
+ *
+ * Barrier: dissemination, ceil(log2 n) steps.  Reduction: recursive doubling,
+ * after the nodes above the last power of two have handed in what they have;
+ * each pair computes the same expression, op(lower, higher), so all nodes get
+ * the same bits, also where op does not commute.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_GROUP_HPP
+#define MTTL_GROUP_HPP
+
+#include "node.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <span>
+
+namespace mttl [[gnu::visibility("default")]] {
+
+namespace detail {
+
+/** Who is in it, who I am in it, and what its messages are called. */
+class group_base {
+public:
+    explicit group_base(std::vector<int> members) : node_(node::here()), members_(std::move(members))
+    {
+        const auto me = std::find(members_.begin(), members_.end(), node_.id());
+        if (me == members_.end())
+            throw error("node " + std::to_string(node_.id()) + " is not in the group that it makes");
+        me_ = static_cast<size_t>(me - members_.begin());
+        id_ = node_.group_open(members_);
+    }
+    group_base(const group_base &) = delete;
+    group_base &operator=(const group_base &) = delete;
+
+    size_t size() const { return members_.size(); }
+    /** This node's place in the list of members. */
+    size_t place() const { return me_; }
+
+protected:
+    void send(size_t to, uint32_t step, const void *data, size_t bytes)
+    {
+        node_.send_collective(members_[to], id_, number_, step, data, bytes);
+    }
+    void receive(uint32_t step, void *data, size_t bytes) { node_.receive_collective(id_, number_, step, data, bytes); }
+    void next() { ++number_; }
+
+    node &node_;
+    std::vector<int> members_;
+    size_t me_ = 0;
+
+private:
+    uint32_t id_ = 0;
+    uint32_t number_ = 0;
+};
+
+inline std::vector<int> all_nodes()
+{
+    std::vector<int> all(static_cast<size_t>(node::here().size()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+} // namespace detail
+
+class Barrier : public detail::group_base {
+public:
+    Barrier() : group_base(detail::all_nodes()) {}
+    explicit Barrier(std::vector<int> members) : group_base(std::move(members)) {}
+
+    /** Blocks the thread until all members have come here. */
+    void exec()
+    {
+        const size_t n = size();
+        uint32_t step = 0;
+        for (size_t d = 1; d < n; d *= 2, ++step) {
+            send((me_ + d) % n, step, nullptr, 0);
+            receive(step, nullptr, 0);
+        }
+        next();
+    }
+};
+
+template <class T> class Reduction : public detail::group_base {
+    static_assert(detail::direct<T>, "mttl: only what is copied as its bytes is reduced");
+
+public:
+    Reduction() : group_base(detail::all_nodes()) {}
+    explicit Reduction(std::vector<int> members) : group_base(std::move(members)) {}
+
+    /** op over the values of all members, in their order. */
+    template <class Op = std::plus<>> T exec(T value, Op op = {})
+    {
+        exec(std::span<T>(&value, 1), op);
+        return value;
+    }
+
+    /** The same for each element; as many elements on each node. */
+    template <class Op = std::plus<>> void exec(std::span<T> values, Op op = {})
+    {
+        const size_t n = size(), bytes = values.size_bytes();
+        other_.resize(values.size());
+        size_t power = 1;
+        while (2 * power <= n)
+            power *= 2;
+        const size_t extra = n - power;         // so many pairs (2i, 2i+1) act as one
+        constexpr uint32_t hand_in = 100, hand_out = 101;
+
+        const bool paired = me_ < 2 * extra;
+        if (paired && me_ % 2 == 1) {
+            send(me_ - 1, hand_in, values.data(), bytes);
+            receive(hand_out, values.data(), bytes);
+            next();
+            return;
+        }
+        if (paired) {
+            receive(hand_in, other_.data(), bytes);
+            combine(values, op, true);
+        }
+        const size_t mine = paired ? me_ / 2 : me_ - extra;
+        uint32_t step = 0;
+        for (size_t d = 1; d < power; d *= 2, ++step) {
+            const size_t partner = mine ^ d;
+            send(partner < extra ? 2 * partner : partner + extra, step, values.data(), bytes);
+            receive(step, other_.data(), bytes);
+            combine(values, op, mine < partner);
+        }
+        if (paired)
+            send(me_ + 1, hand_out, values.data(), bytes);
+        next();
+    }
+
+private:
+    template <class Op> void combine(std::span<T> values, Op &op, bool mine_is_lower)
+    {
+        if (mine_is_lower) {
+            for (size_t i = 0; i < values.size(); ++i)
+                values[i] = op(values[i], other_[i]);
+        } else {
+            for (size_t i = 0; i < values.size(); ++i)
+                values[i] = op(other_[i], values[i]);
+        }
+    }
+
+    std::vector<T> other_;
+};
+
+} // namespace mttl
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * A write that was announced: the receiver says where the next write of one
+ * node will land, the writer sends, and the receiver waits for it.  Neither a
+ * header nor an answer travels, only the data, straight into place; this is
+ * what replaces a pair of MPI_Irecv and MPI_Send.
+ *
+ *   receiver                               writer
+ *   Landing<double> in(x, n, 1);           LandingPtr<double> out = ... in.handle(), sent here
+ *   in.arm();                              out.write(y, n);
+ *   in.wait();
+ *
+ * Writes land in the order of arm(); a write before arm() waits in MPI.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_LANDING_HPP
+#define MTTL_LANDING_HPP
+
+#include "invoke.hpp"
+
+namespace mttl [[gnu::visibility("default")]] {
+
+/** The writer's end; it travels. */
+template <class T> class LandingPtr {
+public:
+    LandingPtr() = default;
+    LandingPtr(int node, uint16_t channel) : node_(node), channel_(channel) {}
+
+    /** Writes `n` elements, as many as are awaited; blocks the thread until `from` may be reused. */
+    void write(const T *from, size_t n) const
+    {
+        struct sent final : completion {
+            explicit sent(scheduler &s) : threads(s) {}
+            void done() override
+            {
+                finished = true;
+                waiter.wake_all(threads);
+            }
+            scheduler &threads;
+            detail::wait_queue waiter;
+            bool finished = false;
+        };
+        if (n * sizeof(T) > port::nsend_bytes)
+            throw error("an announced write of more than 1 GiB");
+        mttl::node &h = mttl::node::here();
+        sent s(h.threads());
+        h.network().nsend(node_, channel_, from, n * sizeof(T), &s);
+        while (!s.finished)
+            s.waiter.wait(h.threads());
+    }
+    int node() const { return node_; }
+
+private:
+    int32_t node_ = -1;
+    int32_t channel_ = 0;
+};
+
+template <class T> class Landing final : completion {
+    static_assert(detail::direct<T>);
+
+public:
+    /** The next write of `from` lands at `to`, `n` elements. */
+    Landing(T *to, size_t n, int from) : node_(node::here()), to_(to), n_(n), from_(from), channel_(node_.open_channel()) {}
+    Landing(const Landing &) = delete;
+    Landing &operator=(const Landing &) = delete;
+    ~Landing() { node_.close_channel(channel_); }
+
+    LandingPtr<T> handle() const { return {node_.id(), channel_}; }
+
+    /** Expects the next write; the memory is the port's until wait() has returned. */
+    void arm()
+    {
+        if (armed_)
+            throw error("a landing was armed twice");
+        armed_ = true;
+        node_.network().recv_node(from_, channel_, to_, n_ * sizeof(T), this);
+    }
+    /** Blocks the thread until it has landed. */
+    void wait()
+    {
+        if (!armed_)
+            throw error("a landing that is not armed was waited for");
+        while (!landed_)
+            waiting_.wait(node_.threads());
+        armed_ = landed_ = false;
+    }
+
+private:
+    void done() override
+    {
+        landed_ = true;
+        waiting_.wake_all(node_.threads());
+    }
+
+    node &node_;
+    T *to_;
+    size_t n_;
+    int from_;
+    uint16_t channel_;
+    bool armed_ = false, landed_ = false;
+    detail::wait_queue waiting_;
+};
+
+} // namespace mttl
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * The start of a program over MPI:
+ *
+ *   int main(int argc, char **argv)
+ *   {
+ *       return mttl::run(argc, argv, [](int, char **) { ...; return 0; });
+ *   }
+ *
+ * MPI is initialised unless the program has done so; then the program ends it.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_MPI_RUN_HPP
+#define MTTL_MPI_RUN_HPP
+
+#include "mpi_port.hpp"
+#include "runtime.hpp"
+
+namespace mttl [[gnu::visibility("default")]] {
+
+/** Runs main(argc, argv) on node 0, the others serve; or on all nodes (start::spmd). */
+template <class Main> int run(int argc, char **argv, Main main, const options &o)
+{
+    mpi_port p(&argc, &argv, o.small);
+    return run(p, [=]() mutable { return main(argc, argv); }, o);
+}
+template <class Main> int run(int argc, char **argv, Main main, start mode = start::main_on_zero)
+{
+    options o = options::from_environment();
+    o.mode = mode;
+    return run(argc, argv, main, o);
+}
+
+} // namespace mttl
+
+#endif

@@ -1,0 +1,360 @@
+/*
+ * Remote invocation: every kind of function and argument, exceptions, futures,
+ * order, handlers that block, floods, batches.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "mttl_test.hpp"
+
+#include <list>
+#include <map>
+#include <unordered_map>
+
+namespace own {
+
+/** Travels by a trait; a pointer inside. */
+struct name {
+    std::unique_ptr<std::string> text;
+};
+struct failure {};
+struct special : std::range_error {
+    using std::range_error::range_error;
+};
+
+} // namespace own
+
+template <> struct mttl::serial<own::name> {
+    static void put(writer &w, const own::name &n) { serial<std::string>::put(w, *n.text); }
+    static own::name get(reader &r) { return {std::make_unique<std::string>(serial<std::string>::get(r))}; }
+};
+
+namespace {
+
+using namespace mttl_test;
+
+int add(int a, int b) { return a + 100 * b; }
+int add(int a, int b, int c) { return a + b + c; }
+int twice(const int &a) noexcept { return 2 * a; }
+std::string greet(const std::string &who) { return "hello " + who + " from " + std::to_string(my_node()); }
+int fibonacci(int n)
+{
+    if (n < 2)
+        return n;
+    const int next = (my_node() + 1) % nodes();
+    future<int> a = ainvoke(next, fn<fibonacci>, n - 1);
+    return invoke(next, fn<fibonacci>, n - 2) + a.get();
+}
+
+std::string functions()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        for (int to = 0; to < 3; ++to) {
+            WAN_CHECK((invoke(to, fn<static_cast<int (*)(int, int)>(add)>, 1, 2) == 201));
+            WAN_CHECK((invoke(to, fn<static_cast<int (*)(int, int, int)>(add)>, 1, 2, 3) == 6));
+            int i = 0;
+            invoke(i, to, fn<twice>, 4);
+            WAN_CHECK(i == 8);
+            WAN_CHECK(invoke(to, fn<twice>, 4.7) == 8);        // converted as in a call
+            WAN_CHECK(invoke(to, fn<greet>, "you") == "hello you from " + std::to_string(to));
+            // Lambdas of one signature in one place are two functions.
+            WAN_CHECK(invoke(to, [](int x) { return x + 1; }, 1) == 2);
+            WAN_CHECK(invoke(to, [](int x) { return x + 2; }, 1) == 3);
+            WAN_CHECK(invoke(to, [](auto x) { return x + x; }, std::string("ab")) == "abab");
+            WAN_CHECK(invoke(to, std::plus<>(), 2.5, 4.0) == 6.5);
+            WAN_CHECK(invoke(to, [] { return my_node(); }) == to);
+            invoke(to, [] {});
+            WAN_CHECK(invoke(to, fn<fibonacci>, 10) == 55);
+        }
+        std::string why;
+        try {
+            invoke(3, fn<twice>, 1);
+        } catch (const std::out_of_range &e) {
+            why = e.what();
+        }
+        WAN_CHECK(why == "mttl: no node 3 among 3");
+        WAN_CHECK(invoke(1, fn<twice>, 3) == 6);
+        return "";
+    });
+}
+
+template <class T> bool echoed(const T &t)
+{
+    return invoke(1, [](T x) { return x; }, t) == t;
+}
+
+std::string arguments()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        WAN_CHECK(echoed(std::vector<int>{1, 2, 3}) && echoed(std::vector<int>()));
+        WAN_CHECK(echoed(std::vector<bool>{true, false, true}));
+        WAN_CHECK(echoed(std::vector<std::string>{"a", "", std::string(10000, 'x')}));
+        WAN_CHECK((echoed(std::map<std::string, std::vector<int>>{{"a", {1}}, {"b", {}}})));
+        WAN_CHECK((echoed(std::unordered_map<int, std::string>{{1, "x"}, {2, "y"}})));
+        WAN_CHECK((echoed(std::set<int>{3, 1, 2}) && echoed(std::list<double>{1.5, 2.5})));
+        WAN_CHECK((echoed(std::tuple<int, std::string, double>{1, "x", 2.5}) && echoed(std::tuple<>())));
+        WAN_CHECK((echoed(std::pair<char, std::string>{'c', "d"}) && echoed(std::array<std::string, 2>{"a", "b"})));
+        WAN_CHECK((echoed(std::optional<std::string>("x")) && echoed(std::optional<std::string>())));
+        WAN_CHECK((echoed(std::variant<int, std::string>("x")) && echoed(std::variant<int, std::string>(5))));
+        WAN_CHECK(echoed(std::u16string(u"wide")));
+        const auto r = invoke(1, [](own::name n) { *n.text += "!"; return n; }, own::name{std::make_unique<std::string>("me")});
+        WAN_CHECK(*r.text == "me!");
+        // Around the size at which control and data part, and much larger.
+        const size_t small = node::here().network().small_bytes();
+        for (size_t n = small - 40; n < small + 10; ++n)
+            WAN_CHECK(echoed(std::string(n, 'q')));
+        WAN_CHECK(echoed(std::vector<double>(100000, 1.25)));
+        return "";
+    }, {}, 5);
+}
+
+// Bytes that are not what they should be are an error, not a crash.
+std::string short_messages()
+{
+    std::vector<std::byte> b;
+    writer w(nullptr, 0);
+    serial<std::vector<std::string>>::put(w, {"abc", "defg"});
+    b = w.take();
+    for (size_t n = 0; n < b.size(); ++n) {
+        bool thrown = false;
+        try {
+            reader r(std::span<const std::byte>(b.data(), n));
+            serial<std::vector<std::string>>::get(r);
+        } catch (const wire_error &) {
+            thrown = true;
+        }
+        WAN_CHECK(thrown);
+    }
+    const uint64_t huge = ~uint64_t(0) / 4;
+    std::memcpy(b.data(), &huge, sizeof huge);
+    bool thrown = false;
+    try {
+        reader r(b);
+        serial<std::vector<double>>::get(r);
+    } catch (const wire_error &) {
+        thrown = true;
+    }
+    WAN_CHECK(thrown);
+    return "";
+}
+
+template <class E, class F> std::string caught(F f)
+{
+    try {
+        f();
+    } catch (const E &e) {
+        const auto *o = dynamic_cast<const remote_origin *>(&e);
+        return std::string(e.what()) + (o ? " at " + std::to_string(o->node) + " of " + o->type : "");
+    } catch (const std::exception &e) {
+        return std::string("something else: ") + e.what();
+    }
+    return "nothing";
+}
+
+std::string exceptions()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        for (int to = 0; to < 2; ++to) {
+            const std::string at = " at " + std::to_string(to) + " of ";
+            std::string s = caught<std::out_of_range>([&] { invoke(to, [] { throw std::out_of_range("far"); }); });
+            WAN_CHECK_THAT(s == "far" + at + "std::out_of_range", s);
+            s = caught<std::range_error>([&] { invoke(to, [](int x) { if (x) throw own::special("s"); return x; }, 1); });
+            WAN_CHECK_THAT(s == "s" + at + "own::special", s);
+            s = caught<remote_error>([&] { invoke(to, [] { throw own::failure(); }); });
+            WAN_CHECK_THAT(s == "not a std::exception" + at + "own::failure", s);
+            s = caught<std::bad_alloc>([&] { invoke(to, [] { throw std::bad_alloc(); }); });
+            WAN_CHECK_THAT(s == "std::bad_alloc" + at + "std::bad_alloc", s);
+            s = caught<std::invalid_argument>([&] {
+                ainvoke(to, [] { throw std::invalid_argument(std::string(9000, 'l')); }).get();
+            });
+            WAN_CHECK(s == std::string(9000, 'l') + at + "std::invalid_argument");
+            // Through two nodes.
+            s = caught<std::domain_error>([&] { invoke(to, [] { invoke(1 - my_node(), [] { throw std::domain_error("d"); }); }); });
+            WAN_CHECK_THAT(s.starts_with("d at "), s);
+        }
+        return "";
+    });
+}
+
+future<int> chain(int depth)
+{
+    int sum = 0;
+    for (int i = 0; i < depth; ++i)
+        sum += co_await ainvoke(1, fn<twice>, i);
+    co_await ainvoke(1, [] {});
+    if (depth == 3)
+        throw std::length_error("three");
+    co_return sum;
+}
+
+std::string futures()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        future<int> a = ainvoke(1, fn<twice>, 1);
+        future<std::string> b = a.then([](int x) { return invoke(1, fn<greet>, std::to_string(x)); });
+        WAN_CHECK(!a.valid() && !b.ready());
+        WAN_CHECK(b.get() == "hello 2 from 1");
+        WAN_CHECK(!b.valid());
+        bool ran = false;
+        future<void> c = ainvoke(1, [] { throw std::range_error("x"); }).then([&] { ran = true; });
+        WAN_CHECK((caught<std::range_error>([&] { c.get(); }).starts_with("x")) && !ran);
+        std::vector<future<int>> many;
+        for (int i = 0; i < 10; ++i)
+            many.push_back(ainvoke(i % 2, fn<twice>, i));
+        const std::vector<int> all = when_all(std::move(many)).get();
+        for (int i = 0; i < 10; ++i)
+            WAN_CHECK(all[static_cast<size_t>(i)] == 2 * i);
+        const auto [x, y] = when_all(ainvoke(1, fn<twice>, 5), ainvoke(0, fn<greet>, "z")).get();
+        WAN_CHECK(x == 10 && y == "hello z from 0");
+        std::vector<future<void>> none;
+        none.push_back(ainvoke(1, [] {}));
+        none.push_back(ainvoke(1, [] { throw std::range_error("second"); }));
+        WAN_CHECK(caught<std::range_error>([&] { when_all(std::move(none)).get(); }).starts_with("second"));
+        WAN_CHECK(chain(10).get() == 90);
+        WAN_CHECK(caught<std::length_error>([] { chain(3).get(); }) == "three");
+        promise<int> p;
+        future<int> f = p.get_future();
+        spawn([&] { p.set_value(3); });
+        WAN_CHECK(f.get() == 3);
+        WAN_CHECK(caught<error>([&] { p.set_value(4); }) == "a promise is kept twice");
+        // Ready already.
+        promise<int> q;
+        q.set_value(5);
+        future<int> g = q.get_future();
+        WAN_CHECK(g.ready() && g.then([](int v) { return v + 1; }).get() == 6);
+        return "";
+    });
+}
+
+std::vector<int> seen;
+Sync<int> *box;
+
+std::string order()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        seen.clear();
+        const size_t large = 2 * node::here().network().small_bytes();
+        for (int i = 0; i < 50; ++i) {
+            std::optional<batch> b;
+            if (i % 7 == 0)
+                b.emplace();
+            post(1, [](int x) { seen.push_back(x); }, i);
+        }
+        invoke(1, [] {});
+        WAN_CHECK(seen.size() == 50 && std::is_sorted(seen.begin(), seen.end()));
+        // A write is there before what the thread does next.
+        static std::vector<char> there;
+        for (const size_t n : {size_t(8), large}) {
+            there.assign(n, 'a');
+            const std::vector<char> data(n, 'b');
+            GlobalPtr<char>(1, reinterpret_cast<uint64_t>(there.data())).nwrite(data.data(), n);
+            WAN_CHECK(invoke(1, [] { return there.front() == 'b' && there.back() == 'b'; }));
+        }
+        return "";
+    });
+}
+
+// A handler that blocks stops neither its node nor those that come after it.
+std::string blocking()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        Sync<int> s;
+        box = &s;
+        future<int> f = ainvoke(1, [] { return box->read() + box->read(); });
+        future<int> g = ainvoke(1, [] { return box->read(); });
+        invoke(1, [] {});
+        WAN_CHECK(!f.ready() && !g.ready());
+        for (int i = 1; i <= 3; ++i)
+            invoke(1, [](int v) { box->write(v); }, i);
+        // f reads 1; g was next, gets 2; f again.
+        WAN_CHECK(f.get() == 4 && g.get() == 2);
+        return "";
+    });
+}
+
+// Two nodes that flood each other: bounded, and no standstill.
+std::string flood()
+{
+    static int count[2];
+    options o;
+    o.node.window = 8;
+    return jobs(2, [](memory_job &job) -> std::string {
+        count[0] = count[1] = 0;
+        constexpr int n = 2000;
+        future<void> other = ainvoke(1, [] {
+            for (int i = 0; i < n; ++i)
+                post(0, [] { ++count[0]; });
+        });
+        for (int i = 0; i < n; ++i) {
+            if (i % 3 == 0)
+                ainvoke(1, [] { ++count[1]; });
+            else
+                post(1, [] { ++count[1]; });
+        }
+        other.get();
+        invoke(1, [] {});
+        invoke(1, [] { invoke(0, [] {}); });
+        WAN_CHECK(count[0] == n && count[1] == n);
+        // Windows both ways, and answers: at most one for each that was asked.
+        WAN_CHECK_THAT(job.fabric().high_water() <= 4 * 8 + 8, std::to_string(job.fabric().high_water()));
+        return "";
+    }, o);
+}
+
+std::string outstanding()
+{
+    const int n = std::getenv("WAN_TEST_LONG") ? 1000000 : 100000;
+    return jobs(2, [n](memory_job &job) -> std::string {
+        std::vector<future<int>> all;
+        for (int i = 0; i < n; ++i)
+            all.push_back(ainvoke(1, fn<twice>, i));
+        for (int i = 0; i < n; ++i)
+            WAN_CHECK(all[static_cast<size_t>(i)].get() == 2 * i);
+        WAN_CHECK(job.fabric().high_water() <= 3 * 1024);
+        WAN_CHECK(job.at(1).threads().made() <= 8);     // handlers that do not block share a stack
+        return "";
+    }, {}, 1);
+}
+
+std::string batches()
+{
+    return jobs(2, [](memory_job &job) -> std::string {
+        static int count;
+        count = 0;
+        const port_counters &c = node::here().network().counters(), &there = job.at(1).network().counters();
+        const uint64_t sends = c.sends, answers = there.sends;
+        std::vector<future<int>> all;
+        {
+            batch b;
+            for (int i = 0; i < 1000; ++i) {
+                all.push_back(ainvoke(1, [](int x) { ++count; return x; }, i));
+                if (i % 100 == 0)       // in between, one that is too long for a batch
+                    all.push_back(ainvoke(1, [](std::vector<int> v) { return v[0]; }, std::vector<int>(2000, i)));
+            }
+        }
+        for (auto &f : all)
+            f.get();
+        WAN_CHECK(count == 1000);
+        WAN_CHECK_THAT(c.sends - sends <= 40, std::to_string(c.sends - sends));
+        WAN_CHECK_THAT(there.sends - answers <= 40, std::to_string(there.sends - answers));
+        // A batch is sent when its node waits, not only when it is full.
+        {
+            batch b;
+            WAN_CHECK(invoke(1, fn<twice>, 2) == 4);
+        }
+        return "";
+    });
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(wan_test::test<functions>),   cmocka_unit_test(wan_test::test<arguments>),
+        cmocka_unit_test(wan_test::test<short_messages>), cmocka_unit_test(wan_test::test<exceptions>),
+        cmocka_unit_test(wan_test::test<futures>),     cmocka_unit_test(wan_test::test<order>),
+        cmocka_unit_test(wan_test::test<blocking>),    cmocka_unit_test(wan_test::test<flood>),
+        cmocka_unit_test(wan_test::test<outstanding>), cmocka_unit_test(wan_test::test<batches>),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,350 @@
+/*
+ * Global pointers, Sync, landings, groups, and the life of a job.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "mttl_test.hpp"
+
+namespace {
+
+using namespace mttl_test;
+
+struct counter {
+    int value = 0;
+    Sync<int> *gate = nullptr;
+    int add(int n) { return value += n; }
+    int get() const noexcept { return value; }
+    int wait() { return gate->read(); }
+};
+
+// Node 1's; all nodes of the in-memory job share one address space, so that a
+// pointer used on the wrong node is caught by its number only.
+int array[100];
+counter object;
+GlobalPtr<int> pointer_there;
+
+std::string global_pointers()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        for (int i = 0; i < 100; ++i)
+            array[i] = i;
+        const auto p = invoke(1, [] { return GlobalPtr<int>(array); });
+        WAN_CHECK(p.node() == 1 && !p.is_local());
+        WAN_CHECK(*p == 0 && p[7] == 7 && *(p + 9) == 9 && *(2 + p) == 2);
+        p[7] = 70;
+        WAN_CHECK(array[7] == 70 || invoke(1, [] { return array[7] == 70; }));
+        auto q = p;
+        WAN_CHECK(*q++ == 0 && *q == 1 && *++q == 2 && *q-- == 2 && *--q == 0 && q == p);
+        q += 10, q -= 3;
+        WAN_CHECK(q - p == 7 && p < q && q > p && *q == 70 && &*q == q);
+        p[8] = p[7];
+        WAN_CHECK(p[8] == 70);
+
+        std::vector<int> part(50);
+        (p + 10).nread(part.data(), 50);
+        for (int i = 0; i < 50; ++i)
+            WAN_CHECK(part[static_cast<size_t>(i)] == 10 + i);
+        std::fill(part.begin(), part.end(), -1);
+        future<void> w = (p + 10).anwrite(part.data(), 50);
+        w.get();
+        WAN_CHECK(p[10] == -1 && p[59] == -1 && p[60] == 60 && p[9] == 9);
+        future<void> r = (p + 60).anread(part.data(), 5);
+        r.get();
+        WAN_CHECK(part[0] == 60 && part[4] == 64 && part[5] == -1);
+
+        // To a pointer that is on node 2 and points to node 1.
+        pointer_there = p + 61;
+        const auto pp = invoke(2, [] { return GlobalPtr<GlobalPtr<int>>(&pointer_there); });
+        WAN_CHECK(pp.node() == 2 && **pp == 61);
+        **pp = 5;
+        WAN_CHECK(p[61] == 5);
+
+        std::string why;
+        try {
+            p.local();
+        } catch (const error &e) {
+            why = e.what();
+        }
+        WAN_CHECK(why == "a pointer to node 1 was used as a local one on node 0");
+        why.clear();
+        try {
+            GlobalPtr<int>().get();
+        } catch (const error &e) {
+            why = e.what();
+        }
+        WAN_CHECK(why == "a global pointer that points nowhere was used");
+        int mine = 3;
+        const GlobalPtr<int> here(&mine);
+        *here = 4;
+        WAN_CHECK(mine == 4 && *here.local() == 4);
+        return "";
+    });
+}
+
+std::string bulk()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        static std::vector<double> there;
+        there.assign(50000, 0);
+        const GlobalPtr<double> p(1, reinterpret_cast<uint64_t>(there.data()));
+        // Several at once, in both directions, by several threads.
+        std::vector<std::vector<double>> data(8, std::vector<double>(6000));
+        std::vector<thread_handle> writers;
+        for (size_t k = 0; k < 8; ++k) {
+            std::fill(data[k].begin(), data[k].end(), double(k + 1));
+            writers.push_back(spawn([&, k] { (p + static_cast<ptrdiff_t>(k * 6000)).nwrite(data[k].data(), 6000); }));
+        }
+        for (auto &t : writers)
+            t.join();
+        std::vector<double> back(48001);
+        std::vector<future<void>> reads;
+        for (size_t k = 0; k < 8; ++k)
+            reads.push_back((p + static_cast<ptrdiff_t>(k * 6000)).anread(back.data() + k * 6000, 6000));
+        for (auto &f : reads)
+            f.get();
+        for (size_t i = 0; i < 48000; ++i)
+            WAN_CHECK(back[i] == double(i / 6000 + 1));
+        WAN_CHECK(back[48000] == 0 && there[48000] == 0);
+        return "";
+    });
+}
+
+std::string members()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        object = {};
+        const auto o = invoke(1, [] { return GlobalPtr<counter>(&object); });
+        WAN_CHECK(o.invoke<&counter::add>(5) == 5 && o.ainvoke<&counter::add>(2.9).get() == 7);
+        o.post<&counter::add>(1);
+        WAN_CHECK(o.invoke<&counter::get>() == 8);
+        // A pointer that is sent to the wrong node is refused there.
+        bool thrown = false;
+        try {
+            mttl::invoke(0, detail::member_call<&counter::get, counter>{}, o);
+        } catch (const std::runtime_error &) {
+            thrown = true;
+        }
+        WAN_CHECK(thrown);
+        return "";
+    });
+}
+
+std::string syncs()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        Sync<std::string> s;
+        std::string trace;
+        std::vector<thread_handle> readers;
+        for (const char *who : {"a", "b", "c"})
+            readers.push_back(spawn([&, who] { trace += who + s.read() + " "; }));
+        readers.push_back(spawn([&] { trace += "peek" + s.peek() + " "; }));
+        readers.push_back(spawn([&] { trace += "d" + s.read() + " "; }));
+        yield();
+        WAN_CHECK(s.queueLength() == 0 && trace.empty());
+        for (const char *v : {"1", "2", "3", "4", "5"})
+            s.write(v);
+        // A reader that comes now must not overtake those that wait.
+        WAN_CHECK(s.queueLength() == 1);
+        WAN_CHECK(s.peek() == "5" && s.queueLength() == 1);
+        WAN_CHECK(s.read() == "5" && s.queueLength() == 0);
+        for (auto &r : readers)
+            r.join();
+        WAN_CHECK_THAT(trace == "a1 b2 c3 peek4 d4 ", trace);
+
+        Sync<int> far;
+        const GlobalPtr<Sync<int>> p(1, reinterpret_cast<uint64_t>(&far));
+        future<int> f = p.ainvoke<&Sync<int>::read>();
+        p.invoke<&Sync<int>::write>(9);
+        WAN_CHECK(f.get() == 9 && p.invoke<&Sync<int>::queueLength>() == 0);
+        return "";
+    });
+}
+
+std::string landings()
+{
+    static LandingPtr<double> to[2];
+    return jobs(2, [](memory_job &) -> std::string {
+        const int me = my_node(), other = 1 - me;
+        std::vector<double> in(3000), out(3000);
+        Landing<double> landing(in.data(), in.size(), other);
+        invoke(other, [](int from, LandingPtr<double> p) { to[from] = p; }, me, landing.handle());
+        Barrier b;
+        b.exec();
+        const uint64_t before = node::here().network().counters().sends;
+        for (int round = 0; round < 5; ++round) {
+            std::fill(out.begin(), out.end(), 10 * round + me);
+            if ((round + me) % 2)
+                landing.arm();      // before or after the other one writes
+            thread_handle w = spawn([&] { to[other].write(out.data(), out.size()); });
+            if ((round + me) % 2 == 0)
+                landing.arm();
+            landing.wait();
+            w.join();
+            WAN_CHECK(in[0] == 10 * round + other && in[2999] == 10 * round + other);
+        }
+        WAN_CHECK(node::here().network().counters().sends == before);   // nothing but data
+        return "";
+    }, spmd());
+}
+
+std::string groups()
+{
+    static int arrived[8];
+    for (int n = 1; n <= 8; ++n) {
+        const std::string s = jobs(n, [n](memory_job &) -> std::string {
+            const int me = my_node();
+            // What does not commute: the order of the members must come out.
+            struct word {
+                char text[16];
+            };
+            Reduction<word> letters;
+            Reduction<double> sum;
+            Barrier all;
+            word w{};
+            w.text[0] = static_cast<char>('a' + me);
+            const auto join = [](const word &a, const word &b) {
+                word r = a;
+                std::strcat(r.text, b.text);
+                return r;
+            };
+            for (int round = 0; round < 3; ++round)
+                WAN_CHECK_THAT(std::string(letters.exec(w, join).text) == std::string("abcdefgh").substr(0, static_cast<size_t>(n)),
+                               letters.exec(w, join).text);
+            std::vector<double> v(2000, me + 1.0);
+            v[0] = 1.0 / (me + 3);
+            sum.exec(std::span<double>(v));
+            WAN_CHECK(v[1] == n * (n + 1) / 2.0 && v[1999] == v[1]);
+            // The same bits everywhere.
+            static double bits[8];
+            bits[me] = v[0];
+            WAN_CHECK(sum.exec(me, [](double a, double b) { return std::max(a, b); }) == n - 1);
+            WAN_CHECK(bits[0] == v[0]);
+
+            // Nobody leaves before all have come.
+            for (int round = 1; round <= 3; ++round) {
+                arrived[me] = round;
+                for (int i = 0; i < me * 3; ++i)
+                    yield();
+                all.exec();
+                for (int r = 0; r < n; ++r)
+                    WAN_CHECK(arrived[r] >= round);
+                all.exec();
+            }
+            // Groups that overlap.
+            std::vector<int> part;
+            for (int r = n - 1; r >= 0; r -= 2)
+                part.push_back(r);
+            if (std::find(part.begin(), part.end(), me) != part.end()) {
+                Reduction<int> some(part);
+                WAN_CHECK(some.exec(1) == static_cast<int>(part.size()));
+            } else {
+                bool thrown = false;
+                try {
+                    Barrier wrong(part);
+                } catch (const error &) {
+                    thrown = true;
+                }
+                WAN_CHECK(thrown);
+            }
+            all.exec();
+            arrived[me] = 0;
+            all.exec();
+            return "";
+        }, spmd(), 8);
+        if (!s.empty())
+            return s;
+    }
+    return "";
+}
+
+// Exit waits for what was only posted, however far it goes.
+int hops;
+void hop(int left)
+{
+    ++hops;
+    if (left)
+        post((my_node() + 1) % nodes(), fn<hop>, left - 1);
+}
+std::string exit_waits()
+{
+    for (int round = 0; round < 20; ++round) {
+        hops = 0;
+        memory_job job(4, wan_test::test_seed() + static_cast<uint64_t>(round));
+        const std::string why = job.run([] {
+            post(1, fn<hop>, 500);
+            post(2, [](std::vector<int>) { ++hops; }, std::vector<int>(5000));
+            return 7;
+        });
+        WAN_CHECK_THAT(why.empty(), why);
+        WAN_CHECK_THAT(hops == 502 && job.code() == 7, std::to_string(hops));
+    }
+    return "";
+}
+
+std::string blocked_at_exit()
+{
+    static Sync<int> *never;
+    memory_job job(2, 1);
+    const std::string why = job.run([] {
+        never = new Sync<int>;
+        post(1, [] { never->read(); });
+        return 0;
+    });
+    WAN_CHECK_THAT(why.empty(), why);
+    WAN_CHECK(job.at(1).threads().blocked_count() == 1);
+    return "";
+}
+
+std::string failures()
+{
+    {
+        memory_job job(2, 1);
+        std::string lost;
+        job.at(1).on_lost = [&](const std::string &s) { lost = s; };
+        const std::string why = job.run([] {
+            post(1, [] { throw std::runtime_error("gone"); });
+            return 0;
+        });
+        WAN_CHECK(why.empty() && lost == "gone" && job.code() == 1);
+    }
+    {
+        memory_job job(2, 1);
+        WAN_CHECK(job.run([]() -> int { throw std::runtime_error("main's"); }) == "main on node 0: main's");
+    }
+    {
+        memory_job job(2, 1);
+        const std::string why = job.run([] {
+            Sync<int> s;
+            return s.read();
+        });
+        WAN_CHECK_THAT(why == "no node can go on", why);
+    }
+    {   // In an SPMD job the first code that is not 0 counts.
+        memory_job job(3, 1, spmd());
+        WAN_CHECK(job.run([] { return my_node() == 2 ? 9 : 0; }).empty() && job.code() == 9);
+    }
+    setenv("MTTL_STACK_BYTES", "12k", 1);
+    std::string why;
+    try {
+        options::from_environment();
+    } catch (const error &e) {
+        why = e.what();
+    }
+    unsetenv("MTTL_STACK_BYTES");
+    WAN_CHECK_THAT(why.starts_with("MTTL_STACK_BYTES=12k: a number from"), why);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(wan_test::test<global_pointers>), cmocka_unit_test(wan_test::test<bulk>),
+        cmocka_unit_test(wan_test::test<members>),         cmocka_unit_test(wan_test::test<syncs>),
+        cmocka_unit_test(wan_test::test<landings>),        cmocka_unit_test(wan_test::test<groups>),
+        cmocka_unit_test(wan_test::test<exit_waits>),      cmocka_unit_test(wan_test::test<blocked_at_exit>),
+        cmocka_unit_test(wan_test::test<failures>),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

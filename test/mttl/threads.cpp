@@ -1,0 +1,277 @@
+/*
+ * User-level threads: order, exceptions, what a switch preserves, stacks and
+ * their overflow, very many at once.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "mttl_test.hpp"
+
+#include <cfenv>
+
+namespace {
+
+using namespace mttl_test;
+
+void drain(scheduler &s)
+{
+    while (s.has_ready())
+        s.run_ready();
+}
+
+std::string order()
+{
+    scheduler s;
+    std::string trace;
+    for (const char c : {'a', 'b', 'c'})
+        s.spawn_detached([&, c] {
+            for (int i = 0; i < 3; ++i) {
+                trace += c;
+                trace += c;         // nobody comes in between
+                s.yield();
+            }
+        });
+    drain(s);
+    WAN_CHECK_THAT(trace == "aabbccaabbccaabbcc", trace);
+    return "";
+}
+
+std::string join_and_reuse()
+{
+    scheduler s;
+    std::string trace, caught;
+    int destroyed = 0;
+    struct counts {
+        int *n;
+        bool live = true;
+        explicit counts(int *p) : n(p) {}
+        counts(counts &&o) noexcept : n(o.n), live(std::exchange(o.live, false)) {}
+        ~counts() { *n += live; }
+    };
+    s.spawn_detached([&] {
+        thread_handle h = s.spawn([&] { trace += "1"; });
+        trace += "0";
+        h.join();
+        trace += "2";
+        thread_handle t = s.spawn([] { throw std::out_of_range("seven"); });
+        try {
+            t.join();
+        } catch (const std::out_of_range &e) {
+            caught = e.what();
+        }
+        s.spawn([&] { trace += "d"; });         // let go at once
+        s.spawn([c = counts(&destroyed)] { (void)c; }).join();
+        for (int i = 0; i < 1000; ++i)
+            s.spawn([] {}).join();
+        // One that has ended before it is joined.
+        thread_handle e = s.spawn([&] { trace += "e"; });
+        s.yield();
+        e.join();
+    });
+    drain(s);
+    WAN_CHECK_THAT(trace == "012de", trace);
+    WAN_CHECK(caught == "seven" && destroyed == 1);
+    WAN_CHECK(s.made() <= 4);       // stacks are used again
+    return "";
+}
+
+// A thread that blocks inside a catch clause keeps its exception.
+std::string exceptions_in_flight()
+{
+    scheduler s;
+    std::string trace;
+    for (const char *name : {"one", "two", "three"})
+        s.spawn_detached([&, name] {
+            try {
+                try {
+                    throw std::runtime_error(name);
+                } catch (...) {
+                    s.yield();
+                    try {
+                        throw std::logic_error("inner");
+                    } catch (const std::logic_error &) {
+                        s.yield();
+                    }
+                    s.yield();
+                    throw;
+                }
+            } catch (const std::exception &e) {
+                trace += std::string(e.what()) + " ";
+            }
+            WAN_CHECK(std::uncaught_exceptions() == 0);
+            return std::string();
+        });
+    drain(s);
+    WAN_CHECK_THAT(trace == "one two three ", trace);
+    return "";
+}
+
+std::string rounding()
+{
+    scheduler s;
+    int other = -1, own = -1;
+    s.spawn_detached([&] {
+        std::fesetround(FE_UPWARD);
+        s.yield();
+        own = std::fegetround();
+    });
+    s.spawn_detached([&] { other = std::fegetround(); });
+    drain(s);
+    WAN_CHECK(other == FE_TONEAREST && own == FE_UPWARD && std::fegetround() == FE_TONEAREST);
+    return "";
+}
+
+// Callee-saved registers: values that live across switches, more than there are scratch registers.
+std::string registers()
+{
+    scheduler s;
+    std::string wrong;
+    for (uint64_t k = 1; k <= 3; ++k)
+        s.spawn_detached([&, k] {
+            uint64_t a = k, b = k * 3, c = k * 5, d = k * 7, e = k * 11, f = k * 13, g = k * 17, h = k * 19;
+            double x = double(k) / 3, y = double(k) / 7;
+            for (int i = 0; i < 1000; ++i) {
+                a = a * b + c, b ^= d, c += e, d = d * 5 + f, e ^= g, f += h, g = g * 9 + a, h ^= b;
+                x = x * 0.5 + y, y = y * 0.25 + 1;
+                s.yield();
+            }
+            uint64_t a2 = k, b2 = k * 3, c2 = k * 5, d2 = k * 7, e2 = k * 11, f2 = k * 13, g2 = k * 17, h2 = k * 19;
+            double x2 = double(k) / 3, y2 = double(k) / 7;
+            for (int i = 0; i < 1000; ++i) {
+                a2 = a2 * b2 + c2, b2 ^= d2, c2 += e2, d2 = d2 * 5 + f2, e2 ^= g2, f2 += h2, g2 = g2 * 9 + a2, h2 ^= b2;
+                x2 = x2 * 0.5 + y2, y2 = y2 * 0.25 + 1;
+            }
+            if (a != a2 || b != b2 || c != c2 || d != d2 || e != e2 || f != f2 || g != g2 || h != h2 || x != x2 || y != y2)
+                wrong = "a register was not preserved";
+        });
+    drain(s);
+    return wrong;
+}
+
+// What blocks in run_now is a thread like any other afterwards.
+std::string run_now()
+{
+    scheduler s;
+    struct shared {
+        scheduler &s;
+        std::string trace;
+        detail::thread *blocked = nullptr;
+    } x{s, "", nullptr};
+    s.run_now([](void *p) { static_cast<shared *>(p)->trace += "a"; }, &x);
+    s.run_now(
+        [](void *p) {
+            auto &y = *static_cast<shared *>(p);
+            y.blocked = y.s.current();
+            y.trace += "b";
+            y.s.block();
+            y.trace += "d";
+        },
+        &x);
+    WAN_CHECK(s.blocked_count() == 1);
+    x.trace += "c";
+    s.ready(x.blocked);
+    drain(s);
+    WAN_CHECK_THAT(x.trace == "abcd", x.trace);
+    WAN_CHECK(s.made() == 1 && s.blocked_count() == 0);
+    return "";
+}
+
+std::string outside()
+{
+    scheduler s;
+    std::string why;
+    try {
+        s.block();
+    } catch (const error &e) {
+        why = e.what();
+    }
+    WAN_CHECK(why == "blocked outside a thread");
+    return "";
+}
+
+#if defined(MTTL_ASAN) || defined(MTTL_TSAN)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+[[gnu::noinline]] int deep(int n)
+{
+    volatile char frame[512];
+    for (size_t i = 0; i < sizeof frame; ++i)
+        frame[i] = static_cast<char>(n);
+    const int below = n ? deep(n - 1) : 0;
+    return below + frame[0];
+}
+
+int overflow(size_t guarded, int depth)
+{
+    return in_child([&] {
+        stack_options o;
+        o.guarded = guarded;
+        scheduler s(o);
+        // Below it in a mapping lies another stack, which nobody would miss.
+        for (int i = 0; i < 2; ++i)
+            s.spawn_detached([&] { s.yield(); });
+        drain(s);
+        s.spawn_detached([&] {
+            deep(depth);
+            s.yield();
+        });
+        drain(s);
+    });
+}
+
+std::string guards()
+{
+    if (sanitized)
+        return "";      // it reports overflows itself
+    WAN_CHECK(overflow(10, 10) == 0);
+    WAN_CHECK(overflow(0, 10) == 0);
+    WAN_CHECK(overflow(10, 130) == 1000 + SIGSEGV);
+    WAN_CHECK(overflow(0, 130) == 1000 + SIGABRT);
+    scheduler s({.bytes = 16384, .guarded = 3});
+    for (int i = 0; i < 5; ++i)
+        s.spawn_detached([&] { s.yield(); });
+    WAN_CHECK(s.made() == 5 && s.guarded() == 3);
+    drain(s);
+    return "";
+}
+
+std::string very_many()
+{
+    const size_t n = sanitized ? 2000 : 100000;
+    scheduler s({.bytes = 16384, .guarded = 8192});
+    size_t ran = 0, most = 0;
+    detail::wait_queue all;
+    for (size_t i = 0; i < n; ++i)
+        s.spawn_detached([&] {
+            all.wait(s);
+            ++ran;
+        });
+    drain(s);
+    most = s.blocked_count();
+    WAN_CHECK(ran == 0 && most == n);
+    all.wake_all(s);
+    drain(s);
+    WAN_CHECK(ran == n);
+    WAN_CHECK(s.made() == n);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(wan_test::test<order>),
+        cmocka_unit_test(wan_test::test<join_and_reuse>),
+        cmocka_unit_test(wan_test::test<exceptions_in_flight>),
+        cmocka_unit_test(wan_test::test<rounding>),
+        cmocka_unit_test(wan_test::test<registers>),
+        cmocka_unit_test(wan_test::test<run_now>),
+        cmocka_unit_test(wan_test::test<outside>),
+        cmocka_unit_test(wan_test::test<guards>),
+        cmocka_unit_test(wan_test::test<very_many>),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
