@@ -1,4 +1,5 @@
-# The mttl library: headers only.
+# The mttl library: headers only.  And the NAS benchmarks CG and IS on it and
+# on plain MPI, with a micro-benchmark: `make mttl-programs`.
 # SPDX-License-Identifier: BSD-3-Clause
 
 mttldir = $(includedir)/mttl
@@ -24,3 +25,40 @@ dist_mttl_HEADERS = \
 	contrib/mttl/mttl/sync.hpp \
 	contrib/mttl/mttl/thread.hpp \
 	contrib/mttl/mttl/wire.hpp
+
+pkgconfigdir = $(libdir)/pkgconfig
+nodist_pkgconfig_DATA = contrib/mttl/mttl.pc
+contrib/mttl/mttl.pc: contrib/mttl/mttl.pc.in Makefile
+	@$(MKDIR_P) contrib/mttl
+	$(AM_V_GEN)$(SED) -e 's|@includedir[@]|$(includedir)|' -e 's|@version[@]|$(PACKAGE_VERSION)|' $(top_srcdir)/contrib/mttl/mttl.pc.in >$@
+CLEANFILES += contrib/mttl/mttl.pc
+EXTRA_DIST += contrib/mttl/mttl.pc.in contrib/mttl/README.md contrib/mttl/npb/lines
+
+mttl_programs = \
+	contrib/mttl/bench/mttl_bench \
+	contrib/mttl/npb/cg_mpi \
+	contrib/mttl/npb/cg_mttl \
+	contrib/mttl/npb/is_mpi \
+	contrib/mttl/npb/is_mttl
+EXTRA_PROGRAMS += $(mttl_programs)
+CLEANFILES += $(mttl_programs)
+mttl-programs: $(mttl_programs)
+.PHONY: mttl-programs
+
+mttl_mpi_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -I$(top_srcdir)/contrib/mttl
+
+contrib_mttl_bench_mttl_bench_SOURCES = contrib/mttl/bench/mttl_bench.cpp
+contrib_mttl_bench_mttl_bench_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_bench_mttl_bench_LDADD = $(OMPI_LIBS)
+contrib_mttl_npb_cg_mpi_SOURCES = contrib/mttl/npb/cg_mpi.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_cg_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_npb_cg_mpi_LDADD = $(OMPI_LIBS)
+contrib_mttl_npb_cg_mttl_SOURCES = contrib/mttl/npb/cg_mttl.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_cg_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_npb_cg_mttl_LDADD = $(OMPI_LIBS)
+contrib_mttl_npb_is_mpi_SOURCES = contrib/mttl/npb/is_mpi.cpp contrib/mttl/npb/is.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_is_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_npb_is_mpi_LDADD = $(OMPI_LIBS)
+contrib_mttl_npb_is_mttl_SOURCES = contrib/mttl/npb/is_mttl.cpp contrib/mttl/npb/is.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_is_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_npb_is_mttl_LDADD = $(OMPI_LIBS)

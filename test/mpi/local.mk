@@ -3,7 +3,7 @@
 
 mpi_test_programs = test/mpi/probe test/mpi/collectives_worker
 mpi_test_plugins = test/mpi/other_series.so
-EXTRA_PROGRAMS = $(mpi_test_programs)
+EXTRA_PROGRAMS += $(mpi_test_programs)
 
 # MPI's public interface only.
 test_mpi_probe_SOURCES = test/mpi/probe.c

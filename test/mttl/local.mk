@@ -25,3 +25,28 @@ test_mttl_invoke_LDADD = $(CMOCKA_LIBS)
 test_mttl_pointers_SOURCES = test/mttl/pointers.cpp test/mttl/mttl_test.hpp
 test_mttl_pointers_CPPFLAGS = $(mttl_cppflags)
 test_mttl_pointers_LDADD = $(CMOCKA_LIBS)
+
+# What must not compile.
+dist_check_SCRIPTS += test/mttl/refused
+TESTS += test/mttl/refused
+
+# Under mpirun, with functions in a shared library: see jobs.
+mttl_mpi_programs = test/mttl/worker test/mttl/other
+EXTRA_PROGRAMS += $(mttl_mpi_programs)
+CLEANFILES += $(mttl_mpi_programs) test/mttl/libmttl_test.so
+EXTRA_DIST += test/mttl/jobs test/mttl/library.cpp test/mttl/library.hpp
+
+test/mttl/libmttl_test.so: $(top_srcdir)/test/mttl/library.cpp $(top_srcdir)/test/mttl/library.hpp $(dist_mttl_HEADERS)
+	@$(MKDIR_P) test/mttl
+	$(AM_V_CXX)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(mttl_mpi_cppflags) -shared -fPIC -Wl,-soname,libmttl_test.so -o $@ $(top_srcdir)/test/mttl/library.cpp
+
+test_mttl_worker_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
+test_mttl_worker_CPPFLAGS = $(mttl_mpi_cppflags)
+test_mttl_worker_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
+test_mttl_worker_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
+test_mttl_other_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
+test_mttl_other_CPPFLAGS = $(mttl_mpi_cppflags) -DMTTL_TEST_OTHER
+test_mttl_other_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
+test_mttl_other_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
+
+mpi-tests: $(mttl_mpi_programs) $(mttl_programs)
