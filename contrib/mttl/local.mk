@@ -4,7 +4,9 @@
 
 mttldir = $(includedir)/mttl
 dist_mttl_HEADERS = \
+	contrib/mttl/mttl/awaited.hpp \
 	contrib/mttl/mttl/context.hpp \
+	contrib/mttl/mttl/contributions.hpp \
 	contrib/mttl/mttl/exception.hpp \
 	contrib/mttl/mttl/future.hpp \
 	contrib/mttl/mttl/global_ptr.hpp \
@@ -17,6 +19,7 @@ dist_mttl_HEADERS = \
 	contrib/mttl/mttl/mpi_run.hpp \
 	contrib/mttl/mttl/mttl.hpp \
 	contrib/mttl/mttl/node.hpp \
+	contrib/mttl/mttl/outbox.hpp \
 	contrib/mttl/mttl/port.hpp \
 	contrib/mttl/mttl/registry.hpp \
 	contrib/mttl/mttl/runtime.hpp \

@@ -241,6 +241,21 @@ std::string order()
         }
         invoke(1, [] {});
         WAN_CHECK(seen.size() == 50 && std::is_sorted(seen.begin(), seen.end()));
+        // Arguments that travel by themselves are not overtaken, neither by small ones nor by writes and reads.
+        seen.clear();
+        static int last;
+        last = -1;
+        const GlobalPtr<int> place(1, reinterpret_cast<uint64_t>(&last));
+        for (int i = 0; i < 30; ++i) {
+            if (i % 3 == 0)
+                post(1, [](std::vector<int> v) { seen.push_back(v[0]); }, std::vector<int>(large, i));
+            else
+                post(1, [](int x) { seen.push_back(x); }, i);
+            if (i % 7 == 3)
+                post(1, [](std::vector<int> v) { last = -2 - v[0]; }, std::vector<int>(large)), place.put(i);
+        }
+        WAN_CHECK(place.get() == 24);
+        WAN_CHECK(seen.size() == 30 && std::is_sorted(seen.begin(), seen.end()));
         // A write is there before what the thread does next.
         static std::vector<char> there;
         for (const size_t n : {size_t(8), large}) {

@@ -29,24 +29,12 @@ public:
     /** Writes `n` elements, as many as are awaited; blocks the thread until `from` may be reused. */
     void write(const T *from, size_t n) const
     {
-        struct sent final : completion {
-            explicit sent(scheduler &s) : threads(s) {}
-            void done() override
-            {
-                finished = true;
-                waiter.wake_all(threads);
-            }
-            scheduler &threads;
-            detail::wait_queue waiter;
-            bool finished = false;
-        };
         if (n * sizeof(T) > port::nsend_bytes)
             throw error("an announced write of more than 1 GiB");
         mttl::node &h = mttl::node::here();
-        sent s(h.threads());
-        h.network().nsend(node_, channel_, from, n * sizeof(T), &s);
-        while (!s.finished)
-            s.waiter.wait(h.threads());
+        detail::transfer sent(h.threads());
+        h.network().nsend(node_, channel_, from, n * sizeof(T), &sent);
+        sent.wait();
     }
     int node() const { return node_; }
 

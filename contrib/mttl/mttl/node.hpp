@@ -14,17 +14,14 @@
 #ifndef MTTL_NODE_HPP
 #define MTTL_NODE_HPP
 
+#include "awaited.hpp"
+#include "contributions.hpp"
 #include "exception.hpp"
-#include "future.hpp"
-#include "port.hpp"
-#include "registry.hpp"
-#include "thread.hpp"
+#include "outbox.hpp"
 #include "wire.hpp"
 
 #include <cstdio>
 #include <deque>
-#include <map>
-#include <set>
 
 namespace mttl [[gnu::visibility("default")]] {
 
@@ -49,11 +46,8 @@ struct call {
 class node final : port_sink {
 public:
     node(port &p, const node_options &o = {})
-        : port_(p), options_(o), scheduler_(o.stacks), peers_(static_cast<size_t>(p.nodes()))
+        : port_(p), options_(o), scheduler_(o.stacks), outbox_(p, scheduler_, o.window), late_(static_cast<size_t>(p.nodes()))
     {
-        for (peer &q : peers_)
-            q.credit = o.window;
-        transfers_.resize(port::channels);
         port_.recv_any(this);
     }
     node(const node &) = delete;
@@ -117,26 +111,26 @@ public:
     template <class H, class Put> void send(int to, H header, Put put)
     {
         wire::head &h = header.h;
-        peer &q = at(to);
+        detail::peer &q = outbox_.at(to);
         for (;;) {
             if (h.flags & wire::credited)
-                take_credit(to, q);
+                outbox_.take_credit(to, q);
             const bool batched = batching_ || q.used;
             if (batched && q.used + sizeof header + least_payload > port_.small_bytes()) {
-                flush(to);
+                outbox_.flush(to);
                 continue;
             }
-            std::byte *buffer = batched ? batch(to, q) + q.used : port_.send_buffer();
+            std::byte *buffer = batched ? outbox_.batch(to, q) + q.used : port_.send_buffer();
             writer w(buffer + sizeof header, port_.small_bytes() - (batched ? q.used : 0) - sizeof header);
             put(w);
             if (w.spilled() && batched && q.used) {     // alone it may fit
-                flush(to);
+                outbox_.flush(to);
                 continue;
             }
-            own_data *own = nullptr;
+            detail::own_data *own = nullptr;
             size_t bytes = sizeof header + w.size();
             if (w.spilled()) {
-                own = new own_data(w.take());
+                own = new detail::own_data(w.take());
                 h.flags |= wire::apart;
                 const uint64_t length = own->data.size();
                 std::memcpy(buffer + sizeof header, &length, sizeof length);
@@ -149,11 +143,11 @@ public:
                 ++sent_;
             q.credited |= (h.flags & wire::credited) != 0;
             if (!batched)
-                transmit(to, q, bytes);
+                outbox_.transmit(to, q, bytes);
             else
                 q.used += bytes;
             if (batched && (own || !batching_))
-                flush(to);
+                outbox_.flush(to);
             if (own)
                 send_data(to, 0, own->data.data(), own->data.size(), own);
             return;
@@ -203,16 +197,16 @@ public:
         while (bytes > 0) {
             const size_t n = std::min(bytes, port::nsend_bytes);
             wire::read_head h{{wire::read, wire::credited, 0, 0}, address, n};
-            transfer t(scheduler_);
+            detail::transfer t(scheduler_);
             if (n + sizeof(wire::head) > port_.small_bytes()) {
-                h.h.length = open_transfer(&t);
+                h.h.length = channels_.open(&t);
                 h.h.flags |= wire::apart;
                 port_.recv_node(from, h.h.length, p, n, &t);
                 send_plain(from, h);
                 t.wait();
-                close_transfer(h.h.length);
+                channels_.close(h.h.length);
             } else {
-                read_state s(p, n);
+                detail::read_state s(p, n);
                 s.hold(), s.hold();     // lives here, on the stack
                 h.h.ticket = open_ticket(&s);
                 send_plain(from, h);
@@ -232,39 +226,11 @@ public:
     /** Blocks until that contribution has arrived and takes it. */
     void receive_collective(uint32_t group, uint32_t number, uint32_t step, void *data, size_t bytes)
     {
-        const contribution_key k{group, number, step};
-        auto it = contributions_.find(k);
-        std::vector<std::byte> got;
-        if (it != contributions_.end()) {
-            got = std::move(it->second);
-            contributions_.erase(it);
-        } else {
-            expected e{data, bytes, false, 0, scheduler_.current()};
-            if (!expected_.emplace(k, &e).second)
-                throw error("two threads are in the same collective of a group");
-            while (!e.done)
-                scheduler_.block();
-            check_contribution(e.got, bytes);
-            return;
-        }
-        check_contribution(got.size(), bytes);
-        if (bytes)
-            std::memcpy(data, got.data(), bytes);
+        contributions_.receive({group, number, step}, data, bytes);
     }
 
     /** A number for a new object of a group, the same on all members that make them in the same order. */
-    uint32_t group_open(const std::vector<int> &members)
-    {
-        std::string name;
-        for (const int m : members)
-            name += std::to_string(m) + ' ';
-        const uint32_t instance = groups_[name]++;
-        const uint64_t hash = detail::fnv1a(name + '#' + std::to_string(instance));
-        const auto id = static_cast<uint32_t>((hash ^ (hash >> 29)) * 0x9E3779B97F4A7C15 >> 32) | 1;
-        if (!group_ids_.insert(id).second)
-            throw error("two groups have the same hash: make them in another order");
-        return id;
-    }
+    uint32_t group_open(const std::vector<int> &members) { return contributions_.open(members); }
 
     /** Messages to all nodes are collected until unbatch(), a full message, or until this node waits. */
     void batch() { ++batching_; }
@@ -273,40 +239,18 @@ public:
         if (--batching_ == 0)
             flush();
     }
-    void flush()
-    {
-        while (!dirty_.empty()) {
-            const int to = dirty_.back();
-            flush(to);
-        }
-    }
+    void flush() { outbox_.flush(); }
 
     // ---- announced writes, for landing.hpp ----
 
     /** A number that this node's own recv_node calls may use as a channel. */
-    uint16_t open_channel() { return open_transfer(&reserved_); }
-    void close_channel(uint16_t c) { close_transfer(c); }
+    uint16_t open_channel() { return channels_.open(); }
+    void close_channel(uint16_t c) { channels_.close(c); }
 
     // ---- tickets ----
 
-    uint32_t open_ticket(detail::state_base *s)
-    {
-        s->hold();
-        if (free_tickets_.empty()) {
-            tickets_.push_back(s);
-            return static_cast<uint32_t>(tickets_.size());
-        }
-        const uint32_t t = free_tickets_.back();
-        free_tickets_.pop_back();
-        tickets_[t - 1] = s;
-        return t;
-    }
-    void close_ticket(uint32_t t)
-    {
-        detail::state_base *s = std::exchange(tickets_[t - 1], nullptr);
-        free_tickets_.push_back(t);
-        s->drop();
-    }
+    uint32_t open_ticket(detail::state_base *s) { return tickets_.open(s); }
+    void close_ticket(uint32_t t) { tickets_.close(t); }
 
     // ---- the end ----
 
@@ -337,53 +281,19 @@ public:
     /** What the runtime keeps with a node; see runtime.hpp. */
     void *runtime = nullptr;
 
+    /** This node's own T, made when it is first asked for; lives as long as the node. */
+    template <class T> T &own()
+    {
+        static const size_t index = owned_types_++;
+        if (index >= owned_.size())
+            owned_.resize(index + 1);
+        if (!owned_[index])
+            owned_[index] = std::make_shared<T>();
+        return *static_cast<T *>(owned_[index].get());
+    }
+
 private:
     static constexpr size_t least_payload = 64;     // a batch with less room is sent
-
-    struct peer {
-        std::unique_ptr<std::byte[]> batch;
-        size_t used = 0;            // bytes in it
-        uint32_t credit = 0;
-        uint32_t owed = 0;          // messages taken from it that it got no credit for yet
-        bool paid = false;          // credit has been taken for the next message
-        bool credited = false;      // and the batch has something that needs it
-        detail::wait_queue waiting; // for credit
-    };
-
-    struct own_data final : completion {
-        explicit own_data(std::vector<std::byte> d) : data(std::move(d)) {}
-        void done() override { delete this; }
-        std::vector<std::byte> data;
-    };
-
-    struct nobody final : completion {
-        void done() override {}
-    };
-
-    /** Data on its way, and the thread that waits for it. */
-    struct transfer final : completion {
-        explicit transfer(scheduler &s) : threads(s) {}
-        void done() override
-        {
-            finished = true;
-            waiter.wake_all(threads);
-        }
-        void wait()
-        {
-            if (!finished)
-                waiter.wait(threads);
-        }
-        scheduler &threads;
-        detail::wait_queue waiter;
-        bool finished = false;
-    };
-
-    struct read_state final : detail::state_base {
-        read_state(void *d, size_t n) : data(d), bytes(n) {}
-        void take(reader &r) override { r.bytes(data, bytes); }
-        void *data;
-        size_t bytes;
-    };
 
     /** A payload that travels by itself. */
     struct incoming final : completion {
@@ -393,9 +303,9 @@ private:
         {
             const std::span<const std::byte> payload(data);
             switch (kind) {
-            case wire::invoke: owner.run(from, head, function, payload); break;
+            case wire::invoke: arrived = true; return owner.run_late(from);
             case wire::reply: owner.resolve(from, head, payload); break;
-            default: owner.contribute(key, payload); break;
+            default: owner.contributions_.take(key, payload); break;
             }
             delete this;
         }
@@ -404,8 +314,15 @@ private:
         uint8_t kind = 0;
         wire::head head{};
         uint32_t function = 0;
-        std::tuple<uint32_t, uint32_t, uint32_t> key{};
+        detail::contribution_key key;
         std::vector<std::byte> data;
+        bool arrived = false;
+    };
+
+    /** An invocation whose arguments travel by themselves, or a record that came after it. */
+    struct late {
+        std::unique_ptr<incoming> invocation;
+        std::vector<std::byte> record;
     };
 
     struct incoming_write final : completion {
@@ -424,54 +341,6 @@ private:
     struct wrapped {
         wire::head h;
     };
-
-    peer &at(int node)
-    {
-        if (node < 0 || node >= size())
-            throw std::out_of_range("mttl: no node " + std::to_string(node) + " among " + std::to_string(size()));
-        return peers_[static_cast<size_t>(node)];
-    }
-
-    void take_credit(int to, peer &q)
-    {
-        if (q.paid)
-            return;
-        while (q.credit == 0) {
-            if (q.used)
-                flush(to);
-            q.waiting.wait(scheduler_);
-            if (q.paid)
-                return;
-        }
-        --q.credit;
-        q.paid = true;
-    }
-
-    std::byte *batch(int to, peer &q)
-    {
-        if (!q.batch)
-            q.batch = std::make_unique<std::byte[]>(port_.small_bytes());
-        if (!q.used)
-            dirty_.push_back(to);
-        return q.batch.get();
-    }
-
-    void transmit(int to, peer &q, size_t bytes)
-    {
-        port_.send(to, bytes);
-        if (q.credited)
-            q.paid = q.credited = false;
-    }
-
-    void flush(int to)
-    {
-        peer &q = at(to);
-        dirty_.erase(std::remove(dirty_.begin(), dirty_.end(), to), dirty_.end());
-        if (!q.used)
-            return;
-        std::memcpy(port_.send_buffer(), q.batch.get(), q.used);
-        transmit(to, q, std::exchange(q.used, 0));
-    }
 
     /** A record without a payload. */
     template <class H> void send_plain(int to, const H &header)
@@ -493,36 +362,17 @@ private:
 
     void write_apart(int to, uint64_t address, const void *data, size_t bytes)
     {
-        transfer t(scheduler_);
+        detail::transfer t(scheduler_);
         wire::write_head h{{wire::write, wire::credited | wire::apart, 0, static_cast<uint32_t>(bytes)}, address};
-        h.h.length = open_transfer(&t);
+        h.h.length = channels_.open(&t);
         send_plain(to, h);
-        flush(to);
+        outbox_.flush(to);
         // Its arrival is reported, which implies that it has been sent; but the request is the port's until then.
-        transfer sent(scheduler_);
+        detail::transfer sent(scheduler_);
         send_data(to, 0, data, bytes, &sent);
         t.wait();
         sent.wait();
-        close_transfer(h.h.length);
-    }
-
-    uint16_t open_transfer(transfer *t)
-    {
-        for (;;) {
-            for (size_t i = 0; i + 1 < transfers_.size(); ++i) {
-                next_transfer_ = next_transfer_ % (transfers_.size() - 1) + 1;
-                if (!transfers_[next_transfer_]) {
-                    transfers_[next_transfer_] = t;
-                    return static_cast<uint16_t>(next_transfer_);
-                }
-            }
-            no_transfer_.wait(scheduler_);
-        }
-    }
-    void close_transfer(uint16_t i)
-    {
-        transfers_[i] = nullptr;
-        no_transfer_.wake_one(scheduler_);
+        channels_.close(h.h.length);
     }
 
     // ---- what arrives ----
@@ -538,8 +388,8 @@ private:
                 ++batching_;        // the answers go together, as the questions came
             }
         }
-        if (credited && ++at(from).owed >= (options_.window + 1) / 2)
-            send_plain(from, wrapped{{wire::credit, 0, 0, std::exchange(at(from).owed, 0)}});
+        if (credited && ++outbox_.at(from).owed >= (options_.window + 1) / 2)
+            send_plain(from, wrapped{{wire::credit, 0, 0, std::exchange(outbox_.at(from).owed, 0)}});
         if (several)
             unbatch();
     }
@@ -560,12 +410,43 @@ private:
         credited |= (h.flags & wire::credited) != 0;
         if (!(h.flags & wire::system))
             ++taken_;
+        auto &behind = late_[static_cast<size_t>(from)];
+        const bool ordered = h.kind == wire::read || ((h.kind == wire::invoke || h.kind == wire::write) && !(h.flags & wire::apart));
+        if (behind.empty() || !ordered)
+            return take(from, h, data, bytes);
+        const size_t used = h.kind == wire::invoke  ? sizeof(wire::invoke_head) + h.length
+                            : h.kind == wire::write ? sizeof(wire::write_head) + h.length
+                                                    : sizeof(wire::read_head);
+        payload(data, bytes, used, 0);
+        behind.push_back({nullptr, {data, data + used}});
+        return used;
+    }
+
+    /** Starts, in the order in which they were sent, what has arrived and what had to wait for it. */
+    void run_late(int from)
+    {
+        auto &all = late_[static_cast<size_t>(from)];
+        ++batching_;
+        while (!all.empty() && (!all.front().invocation || all.front().invocation->arrived)) {
+            const late next = std::move(all.front());
+            all.pop_front();
+            if (next.invocation)
+                run(from, next.invocation->head, next.invocation->function, next.invocation->data);
+            else
+                take(from, header<wire::head>(next.record.data(), next.record.size()), next.record.data(), next.record.size());
+        }
+        unbatch();
+    }
+
+    size_t take(int from, const wire::head &h, const std::byte *data, size_t bytes)
+    {
         switch (h.kind) {
         case wire::invoke: {
             const auto i = header<wire::invoke_head>(data, bytes);
             if (h.flags & wire::apart) {
                 incoming *in = receive_apart(from, h, data + sizeof i, bytes - sizeof i);
                 in->function = i.function;
+                late_[static_cast<size_t>(from)].push_back({std::unique_ptr<incoming>(in), {}});
                 post(from, in);
                 return sizeof i + sizeof(uint64_t);
             }
@@ -593,7 +474,7 @@ private:
             return sizeof w + h.length;
         }
         case wire::written:
-            transfers_.at(h.ticket)->done();
+            channels_.at(h.ticket).done();
             return sizeof h;
         case wire::read: {
             const auto r = header<wire::read_head>(data, bytes);
@@ -606,20 +487,18 @@ private:
         }
         case wire::collective: {
             const auto c = header<wire::collective_head>(data, bytes);
-            const contribution_key k{h.ticket, c.number, c.step};
+            const detail::contribution_key k{h.ticket, c.number, c.step};
             if (h.flags & wire::apart) {
                 incoming *in = receive_apart(from, h, data + sizeof c, bytes - sizeof c);
                 in->key = k;
                 post(from, in);
                 return sizeof c + sizeof(uint64_t);
             }
-            contribute(k, payload(data, bytes, sizeof c, h.length));
+            contributions_.take(k, payload(data, bytes, sizeof c, h.length));
             return sizeof c + h.length;
         }
         case wire::credit: {
-            peer &q = at(from);
-            q.credit += h.ticket;
-            q.waiting.wake_all(scheduler_);
+            outbox_.give_credit(from, h.ticket);
             return sizeof h;
         }
         default: throw wire_error("a record of kind " + std::to_string(h.kind));
@@ -664,9 +543,7 @@ private:
 
     void resolve(int from, const wire::head &h, std::span<const std::byte> payload)
     {
-        if (h.ticket == 0 || h.ticket > tickets_.size() || !tickets_[h.ticket - 1])
-            throw wire_error("a reply that nobody waits for");
-        detail::state_base *s = tickets_[h.ticket - 1];
+        detail::state_base *s = tickets_.find(h.ticket);
         reader r(payload);
         try {
             if (h.flags & wire::failed)
@@ -679,39 +556,6 @@ private:
         }
         s->complete(scheduler_);
         close_ticket(h.ticket);
-    }
-
-    using contribution_key = std::tuple<uint32_t, uint32_t, uint32_t>;
-    struct expected {
-        void *data;
-        size_t bytes;
-        bool done;
-        size_t got;
-        detail::thread *waiter;
-    };
-
-    void contribute(const contribution_key &k, std::span<const std::byte> payload)
-    {
-        const auto it = expected_.find(k);
-        if (it == expected_.end()) {
-            if (!contributions_.emplace(k, std::vector<std::byte>(payload.begin(), payload.end())).second)
-                throw wire_error("two contributions to one step of a collective");
-            return;
-        }
-        expected &e = *it->second;
-        expected_.erase(it);
-        e.got = payload.size();
-        if (e.got == e.bytes && e.bytes)
-            std::memcpy(e.data, payload.data(), e.bytes);
-        e.done = true;
-        scheduler_.ready(e.waiter);
-    }
-
-    static void check_contribution(size_t got, size_t wanted)
-    {
-        if (got != wanted)
-            throw error("nodes disagree on the size of a collective: " + std::to_string(got) + " bytes came, " +
-                        std::to_string(wanted) + " were expected");
     }
 
 public:
@@ -736,22 +580,17 @@ private:
     node_options options_;
     scheduler scheduler_;
     registry registry_;
-    std::vector<peer> peers_;
-    std::vector<int> dirty_;                // nodes with something in their batch
+    detail::outbox outbox_;
     int batching_ = 0;
-    std::vector<detail::state_base *> tickets_;
-    std::vector<uint32_t> free_tickets_;
-    std::vector<transfer *> transfers_;     // by number; 0 is never used
-    size_t next_transfer_ = 0;
-    detail::wait_queue no_transfer_;
-    std::map<contribution_key, std::vector<std::byte>> contributions_;
-    std::map<contribution_key, expected *> expected_;
-    std::map<std::string, uint32_t> groups_;
-    std::set<uint32_t> group_ids_;
+    detail::ticket_table tickets_;
+    detail::channel_table channels_{scheduler_};
+    detail::contributions contributions_{scheduler_};
+    std::vector<std::deque<late>> late_;        // by node
+    std::vector<std::shared_ptr<void>> owned_;  // by type
+    static inline size_t owned_types_ = 0;
     uint64_t sent_ = 0, taken_ = 0, lost_ = 0;
     size_t arriving_ = 0;                   // payloads that travel by themselves
-    nobody nobody_;
-    transfer reserved_{scheduler_};
+    detail::nobody nobody_;
 };
 
 } // namespace mttl

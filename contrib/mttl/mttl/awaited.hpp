@@ -1,0 +1,128 @@
+/*
+ * What a node has asked for and waits for: results by ticket, data by channel.
+ * A ticket and a channel are numbers that the other side sends back; here they
+ * are turned into whoever waits.  Nothing here sends.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_AWAITED_HPP
+#define MTTL_AWAITED_HPP
+
+#include "future.hpp"
+#include "port.hpp"
+
+namespace mttl [[gnu::visibility("default")]] {
+namespace detail {
+
+/** Data on its way, and the thread that waits for it. */
+struct transfer final : completion {
+    explicit transfer(scheduler &s) : threads(s) {}
+    void done() override
+    {
+        finished = true;
+        waiter.wake_all(threads);
+    }
+    void wait()
+    {
+        while (!finished)
+            waiter.wait(threads);
+    }
+    scheduler &threads;
+    wait_queue waiter;
+    bool finished = false;
+};
+
+/** Data that is sent and then given up. */
+struct own_data final : completion {
+    explicit own_data(std::vector<std::byte> d) : data(std::move(d)) {}
+    void done() override { delete this; }
+    std::vector<std::byte> data;
+};
+
+/** Data that somebody else looks after. */
+struct nobody final : completion {
+    void done() override {}
+};
+
+/** A small remote read that has been asked for; lives on the stack of the thread that waits. */
+struct read_state final : state_base {
+    read_state(void *d, size_t n) : data(d), bytes(n) {}
+    void take(reader &r) override { r.bytes(data, bytes); }
+    void *data;
+    size_t bytes;
+};
+
+/** Results that are awaited, by number; 0 is nobody. */
+class ticket_table {
+public:
+    uint32_t open(state_base *s)
+    {
+        s->hold();
+        if (free_.empty()) {
+            states_.push_back(s);
+            return static_cast<uint32_t>(states_.size());
+        }
+        const uint32_t t = free_.back();
+        free_.pop_back();
+        states_[t - 1] = s;
+        return t;
+    }
+    void close(uint32_t t)
+    {
+        state_base *s = std::exchange(states_[t - 1], nullptr);
+        free_.push_back(t);
+        s->drop();
+    }
+    /** Throws wire_error where nobody waits. */
+    state_base *find(uint32_t t) const
+    {
+        if (t == 0 || t > states_.size() || !states_[t - 1])
+            throw wire_error("a reply that nobody waits for");
+        return states_[t - 1];
+    }
+
+private:
+    std::vector<state_base *> states_;
+    std::vector<uint32_t> free_;
+};
+
+/** Channels of the port that are in use, with the transfer that each is for. */
+class channel_table {
+public:
+    explicit channel_table(scheduler &s) : threads_(s), all_(port::channels), reserved_(s) {}
+
+    /** Blocks while all are in use; 0 is never given. */
+    uint16_t open(transfer *t)
+    {
+        for (;;) {
+            for (size_t i = 0; i + 1 < all_.size(); ++i) {
+                next_ = next_ % (all_.size() - 1) + 1;
+                if (!all_[next_]) {
+                    all_[next_] = t;
+                    return static_cast<uint16_t>(next_);
+                }
+            }
+            free_.wait(threads_);
+        }
+    }
+    /** One without a transfer: the caller posts the receives itself. */
+    uint16_t open() { return open(&reserved_); }
+    void close(uint16_t i)
+    {
+        all_[i] = nullptr;
+        free_.wake_one(threads_);
+    }
+    transfer &at(uint32_t i) { return *all_.at(i); }
+
+private:
+    scheduler &threads_;
+    std::vector<transfer *> all_;
+    size_t next_ = 0;
+    wait_queue free_;
+    transfer reserved_;
+};
+
+} // namespace detail
+} // namespace mttl
+
+#endif
