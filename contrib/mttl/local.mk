@@ -27,6 +27,8 @@ dist_mttl_HEADERS = \
 	contrib/mttl/mttl/stack.hpp \
 	contrib/mttl/mttl/sync.hpp \
 	contrib/mttl/mttl/thread.hpp \
+	contrib/mttl/mttl/virtual.hpp \
+	contrib/mttl/mttl/virtual_ptr.hpp \
 	contrib/mttl/mttl/wire.hpp
 
 pkgconfigdir = $(libdir)/pkgconfig

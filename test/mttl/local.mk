@@ -6,7 +6,8 @@ mttl_tests = \
 	test/mttl/port \
 	test/mttl/threads \
 	test/mttl/invoke \
-	test/mttl/pointers
+	test/mttl/pointers \
+	test/mttl/virtual
 check_PROGRAMS += $(mttl_tests)
 TESTS += $(mttl_tests)
 endif
@@ -25,6 +26,9 @@ test_mttl_invoke_LDADD = $(CMOCKA_LIBS)
 test_mttl_pointers_SOURCES = test/mttl/pointers.cpp test/mttl/mttl_test.hpp
 test_mttl_pointers_CPPFLAGS = $(mttl_cppflags)
 test_mttl_pointers_LDADD = $(CMOCKA_LIBS)
+test_mttl_virtual_SOURCES = test/mttl/virtual.cpp test/mttl/mttl_test.hpp
+test_mttl_virtual_CPPFLAGS = $(mttl_cppflags)
+test_mttl_virtual_LDADD = $(CMOCKA_LIBS)
 
 # What must not compile.
 dist_check_SCRIPTS += test/mttl/refused

@@ -15,6 +15,7 @@
 #include "landing.hpp"
 #include "runtime.hpp"
 #include "sync.hpp"
+#include "virtual_ptr.hpp"
 #ifndef MTTL_NO_MPI
 #include "mpi_run.hpp"
 #endif

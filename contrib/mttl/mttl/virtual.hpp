@@ -1,0 +1,533 @@
+/*
+ * Virtual nodes: more nodes than processes, each a T that lives on one process
+ * and can be moved to another while messages to it travel (after Phoenix:
+ * Taura, Kaneda, Endo, Yonezawa).  Messages name the virtual node, not the
+ * process; so processes may hand theirs over, leave the work, and take them
+ * back, and nobody who sends needs to know.
+ *
+ *   struct cell { int visits = 0; };                             // serialisable
+ *   auto cells = mttl::VirtualNodes<cell>::create(1000);         // one node makes them; the handle travels
+ *   int v = cells.invoke(17, [](cell &c, int n) { return c.visits += n; }, 2);
+ *   cells.move(17, 3).get();
+ *   cells.leave(2);  ...  cells.take_back(2);
+ *
+ * How: each process knows, for each virtual node, an owner and how many moves
+ * ago that was true (`epoch`).  A process that is not the owner any more knows
+ * to whom it handed over, at a higher epoch, so a message follows the moves and
+ * arrives; one that comes before the state does waits for it.  The owner tells
+ * the sender where it is now.  Messages carry a number per sender and virtual
+ * node, and these travel with the state: each is taken once, and those of one
+ * process are started in the order in which it sent them, whatever way they took.
+ *
+ * A virtual node moves when none of its functions is under way: one that blocks
+ * delays the move, and never stops the others.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef MTTL_VIRTUAL_HPP
+#define MTTL_VIRTUAL_HPP
+
+#include "invoke.hpp"
+
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+namespace mttl [[gnu::visibility("default")]] {
+namespace detail {
+
+/** An invocation of a function of a virtual node, as the function gets it. */
+struct virtual_call : call {
+    void *object = nullptr;
+};
+
+/** What travels with a message to a virtual node. */
+struct virtual_head {
+    uint32_t space = 0, number = 0;
+    uint32_t epoch = 0;             // of the owner that the sender knew of
+    int32_t origin = 0;
+    uint32_t ticket = 0;            // whom the result is for; 0: nobody
+    uint32_t function = 0;          // 0: move, the argument is the process
+    uint64_t place = 0;             // among the messages of its origin to this virtual node
+    uint32_t forwarded = 0;
+    uint32_t unused = 0;            // 40 bytes, all of them defined
+};
+
+struct virtual_message {
+    virtual_head head;
+    std::vector<std::byte> arguments;
+};
+
+} // namespace detail
+
+template <> struct serial<detail::virtual_message> {
+    static void put(writer &w, const detail::virtual_message &m)
+    {
+        w.raw(m.head);
+        serial<std::vector<std::byte>>::put(w, m.arguments);
+    }
+    static detail::virtual_message get(reader &r)
+    {
+        detail::virtual_message m;
+        m.head = r.raw<detail::virtual_head>();
+        m.arguments = serial<std::vector<std::byte>>::get(r);
+        return m;
+    }
+};
+
+namespace detail {
+
+/** Runs F on the T of a virtual node; registered as the handlers of invoke.hpp are. */
+template <class T, class F, class P> struct virtual_handler;
+template <class T, class F, class... P> struct virtual_handler<T, F, types<P...>> {
+    static_assert(is_function_type<F>() && (may_travel<P>() && ...));
+    static_assert(std::is_invocable_v<const F &, T &, P...>,
+                  "mttl: the function of a virtual node takes T & and these arguments; other references would refer to copies");
+    using result = std::remove_cvref_t<std::invoke_result_t<const F &, T &, P...>>;
+    static_assert(std::is_void_v<result> || may_travel<std::conditional_t<std::is_void_v<result>, int, result>>());
+
+    static void run(void *argument)
+    {
+        node &n = node::here();
+        const auto c = *static_cast<virtual_call *>(argument);
+        try {
+            reader r(c.arguments);
+            std::tuple<P...> arguments{serial<P>::get(r)...};
+            r.end();
+            T &object = *static_cast<T *>(c.object);
+            const auto call = [&](auto &&...p) -> decltype(auto) { return F{}(object, std::forward<decltype(p)>(p)...); };
+            if constexpr (std::is_void_v<result>) {
+                std::apply(call, std::move(arguments));
+                if (c.ticket)
+                    n.answer(c.from, c.ticket, c.flags, [](writer &) {});
+            } else {
+                const result value = std::apply(call, std::move(arguments));
+                if (c.ticket)
+                    n.answer(c.from, c.ticket, c.flags, [&](writer &w) { serial<result>::put(w, value); });
+            }
+        } catch (...) {
+            n.answer_exception(c.from, c.ticket, c.flags);
+        }
+    }
+    static inline const registration self{typeid(virtual_handler).name(), &virtual_handler::run};
+};
+
+/** The parameters behind the T. */
+template <class List> struct behind_first {
+    using type = void;      // not one list: as they are given
+};
+template <class T, class... P> struct behind_first<types<T, P...>> {
+    using type = types<P...>;
+};
+
+template <class T, class F, class... A>
+using virtual_handler_for =
+    virtual_handler<T, F, typename sent_as<typename behind_first<typename parameters_of<F>::type>::type, A...>::type>;
+
+/** The virtual nodes of one space as one process sees them. */
+template <class T> class virtual_space {
+public:
+    virtual_space(uint32_t id, uint32_t count) : id_(id), hints_(count)
+    {
+        const node &n = node::here();
+        for (uint32_t v = 0; v < count; ++v) {
+            hints_[v].owner = static_cast<int32_t>(uint64_t(v) * static_cast<uint64_t>(n.size()) / count);
+            if (hints_[v].owner == n.id())
+                slots_.emplace(v, std::make_unique<slot>());
+        }
+    }
+
+    /** All spaces of T of this node. */
+    static std::map<uint32_t, std::unique_ptr<virtual_space>> &all()
+    {
+        return node::here().own<std::map<uint32_t, std::unique_ptr<virtual_space>>>();
+    }
+    static virtual_space &named(uint32_t id)
+    {
+        const auto it = all().find(id);
+        if (it == all().end())
+            throw error("no such space of virtual nodes on this node");
+        return *it->second;
+    }
+
+    size_t count() const { return hints_.size(); }
+    std::vector<uint32_t> owned() const
+    {
+        std::vector<uint32_t> v;
+        for (const auto &[number, s] : slots_)
+            v.push_back(number);
+        std::sort(v.begin(), v.end());
+        return v;
+    }
+    uint64_t forwarded() const { return forwarded_; }
+
+    /** Sends a message of this process on its way. */
+    void send(uint32_t v, uint32_t function, uint32_t ticket, std::vector<std::byte> arguments)
+    {
+        node &n = node::here();
+        virtual_head h;
+        h.space = id_, h.number = v, h.origin = n.id(), h.ticket = ticket, h.function = function;
+        h.place = places_[v]++;
+        pass_on({h, std::move(arguments)});
+    }
+
+    static void deliver(virtual_message m) { named(m.head.space).take(std::move(m)); }
+
+    // What leave() and take_back() need of a process.
+    bool left = false;
+    std::vector<uint32_t> handed_over;
+    /** Those handed over to this process stay others'. */
+    void leave(uint32_t v)
+    {
+        const auto it = slots_.find(v);
+        if (it != slots_.end() && it->second->home < 0) {
+            it->second->home = node::here().id();
+            handed_over.push_back(v);
+        }
+    }
+
+private:
+    struct hint {
+        int32_t owner = 0;
+        uint32_t epoch = 0;
+    };
+    /** Messages of one process, in their order. */
+    struct line {
+        uint64_t next = 0;
+        std::map<uint64_t, virtual_message> early;
+    };
+    struct slot {
+        T object{};
+        std::map<int32_t, line> lines;          // by origin
+        std::deque<virtual_message> moves;      // asked for, and waiting until nothing is under way
+        std::deque<virtual_message> ready;      // in order; a thread for each is queued
+        size_t under_way = 0;
+        int32_t home = -1;                      // the process that handed it over, until it has it back
+    };
+
+    void pass_on(virtual_message m)
+    {
+        const hint h = hints_[m.head.number];
+        m.head.epoch = h.epoch;
+        post(h.owner, fn<&virtual_space::deliver>, m);
+    }
+
+    void take(virtual_message m)
+    {
+        const uint32_t v = m.head.number;
+        const auto it = slots_.find(v);
+        if (it == slots_.end()) {
+            if (m.head.epoch > hints_[v].epoch) {
+                early_[v].push_back(std::move(m));  // the state is on its way here
+                return;
+            }
+            ++forwarded_;
+            m.head.forwarded = 1;
+            pass_on(std::move(m));
+            return;
+        }
+        slot &s = *it->second;
+        ++s.under_way;      // it stays, also while this thread waits to send
+        if (m.head.forwarded)
+            post(m.head.origin, fn<&virtual_space::learn>, id_, v, node::here().id(), hints_[v].epoch);
+        accept(v, s, std::move(m));
+        if (--s.under_way == 0)
+            go(v);
+    }
+
+    void accept(uint32_t v, slot &s, virtual_message m)
+    {
+        line &l = s.lines[m.head.origin];
+        if (m.head.place != l.next) {
+            if (m.head.place < l.next || !l.early.emplace(m.head.place, std::move(m)).second)
+                throw wire_error("a message to a virtual node came twice");
+            return;
+        }
+        // What follows is queued before this one runs, which may block.
+        ++l.next;
+        const bool now = s.ready.empty();
+        ++s.under_way;
+        if (!now)
+            enqueue(v, s, std::move(m));
+        for (auto it = l.early.begin(); it != l.early.end() && it->first == l.next; it = l.early.erase(it), ++l.next) {
+            ++s.under_way;
+            enqueue(v, s, std::move(it->second));
+        }
+        if (now)
+            run(v, s, m);
+    }
+
+    void enqueue(uint32_t v, slot &s, virtual_message m)
+    {
+        s.ready.push_back(std::move(m));
+        node::here().threads().spawn_detached([this, v, &s] {
+            const virtual_message next = std::move(s.ready.front());
+            s.ready.pop_front();
+            run(v, s, next);
+        });
+    }
+
+    void run(uint32_t v, slot &s, const virtual_message &m)
+    {
+        node &n = node::here();
+        if (m.head.function == 0) {
+            s.moves.push_back(m);
+        } else {
+            virtual_call c;
+            c.from = m.head.origin, c.ticket = m.head.ticket, c.arguments = m.arguments, c.object = &s.object;
+            if (const handler_function f = n.functions().find(m.head.function))
+                f(&c);
+            else
+                refuse(n, c);
+        }
+        if (--s.under_way == 0)
+            go(v);
+    }
+    static void refuse(node &n, const virtual_call &c)
+    {
+        try {
+            throw error("this node does not know the function that was invoked: it was started from another program");
+        } catch (...) {
+            n.answer_exception(c.from, c.ticket, c.flags);
+        }
+    }
+
+    /** Nothing is under way: does the first of the moves that wait. */
+    void go(uint32_t v)
+    {
+        const auto it = slots_.find(v);
+        slot &s = *it->second;
+        node &n = node::here();
+        while (!s.moves.empty()) {
+            const virtual_message m = std::move(s.moves.front());
+            s.moves.pop_front();
+            reader r(m.arguments);
+            const auto to = r.raw<int32_t>();
+            if (to != n.id())
+                return hand_over(it, to, m.head);
+            if (m.head.ticket)
+                n.answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
+        }
+    }
+
+    void hand_over(typename std::unordered_map<uint32_t, std::unique_ptr<slot>>::iterator it, int32_t to, const virtual_head &asked)
+    {
+        const uint32_t v = it->first;
+        const std::unique_ptr<slot> s = std::move(it->second);
+        slots_.erase(it);
+        hints_[v] = {to, hints_[v].epoch + 1};
+        writer w(nullptr, 0);
+        serial<T>::put(w, s->object);
+        w.raw(static_cast<uint64_t>(s->lines.size()));
+        for (const auto &[origin, l] : s->lines) {
+            w.raw(origin), w.raw(l.next), w.raw(static_cast<uint64_t>(l.early.size()));
+            for (const auto &[place, m] : l.early)
+                serial<virtual_message>::put(w, m);
+        }
+        w.raw(s->home);
+        w.raw(static_cast<uint64_t>(s->moves.size()));
+        for (const virtual_message &m : s->moves)
+            serial<virtual_message>::put(w, m);
+        virtual_message state{asked, w.size() ? w.take() : std::vector<std::byte>()};
+        state.head.epoch = hints_[v].epoch;
+        post(to, fn<&virtual_space::install>, state);
+    }
+
+    static void install(virtual_message m) { named(m.head.space).arrive(std::move(m)); }
+    void arrive(virtual_message m)
+    {
+        const uint32_t v = m.head.number;
+        reader r(m.arguments);
+        auto fresh = std::make_unique<slot>();
+        fresh->object = serial<T>::get(r);
+        for (auto lines = r.raw<uint64_t>(); lines > 0; --lines) {
+            line &l = fresh->lines[r.raw<int32_t>()];
+            l.next = r.raw<uint64_t>();
+            for (auto early = r.raw<uint64_t>(); early > 0; --early) {
+                virtual_message e = serial<virtual_message>::get(r);
+                const uint64_t place = e.head.place;
+                l.early.emplace(place, std::move(e));
+            }
+        }
+        fresh->home = r.raw<int32_t>();
+        if (fresh->home == node::here().id())
+            fresh->home = -1;
+        for (auto moves = r.raw<uint64_t>(); moves > 0; --moves)
+            fresh->moves.push_back(serial<virtual_message>::get(r));
+        r.end();
+        slot &s = *fresh;
+        slots_[v] = std::move(fresh);
+        hints_[v] = {node::here().id(), m.head.epoch};
+        ++s.under_way;      // it stays until those that waited here have been taken
+        if (m.head.ticket)
+            node::here().answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
+        const auto waited = early_.find(v);
+        if (waited != early_.end()) {
+            const std::vector<virtual_message> all = std::move(waited->second);
+            early_.erase(waited);
+            for (const virtual_message &e : all)
+                take(e);
+        }
+        if (--s.under_way == 0)
+            go(v);
+    }
+
+    static void learn(uint32_t space, uint32_t v, int32_t owner, uint32_t epoch)
+    {
+        hint &h = named(space).hints_[v];
+        if (epoch > h.epoch && !named(space).slots_.count(v))
+            h = {owner, epoch};
+    }
+
+    uint32_t id_;
+    std::vector<hint> hints_;
+    std::unordered_map<uint32_t, std::unique_ptr<slot>> slots_;             // those that are here
+    std::unordered_map<uint32_t, std::vector<virtual_message>> early_;      // came before the state
+    std::unordered_map<uint32_t, uint64_t> places_;                         // messages sent from here
+    uint64_t forwarded_ = 0;
+};
+
+} // namespace detail
+
+/** Virtual nodes 0 .. count - 1, each with a T; a handle, which travels (8 bytes). */
+template <class T> class VirtualNodes {
+    static_assert(serialisable<T> && std::is_default_constructible_v<T>,
+                  "mttl: a virtual node's T must be serialisable, or it cannot move");
+
+public:
+    VirtualNodes() = default;
+
+    /** Makes them, spread evenly over all nodes in blocks; called on one node, blocks until all nodes know. */
+    static VirtualNodes create(uint32_t count)
+    {
+        struct counter {
+            uint32_t made = 0;
+        };
+        const node &n = node::here();
+        VirtualNodes s;
+        s.id_ = node::here().own<counter>().made++ * static_cast<uint32_t>(n.size()) + static_cast<uint32_t>(n.id());
+        s.count_ = count;
+        std::vector<future<void>> all;
+        for (int to = 0; to < n.size(); ++to)
+            all.push_back(mttl::ainvoke(to, [](uint32_t id, uint32_t c) {
+                space::all().emplace(id, std::make_unique<space>(id, c));
+            }, s.id_, count));
+        when_all(std::move(all)).get();
+        return s;
+    }
+
+    uint32_t count() const { return count_; }
+
+    /** Runs f(T &, a...) where virtual node v is, and blocks this thread until it has returned; throws what it throws. */
+    template <class F, class... A> auto invoke(uint32_t v, F f, A &&...a) const
+    {
+        return ainvoke(v, f, std::forward<A>(a)...).get();
+    }
+    /** The same without waiting. */
+    template <class F, class... A> auto ainvoke(uint32_t v, F, A &&...a) const
+    {
+        using H = detail::virtual_handler_for<T, F, A...>;
+        using R = typename H::result;
+        detail::held<detail::state<R>> s(new detail::state<R>);
+        send<H>(v, s.get(), std::forward<A>(a)...);
+        return future<R>(s.get());
+    }
+    /** The same, and nobody is told the result; the owner reports an exception. */
+    template <class F, class... A> void post(uint32_t v, F, A &&...a) const
+    {
+        send<detail::virtual_handler_for<T, F, A...>>(v, nullptr, std::forward<A>(a)...);
+    }
+
+    /** Moves v to process `to`, after what this process has sent it; ready when it has arrived there. */
+    future<void> move(uint32_t v, int to) const
+    {
+        if (to < 0 || to >= node::here().size())
+            throw std::out_of_range("mttl: no node " + std::to_string(to) + " among " + std::to_string(node::here().size()));
+        detail::held<detail::state<void>> s(new detail::state<void>);
+        writer w(nullptr, 0);
+        w.raw(static_cast<int32_t>(to));
+        start(v, s.get(), 0, w.take());
+        return future<void>(s.get());
+    }
+    /** The process that v is on, when it is asked. */
+    int where(uint32_t v) const
+    {
+        return invoke(v, [](T &) { return my_node(); });
+    }
+    /** The virtual nodes that are on this process now. */
+    std::vector<uint32_t> here() const { return at().owned(); }
+    /** Messages that this process has sent on to where a virtual node went. */
+    uint64_t forwarded() const { return at().forwarded(); }
+
+    /** Process `p` hands its virtual nodes to the others that have not left, in turn; blocks until all have arrived. */
+    void leave(int p) const
+    {
+        mttl::invoke(p, [](VirtualNodes s) { s.leave_here(); }, *this);
+    }
+    /** Process `p` gets back what was its own when it left, from wherever that is now. */
+    void take_back(int p) const
+    {
+        mttl::invoke(p, [](VirtualNodes s) { s.take_back_here(); }, *this);
+    }
+
+private:
+    using space = detail::virtual_space<T>;
+
+    space &at() const { return space::named(id_); }
+
+    template <class H, class... A> void send(uint32_t v, detail::state_base *s, A &&...a) const
+    {
+        send_as(v, s, types_of<H>(), H::self.id, std::forward<A>(a)...);
+    }
+    template <class H> struct list;
+    template <class F, class... P> struct list<detail::virtual_handler<T, F, detail::types<P...>>> {
+        using type = detail::types<P...>;
+    };
+    template <class H> using types_of = typename list<H>::type;
+    template <class... P>
+    void send_as(uint32_t v, detail::state_base *s, detail::types<P...>, uint32_t function, const P &...p) const
+    {
+        writer w(nullptr, 0);
+        (serial<P>::put(w, p), ...);
+        start(v, s, function, w.size() ? w.take() : std::vector<std::byte>());
+    }
+    void start(uint32_t v, detail::state_base *s, uint32_t function, std::vector<std::byte> arguments) const
+    {
+        if (v >= count_)
+            throw std::out_of_range("mttl: no virtual node " + std::to_string(v) + " among " + std::to_string(count_));
+        at().send(v, function, s ? node::here().open_ticket(s) : 0, std::move(arguments));
+    }
+
+    void leave_here() const
+    {
+        at().left = true;
+        std::vector<int> stay;
+        for (int to = 0; to < node::here().size(); ++to)
+            if (!mttl::invoke(to, [](VirtualNodes s) { return s.at().left; }, *this))
+                stay.push_back(to);
+        if (stay.empty()) {
+            at().left = false;
+            throw error("no process would be left for the virtual nodes");
+        }
+        std::vector<future<void>> all;
+        for (const uint32_t v : here()) {
+            at().leave(v);
+            all.push_back(move(v, stay[all.size() % stay.size()]));
+        }
+        when_all(std::move(all)).get();
+    }
+    void take_back_here() const
+    {
+        at().left = false;
+        std::vector<future<void>> all;
+        for (const uint32_t v : std::exchange(at().handed_over, {}))
+            all.push_back(move(v, my_node()));
+        when_all(std::move(all)).get();
+    }
+
+    uint32_t id_ = 0, count_ = 0;
+};
+
+} // namespace mttl
+
+#endif
