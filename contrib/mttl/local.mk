@@ -15,6 +15,7 @@ dist_mttl_HEADERS = \
 	contrib/mttl/mttl/landing.hpp \
 	contrib/mttl/mttl/memory_job.hpp \
 	contrib/mttl/mttl/memory_port.hpp \
+	contrib/mttl/mttl/mpi_collectives.hpp \
 	contrib/mttl/mttl/mpi_port.hpp \
 	contrib/mttl/mttl/mpi_run.hpp \
 	contrib/mttl/mttl/mttl.hpp \
@@ -38,6 +39,15 @@ contrib/mttl/mttl.pc: contrib/mttl/mttl.pc.in Makefile
 	$(AM_V_GEN)$(SED) -e 's|@includedir[@]|$(includedir)|' -e 's|@version[@]|$(PACKAGE_VERSION)|' $(top_srcdir)/contrib/mttl/mttl.pc.in >$@
 CLEANFILES += contrib/mttl/mttl.pc
 EXTRA_DIST += contrib/mttl/mttl.pc.in contrib/mttl/README.md contrib/mttl/npb/lines
+
+# Tried by test/mttl/examples.
+mttl_examples = \
+	contrib/mttl/examples/halo.cpp \
+	contrib/mttl/examples/hash_table.cpp \
+	contrib/mttl/examples/hello.cpp \
+	contrib/mttl/examples/migration.cpp \
+	contrib/mttl/examples/ring.cpp
+EXTRA_DIST += $(mttl_examples)
 
 mttl_programs = \
 	contrib/mttl/bench/mttl_bench \

@@ -99,6 +99,17 @@ std::string basics()
             }
             WAN_CHECK_THAT(what == (i ? "mttl: no node 3 among 3" : "mttl: no virtual node 7 among 7"), what);
         }
+        // A sender that was told finds it at once: one message of two goes the long way.
+        const auto forwarded = [&] { return invoke(1, [](VirtualNodes<cell> s) { return s.forwarded(); }, cells); };
+        const uint64_t before = forwarded();
+        cells.invoke(3, [](cell &) {});
+        invoke(2, [](VirtualNodes<cell> s) { s.move(3, 2).get(); }, cells);
+        for (int i = 0; i < 5; ++i) {
+            cells.invoke(3, [](cell &) {});
+            invoke(2, [] {});       // what it posted to me has been sent before it answers
+            invoke(0, [] {});
+        }
+        WAN_CHECK_THAT(forwarded() - before == 1, std::to_string(forwarded() - before));
         const auto others = VirtualNodes<cell>::create(2);
         WAN_CHECK(others.invoke(0, [](cell &c) { return c.one; }) == 0);
         return "";

@@ -3,7 +3,7 @@
  * once, between every pair of processes, with functions of a shared library.
  * Prints `mttl ok N checks` on node 0.
  *
- * Usage: worker [spmd | throw | lost | code]
+ * Usage: worker [spmd | limits | throw | lost | code]
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,6 +12,8 @@
 #include "library.hpp"
 
 #include <map>
+
+#include <sys/resource.h>
 
 namespace {
 
@@ -101,6 +103,23 @@ void together()
     std::vector<double> v(10000, me);
     sum.exec(std::span<double>(v));
     CHECK(v[9999] == n * (n - 1) / 2.0);
+    // An operator that is a lambda, on a type that MPI does not know, in the order of the nodes; and one with state.
+    struct pair {
+        int first, last;
+    };
+    Reduction<pair> ends;
+    const pair p = ends.exec({me, me}, [](pair a, pair b) { return pair{a.first, b.last}; });
+    CHECK(p.first == 0 && p.last == n - 1);
+    const int factor = 1;
+    CHECK(sum_int.exec(me, [factor](int a, int b) { return std::max(factor * a, b); }) == n - 1);
+    if (me % 2 == 0) {
+        std::vector<int> even;
+        for (int i = 0; i < n; i += 2)
+            even.push_back(i);
+        CHECK(Reduction<long>(even).exec(1) == (n + 1) / 2);
+    }
+    const bool native = node::here().collective() != collectives::own && n > 1;
+    CHECK((node::here().network().counters().collectives > 20) == native);
     posted = 0;
     all.exec();
     flood();
@@ -108,6 +127,57 @@ void together()
         invoke(to, [] {});
     all.exec();
     CHECK(sum_int.exec(posted) == 5000 * n);
+}
+
+// The most memory that this process has used so far, MiB.
+long peak()
+{
+    rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss / 1024;
+}
+
+// A million results that are awaited at once, from two processes that ask each other.
+void ask_million(int other, int n)
+{
+    std::vector<future<int>> all;
+    all.reserve(static_cast<size_t>(n));
+    for (int i = 0; i < n; ++i)
+        all.push_back(ainvoke(other, [](int x) { return x + 1; }, i));
+    for (int i = 0; i < n; ++i)
+        if (all[static_cast<size_t>(i)].get() != i + 1)
+            CHECK(false);
+}
+
+int limits(int, char **)
+{
+    constexpr int million = 1000000, threads = 100000;
+    const int last = nodes() - 1;
+    const long before = peak();
+    future<void> back = ainvoke(last, fn<ask_million>, 0, million);
+    ask_million(last, million);
+    back.get();
+    // A result that is awaited is about 150 bytes, wherever it waits; what is under way is bounded by the window.
+    const long asked = std::max(peak() - before, invoke(last, [] { return peak(); }) - before);
+    const size_t made = std::max(node::here().threads().made(), invoke(last, [] { return node::here().threads().made(); }));
+    std::printf("a million outstanding both ways: %ld MiB, %zu threads\n", asked, made);
+    CHECK(asked < 400 && made < 100);
+    // Handlers that block are threads.
+    std::vector<future<int>> all;
+    for (int i = 0; i < threads; ++i)
+        all.push_back(ainvoke(last, [] { return box.read(); }));
+    const auto blocked = invoke(last, [] { return node::here().threads().blocked_count(); });
+    for (int i = 0; i < threads; ++i)
+        post(last, [](int x) { box.write(x); }, i);
+    long sum = 0;
+    for (auto &f : all)
+        sum += f.get();
+    const long used = invoke(last, [] { return peak(); });
+    std::printf("%zu threads blocked at once, process of %ld MiB\n", blocked, used);
+    CHECK(blocked >= threads && sum == long(threads) * (threads - 1) / 2);
+    CHECK(used < 2000);
+    std::puts("mttl ok limits");
+    return 0;
 }
 
 int on_zero(int, char **)
@@ -148,6 +218,8 @@ void never() { mttl::invoke(0, mttl::fn<only_here>, 1); }
 int main(int argc, char **argv)
 {
     const std::string mode = argc > 1 ? argv[1] : "";
+    if (mode == "limits")
+        return run(argc, argv, limits);
     if (mode == "spmd")
         return run(argc, argv, everywhere, start::spmd);
     if (mode == "throw")

@@ -39,6 +39,7 @@
 #endif
 #endif
 #ifdef MTTL_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef MTTL_TSAN

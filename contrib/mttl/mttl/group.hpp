@@ -1,7 +1,9 @@
 /*
  * Barrier and Reduction over a group of nodes, out of the library's own
  * messages, as in the paper: nothing is asked of the network but the eight
- * primitives.  Every member makes the objects of a group in the same order and
+ * primitives.  Or, when the job asks for it (options.collectives), through the
+ * collectives of a network that has them, see mpi_collectives.hpp; then it is
+ * the network that says whether all nodes get the same bits.  Every member makes the objects of a group in the same order and
  * calls exec() in the same order; one thread a node at a time.
  *
  * Barrier: dissemination, ceil(log2 n) steps.  Reduction: recursive doubling,
@@ -35,6 +37,10 @@ public:
             throw error("node " + std::to_string(node_.id()) + " is not in the group that it makes");
         me_ = static_cast<size_t>(me - members_.begin());
         id_ = node_.group_open(members_);
+        if (node_.collective() != collectives::own && members_.size() > 1) {
+            meet(made);     // the network makes it where the process waits: all are here
+            native_ = node_.network().native(members_, id_, node_.collective());
+        }
     }
     group_base(const group_base &) = delete;
     group_base &operator=(const group_base &) = delete;
@@ -51,11 +57,32 @@ protected:
     void receive(uint32_t step, void *data, size_t bytes) { node_.receive_collective(id_, number_, step, data, bytes); }
     void next() { ++number_; }
 
+    /** All members come here. */
+    void meet(uint32_t first_step)
+    {
+        const size_t n = size();
+        uint32_t step = first_step;
+        for (size_t d = 1; d < n; d *= 2, ++step) {
+            send((me_ + d) % n, step, nullptr, 0);
+            receive(step, nullptr, 0);
+        }
+    }
+    /** Blocks the thread while the network does start(native group, completion). */
+    template <class Start> void through_network(Start start)
+    {
+        transfer t(node_.threads());
+        start(*native_, &t);
+        t.wait();
+        next();
+    }
+
     node &node_;
     std::vector<int> members_;
     size_t me_ = 0;
+    std::unique_ptr<native_group> native_;
 
 private:
+    static constexpr uint32_t made = 200;
     uint32_t id_ = 0;
     uint32_t number_ = 0;
 };
@@ -77,15 +104,40 @@ public:
     /** Blocks the thread until all members have come here. */
     void exec()
     {
-        const size_t n = size();
-        uint32_t step = 0;
-        for (size_t d = 1; d < n; d *= 2, ++step) {
-            send((me_ + d) % n, step, nullptr, 0);
-            receive(step, nullptr, 0);
-        }
+        if (native_)
+            return through_network([](native_group &g, completion *c) { g.barrier(c); });
+        meet(0);
         next();
     }
 };
+
+namespace detail {
+
+/** What a network needs to know of an operator on Ts. */
+template <class T, class Op> constexpr native_operation native_operation_of()
+{
+    native_operation o;
+    o.element_bytes = sizeof(T);
+    if constexpr (std::is_same_v<Op, std::plus<>> || std::is_same_v<Op, std::plus<T>>) {
+        if constexpr (std::is_same_v<T, float>)
+            o.sum = native_operation::float32;
+        else if constexpr (std::is_same_v<T, double>)
+            o.sum = native_operation::float64;
+        else if constexpr (std::is_integral_v<T> && sizeof(T) == 4)
+            o.sum = std::is_signed_v<T> ? native_operation::int32 : native_operation::uint32;
+        else if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+            o.sum = std::is_signed_v<T> ? native_operation::int64 : native_operation::uint64;
+    }
+    o.apply = [](void *left, void *right, int *n, void *) {
+        const T *a = static_cast<const T *>(left);
+        T *b = static_cast<T *>(right);
+        for (int i = 0; i < *n; ++i)
+            b[i] = Op{}(a[i], b[i]);
+    };
+    return o;
+}
+
+} // namespace detail
 
 template <class T> class Reduction : public detail::group_base {
     static_assert(detail::direct<T>, "mttl: only what is copied as its bytes is reduced");
@@ -104,6 +156,14 @@ public:
     /** The same for each element; as many elements on each node. */
     template <class Op = std::plus<>> void exec(std::span<T> values, Op op = {})
     {
+        if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
+            if (native_ && node_.collective() == collectives::mpi)
+                through_network([](native_group &g, completion *c) { g.barrier(c); });
+            if (native_)
+                return through_network([&](native_group &g, completion *c) {
+                    g.allreduce(values.data(), values.size(), detail::native_operation_of<T, Op>(), c);
+                });
+        }
         const size_t n = size(), bytes = values.size_bytes();
         other_.resize(values.size());
         size_t power = 1;

@@ -15,20 +15,9 @@
 #ifndef MTTL_MPI_PORT_HPP
 #define MTTL_MPI_PORT_HPP
 
-#include "port.hpp"
-
-// The C++ bindings are gone from the standard, and would have to be linked.
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1
-#endif
-#ifndef MPICH_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX 1
-#endif
-#include <mpi.h>
+#include "mpi_collectives.hpp"
 
 #include <cstdlib>
-#include <memory>
-#include <vector>
 
 namespace mttl [[gnu::visibility("default")]] {
 
@@ -130,6 +119,13 @@ public:
         return some(MPI_Waitsome, "MPI_Waitsome");
     }
 
+    std::unique_ptr<native_group> native(const std::vector<int> &members, uint32_t id, collectives how) override
+    {
+        return std::make_unique<mpi_group>(
+            comm_, members, static_cast<int>(id & 0x7fff), operators_, [this](MPI_Request r, completion *c) { track(r, c); },
+            how == collectives::mpi, counters_.collectives);
+    }
+
     /** A request of the caller's own, such as of MPI_Iallreduce; not one of the eight. */
     void track(MPI_Request r, completion *c)
     {
@@ -147,6 +143,7 @@ public:
             MPI_Wait(&r, MPI_STATUS_IGNORE);
         }
         inbox_requests_.clear();
+        operators_->finish();
         MPI_Comm_free(&comm_);
         if (ours_)
             MPI_Finalize();
@@ -261,6 +258,7 @@ private:
     bool ours_ = false;
     MPI_Comm comm_ = MPI_COMM_NULL;
     int node_ = 0, nodes_ = 1;
+    std::shared_ptr<mpi_operators> operators_ = std::make_shared<mpi_operators>();
     port_sink *sink_ = nullptr;
 
     std::vector<std::unique_ptr<std::byte[]>> inbox_;

@@ -29,6 +29,7 @@ struct node_options {
     stack_options stacks;
     /** Small messages to one node that it has not taken yet, at most. */
     uint32_t window = 1024;
+    collectives collective = collectives::own;
 };
 
 namespace detail {
@@ -58,6 +59,7 @@ public:
     port &network() { return port_; }
     scheduler &threads() { return scheduler_; }
     registry &functions() { return registry_; }
+    collectives collective() const { return options_.collective; }
 
     /** The node that runs now; throws outside of one. */
     static node &here()
@@ -254,7 +256,7 @@ public:
 
     // ---- the end ----
 
-    /** Messages that were sent and taken, but for those of the runtime itself. */
+    /** Messages but for those of the runtime itself. */
     uint64_t sent() const { return sent_; }
     uint64_t taken() const { return taken_; }
     /** Whether threads are ready, or data is arriving. */

@@ -25,8 +25,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace mttl [[gnu::visibility("default")]] {
 
@@ -52,6 +54,31 @@ protected:
     ~port_sink() = default;
 };
 
+/** An operator of a reduction, for a network that has reductions of its own. */
+struct native_operation {
+    using function = void (*)(void *left, void *right_and_result, int *elements, void *unused);
+    enum sum_of : uint8_t { none, int32, uint32, int64, uint64, float32, float64 };
+    size_t element_bytes = 0;
+    sum_of sum = none;              // a sum of this type; none: `apply` says
+    function apply = nullptr;
+};
+
+/** Collectives of the network's own among the members of one group. */
+class native_group {
+public:
+    virtual ~native_group() = default;
+    virtual void barrier(completion *c) = 0;
+    /** In place; `c` is told when the values are the result. */
+    virtual void allreduce(void *values, size_t n, const native_operation &o, completion *c) = 0;
+};
+
+/** Whose collectives Barrier and Reduction are. */
+enum class collectives {
+    own,                // the library's, out of small messages
+    mpi,                // the network's, where the process waits, but for others that are there
+    mpi_nonblocking,    // the network's, where only the thread waits
+};
+
 /** What a port has done since it was opened; each is a number of calls. */
 struct port_counters {
     uint64_t probes = 0;        // probe(): looks and tests that do not wait
@@ -61,6 +88,7 @@ struct port_counters {
     uint64_t send_bytes = 0;    // of both
     uint64_t messages = 0;      // small ones received
     uint64_t recv_nodes = 0;
+    uint64_t collectives = 0;   // of the network's own
 };
 
 class port {
@@ -91,6 +119,13 @@ public:
     virtual bool probe() = 0;
     /** Takes what arrives or completes, at least one; false: this port cannot wait. */
     virtual bool wait() = 0;
+
+    /** The network's own collectives; made by all members at the same time.  Null: it has none. */
+    virtual std::unique_ptr<native_group> native(const std::vector<int> &members, uint32_t id, collectives how)
+    {
+        (void)members, (void)id, (void)how;
+        return nullptr;
+    }
 
     /** Ends the whole job at once. */
     [[noreturn]] virtual void abort(int code) = 0;

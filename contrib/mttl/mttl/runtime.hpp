@@ -31,7 +31,8 @@ struct options {
     /** Bytes above which control and data travel apart (environment: MTTL_SMALL_BYTES). */
     size_t small = 4032;
 
-    /** The defaults, but for what MTTL_STACK_BYTES, MTTL_GUARDED_STACKS, MTTL_WINDOW, MTTL_SMALL_BYTES say. */
+    /** The defaults, but for what MTTL_STACK_BYTES, MTTL_GUARDED_STACKS, MTTL_WINDOW, MTTL_SMALL_BYTES,
+     *  MTTL_COLLECTIVES say. */
     static options from_environment()
     {
         options o;
@@ -49,6 +50,15 @@ struct options {
         take("MTTL_GUARDED_STACKS", o.node.stacks.guarded, 0, 1u << 30);
         take("MTTL_WINDOW", o.node.window, 1, 1u << 30);
         take("MTTL_SMALL_BYTES", o.small, 256, 65535);
+        if (const char *s = std::getenv("MTTL_COLLECTIVES")) {
+            const std::string how = s;
+            if (how == "mpi")
+                o.node.collective = collectives::mpi;
+            else if (how == "mpi_nonblocking")
+                o.node.collective = collectives::mpi_nonblocking;
+            else if (how != "own")
+                throw error("MTTL_COLLECTIVES=" + how + ": own, mpi or mpi_nonblocking was expected");
+        }
         return o;
     }
 };

@@ -11,6 +11,7 @@
 #ifndef MTTL_STACK_HPP
 #define MTTL_STACK_HPP
 
+#include "context.hpp"
 #include "port.hpp"
 
 #include <sys/mman.h>
@@ -58,8 +59,12 @@ public:
     stack_source &operator=(const stack_source &) = delete;
     ~stack_source()
     {
-        for (const mapping &m : mappings_)
+        for (const mapping &m : mappings_) {
+#ifdef MTTL_ASAN
+            __asan_unpoison_memory_region(m.at, m.bytes);   // frames of threads that were given up
+#endif
             munmap(m.at, m.bytes);
+        }
     }
 
     /** A stack that lives as long as this; throws std::bad_alloc. */
