@@ -28,7 +28,7 @@ namespace mttl [[gnu::visibility("default")]] {
 struct node_options {
     stack_options stacks;
     /** Small messages to one node that it has not taken yet, at most. */
-    uint32_t window = 1024;
+    uint32_t window = 64;       // more are slower: MPI keeps what waits in lists
     collectives collective = collectives::own;
 };
 
