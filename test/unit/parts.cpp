@@ -275,8 +275,11 @@ std::string check_scratch_of_algorithms()
     struct shape {
         int sites, hosts, lanes;
     };
-    for (const auto &[sites, hosts, lanes] : {shape{150, 60, 1}, {64, 1563, 1}, {64, 25, 64}, {2, 4096, 1}, {200, 3, 2}, {150, 700, 1}, {100, 2, 500}, {150, 2000, 1}, {2, 50000, 1}, {64, 8000, 1}}) {
-        const std::vector<int> sizes(static_cast<size_t>(sites), hosts);
+    for (const auto &[sites, hosts, lanes] : {shape{150, 60, 1}, {64, 1563, 1}, {64, 25, 64}, {2, 4096, 1}, {200, 3, 2}, {150, 700, 1}, {100, 2, 500}, {150, 2000, 1}, {2, 50000, 1}, {64, 8000, 1}, {17, 4096, 1}, {8, 4096, 1}, {1100, 2, 1}}) {
+      for (bool lone : {false, true}) {      // one host beside wide sites
+        std::vector<int> sizes(static_cast<size_t>(sites), hosts);
+        if (lone)
+            sizes[0] = 1;
         const topology t = topology::blocks(sizes, lanes);
         for (const algorithm *a : algorithms()) {
             const request r{.collective = a->collective, .root = 0, .bytes = 8, .element_bytes = 8, .commutative = true};
@@ -291,10 +294,11 @@ std::string check_scratch_of_algorithms()
                     build_schedule(t, p, 0);
                 } catch (const std::length_error &e) {
                     return print(p) + " on " + std::to_string(sites) + " sites of " + std::to_string(hosts) + " hosts of "
-                           + std::to_string(lanes) + ": " + e.what();
+                           + std::to_string(lanes) + (lone ? ", one host in the first: " : ": ") + e.what();
                 }
             }
         }
+      }
     }
     return "";
 }

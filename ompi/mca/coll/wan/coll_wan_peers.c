@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char modex_key[] = "wan-ompi.site";
+static const char modex_key[] = "wan-ompi.place";
 
 /* 64-bit FNV-1a: two hosts get one number with probability 2^-64 per pair. */
 uint64_t mca_coll_wan_hash(const char *text)

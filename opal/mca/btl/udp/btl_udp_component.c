@@ -287,6 +287,8 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         mca_btl_udp_message_show("small-buffers", &message);
     }
     if (NULL == (modules = malloc(sizeof(*modules)))) {
+        udp_engine_close(module->engine);
+        module->engine = NULL;
         return NULL;
     }
     length = udp_engine_card(module->engine, card);
@@ -296,6 +298,8 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     OBJ_CONSTRUCT(&module->endpoints, opal_list_t);
     if (OPAL_SUCCESS != rc || OPAL_SUCCESS != lists_open(module)) {
         free(modules);
+        udp_engine_close(module->engine);
+        module->engine = NULL;
         return NULL;
     }
     /* Whoever sleeps on Open MPI's event base wakes up; otherwise progress reads the socket itself. */

@@ -73,6 +73,8 @@ void wan_comm::learn()
 {
     wan::facts f = wan::facts_from(topo, learned);
     int64_t slowest = 0;
+    if (f.pair_ns.empty() && !hints_.empty())       // too many sites to measure each pair: what is known still counts
+        f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
     for (int a = 0; a < f.sites; ++a) {
         const wan::site_id at{static_cast<uint32_t>(a)};
         if (int64_t rate = hints_.nic_bytes_per_s(topo.site_name(at)); rate > 0)
@@ -80,13 +82,15 @@ void wan_comm::learn()
         for (int b = a + 1; b < f.sites; ++b) {
             const wan::link_hint *h = hints_.link(topo.site_name(at), topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
             const auto n = static_cast<size_t>(f.sites);
-            if (h && h->latency_ns > 0 && !f.pair_ns.empty())
+            if (h && h->latency_ns > 0)
                 f.pair_ns[static_cast<size_t>(a) * n + static_cast<size_t>(b)] =
                     f.pair_ns[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = h->latency_ns;
         }
     }
-    if (slowest > 0)
+    if (slowest > 0) {
         f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
+        f.burst_bytes = 0;      // it was told apart by the measured rate
+    }
     known = f;
     decisions_.clear();
 }

@@ -53,9 +53,7 @@ void build(const topology &t, const plan &p, builder &b)
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    int64_t far = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        far = std::max(far, f.farthest_ns(site_at(s)));
+    const int64_t far = f.widest_ns();
     const int64_t received = (t.size() - 1) * (f.wire_ns(r.bytes) + f.message_ns);
     return far + received + tree_ns(f, r.bytes, widest_site(t), p.lambda) + steps(widest_node(t)) * f.message_ns;
 }

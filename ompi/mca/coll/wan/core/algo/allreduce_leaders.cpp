@@ -69,9 +69,7 @@ void build(const topology &t, const plan &p, builder &b)
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    int64_t far = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        far = std::max(far, f.farthest_ns(site_at(s)));
+    const int64_t far = f.widest_ns();
     const int64_t gap = gap_ns(f, r.bytes);
     const int64_t hosts = widest_site(t), combining = std::min<int64_t>(p.entries, hosts);
     // A combiner hears from every site; the leader sends to all of them, the last of which waits for the rest.

@@ -109,9 +109,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes;
-    int64_t far = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        far = std::max(far, f.farthest_ns(site_at(s)));
+    const int64_t far = f.widest_ns();
     // Everything that must cross, then the latency, then the last segment's gathering.
     const int64_t connections = inner.connections + remote;
     const int64_t hops = (p.inner == inner_steps::ring ? widest - 1 : steps(widest)) * f.step_ns + (2 + 2 * lanes) * hop_ns(f, 0);
@@ -134,7 +132,7 @@ const algorithm allreduce_rabenseifner = {
     .long_messages = true,
     .keeps_order = false,
     .senders = gateway_senders,
-    .serves = [](const topology &t, const request &r) { return r.commutative && widest_site(t) <= 4096 && t.site_count() <= 200; },
+    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
     .cost = cost,
     .build = build,
 };

@@ -69,7 +69,7 @@ const algorithm allreduce_twotier = {
     .long_messages = true,
     .keeps_order = false,
     .senders = one_sender,
-    .serves = [](const topology &t, const request &r) { return r.commutative && widest_site(t) <= 4096 && t.site_count() <= 200; },
+    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
     .cost = cost,
     .build = build,
 };

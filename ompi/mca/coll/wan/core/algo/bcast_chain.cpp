@@ -53,7 +53,6 @@ public:
     uint32_t links() const { return links_; }
     int link(uint32_t i) const { return hosts_.rank(entries_ + i); }
     /** Stripe j leaves for other sites from exit(j), who may be an entry too, or the root. */
-    bool has_exits() const { return exits_ != exits::none; }
     bool has_own_exits() const { return exits_ == exits::own; }
     int exit(uint32_t j) const
     {
@@ -185,7 +184,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     hops += far;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t busiest = home > 0 ? std::max(bytes, bytes * (k - 1 + children) / k) : bytes * children;
-    const int64_t messages = std::max(2 + lanes, 2 * k - 1 + children);
+    const int64_t messages = std::max({2 + lanes, 2 * k - 1 + children, home > 0 ? 0 : k * children});
     const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1);
     const int64_t across = flows_ns(r.bytes, f.farthest_ns(site_at(route.home)), k);
     const int64_t wire = std::max(across, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)), k - 1));
@@ -206,7 +205,7 @@ const algorithm bcast_chain = {
     .long_messages = true,
     .keeps_order = true,
     .senders = gateway_senders,
-    .serves = [](const topology &t, const request &) { return widest_site(t) <= 4096; },
+    .serves = [](const topology &t, const request &) { return few_enough(t, 2); },
     .cost = cost,
     .build = build,
 };

@@ -61,7 +61,7 @@ const algorithm bcast_farfirst = {
     .long_messages = true,
     .keeps_order = true,
     .senders = one_sender,
-    .serves = [](const topology &t, const request &) { return widest_site(t) <= 4096; },
+    .serves = [](const topology &t, const request &) { return few_enough(t, 2); },
     .cost = cost,
     .build = build,
 };

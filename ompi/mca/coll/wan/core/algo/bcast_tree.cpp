@@ -92,7 +92,7 @@ const algorithm bcast_tree = {
     .long_messages = false,
     .keeps_order = true,
     .senders = one_sender,
-    .serves = [](const topology &, const request &) { return true; },
+    .serves = [](const topology &t, const request &) { return t.site_count() <= 900; },
     .cost = cost,
     .build = build,
 };

@@ -115,7 +115,7 @@ const algorithm bcast_vandegeijn = {
     .long_messages = true,
     .keeps_order = true,
     .senders = gateway_senders,
-    .serves = [](const topology &t, const request &) { return widest_site(t) <= 4096; },
+    .serves = [](const topology &t, const request &) { return few_enough(t, 2); },
     .cost = cost,
     .build = build,
 };

@@ -22,6 +22,22 @@ inline int widest_site(const topology &t)
     return most;
 }
 
+/**
+ * Whether every schedule stays below the number of its operations: where one
+ * narrow site talks to all hosts of the others, a host of it has `for_each`
+ * operations for each of its share.
+ */
+inline bool few_enough(const topology &t, int64_t for_each)
+{
+    constexpr int64_t most_operations = 60'000;
+    int64_t hosts = 0, narrowest = INT32_MAX;
+    for (int s = 0; s < t.site_count(); ++s) {
+        hosts += t.node_count(site_at(s));
+        narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
+    }
+    return widest_site(t) <= 4096 && for_each * (hosts / std::max<int64_t>(1, narrowest)) <= most_operations;
+}
+
 /** Most ranks on a host of any site: asked for each candidate, so never counted here. */
 inline int widest_node(const topology &t) { return t.most_lanes(); }
 

@@ -42,6 +42,14 @@ struct facts {
                 worst = std::max(worst, latency_ns(from, site_id{static_cast<uint32_t>(t)}));
         return worst;
     }
+    /** Between the two sites that are farthest apart. */
+    int64_t widest_ns() const
+    {
+        int64_t worst = 0;
+        for (int s = 0; s < sites; ++s)
+            worst = std::max(worst, farthest_ns(site_id{static_cast<uint32_t>(s)}));
+        return worst;
+    }
     /** One way inside a site for a message that finds the interfaces idle: a rate limit's burst is free. */
     int64_t lone_ns(uint64_t bytes) const
     {

@@ -234,11 +234,12 @@ fact_vector probe::measured() const
     const int64_t width = std::min<int64_t>(fan_width, topo_.node_count(topo_.site_of(me_)) - 1);
     if (fan_ns_ > 0)
         v[1] = std::max<int64_t>(1, (fan_ns_ - 2 * lan_ns_) / (2 * width));
-    const int64_t round_trip = lan_ns_ ? 2 * lan_ns_ : 2 * worst;
+    // Sites of one host each: lone and bulk went from the first site to the second.
+    const int64_t round_trip = 2 * (lan_ns_ ? lan_ns_ : sites > 1 ? pair_ns_[1] : 0);
     v[2] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / static_cast<int64_t>(bulk_messages * bulk_message_bytes)
                                  : 0;
     v[3] = worst;
-    v[4] = lone_ns_ > round_trip ? lone_ns_ - round_trip : 0;
+    v[4] = lone_ns_ > 0 ? std::max<int64_t>(1, lone_ns_ - round_trip) : 0;
     v[5] = median(barrier_ns_);
     return v;
 }

@@ -23,9 +23,7 @@ uint32_t window_for(const facts &f, const plan &p, uint64_t bytes)
 {
     // Enough segments under way to fill twice the longest path, and a few for jitter.
     const int64_t one = std::max<int64_t>(1, f.wire_ns(std::min(p.segment_bytes, bytes)));
-    int64_t far = 0;
-    for (int s = 0; s < f.sites; ++s)
-        far = std::max(far, f.farthest_ns(site_at(s)));
+    const int64_t far = f.widest_ns();
     const uint64_t memory = std::max<uint64_t>(2, most_scratch_bytes / std::max<uint64_t>(1, p.segment_bytes));
     return static_cast<uint32_t>(std::min<uint64_t>(memory, std::clamp<uint64_t>(static_cast<uint64_t>(4 + 2 * far / one), 4, 64)));
 }
