@@ -16,13 +16,18 @@
 #include "mpi_port.hpp"
 #include "runtime.hpp"
 
+#include <algorithm>
+
 namespace mttl [[gnu::visibility("default")]] {
 
 /** Runs main(argc, argv) on node 0, the others serve; or on all nodes (start::spmd). */
 template <class Main> int run(int argc, char **argv, Main main, const options &o)
 {
+    options enough = o;
+    if (o.node.collective != collectives::own)
+        enough.node.stacks.bytes = std::max(o.node.stacks.bytes, stack_options::for_collectives);
     mpi_port p(&argc, &argv, o.small);
-    return run(p, [=]() mutable { return main(argc, argv); }, o);
+    return run(p, [=]() mutable { return main(argc, argv); }, enough);
 }
 template <class Main> int run(int argc, char **argv, Main main, start mode = start::main_on_zero)
 {

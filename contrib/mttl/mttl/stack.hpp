@@ -27,6 +27,8 @@ namespace mttl [[gnu::visibility("default")]] {
 
 struct stack_options {
     size_t bytes = 64 * 1024;       // of a stack: MPI's own calls need about 10 KB
+    /** Least where threads call MPI's collectives and make communicators: MPICH 4.0 takes more than 64 KB. */
+    static constexpr size_t for_collectives = 256 * 1024;
     size_t guarded = 8192;          // stacks with a guard page: a quarter of the kernel's default of mappings
 };
 
