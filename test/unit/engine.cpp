@@ -128,6 +128,48 @@ std::string check_slow_link()
     return "";
 }
 
+std::string check_turn()
+{
+    // A segment starts to send when the one before has reduced; its receives are posted before.
+    const char *const exchange = "schedule rank 0 tmp 1\n"
+                                 "0 send in 0/2..1/2 to 1 label 0\n"
+                                 "1 recv tmp0 1/2..2/2 from 1 label 0\n"
+                                 "2 reduce tmp0 out 1/2..2/2 after 1\n"
+                                 "3 send out 1/2..2/2 to 1 label 1 after 2\n";
+    constexpr size_t segments = 6, all_posts = 4 * segments - 1;    // the last one's single element: no first half
+    for (bool turns : {false, true})
+        for (uint32_t window : {1u, 2u, 3u, 8u}) {
+            size_t early = 0;
+            for (int round = 0; round < 20; ++round) {
+                rig r(exchange + std::string(turns ? "turn 2\n" : ""), 10 * (segments - 1) + 1, 10, window);
+                std::mt19937_64 random(test_seed() + static_cast<uint64_t>(round));
+                std::vector<uint32_t> open;
+                size_t seen = 0, reduced = 0, started = 0, received = 0;
+                while (r.e->progress() == WAN_OK) {
+                    for (; seen < r.port.posts.size(); ++seen) {
+                        const posted &p = r.port.posts[seen];
+                        if (p.kind == op_kind::reduce) {
+                            ++reduced;
+                            continue;
+                        }
+                        open.push_back(p.token);
+                        received += p.kind == op_kind::recv;
+                        if (p.kind == op_kind::send && p.label == 0)
+                            early += ++started > reduced + 1;
+                    }
+                    WAN_CHECK(received >= std::min<size_t>(segments, window));
+                    WAN_CHECK_THAT(!open.empty(), "hangs: " + r.e->describe());
+                    std::swap(open[random() % open.size()], open.back());
+                    r.e->complete(open.back(), 0);
+                    open.pop_back();
+                }
+                WAN_CHECK(r.port.posts.size() == all_posts);
+            }
+            WAN_CHECK_THAT((early > 0) == (!turns && window > 1), std::to_string(early) + " early, window " + std::to_string(window));
+        }
+    return "";
+}
+
 std::string check_at_once()
 {
     // Completion before post_* returns, by the port itself.
@@ -337,7 +379,8 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_window>),         cmocka_unit_test(test<check_window_is_used>),
-        cmocka_unit_test(test<check_slow_link>),      cmocka_unit_test(test<check_at_once>),
+        cmocka_unit_test(test<check_slow_link>),      cmocka_unit_test(test<check_turn>),
+        cmocka_unit_test(test<check_at_once>),
         cmocka_unit_test(test<check_error_code>),     cmocka_unit_test(test<check_error_of_post>),
         cmocka_unit_test(test<check_error_of_reduce>), cmocka_unit_test(test<check_zero_parts>),
         cmocka_unit_test(test<check_nothing_to_do>),  cmocka_unit_test(test<check_no_memory>),

@@ -30,7 +30,7 @@ std::string check_round_trip()
                         std::string why;
                         const auto back = parse_schedule(text, &why);
                         WAN_CHECK_THAT(back, why + "\n" + text);
-                        WAN_CHECK(print(*back) == text && back->me == s.me && back->tmp_count == s.tmp_count && back->preds == s.preds);
+                        WAN_CHECK(print(*back) == text && back->me == s.me && back->tmp_count == s.tmp_count && back->turn == s.turn && back->preds == s.preds);
                         for (size_t i = 0; i < s.ops.size(); ++i) {
                             const op &x = s.ops[i], &y = back->ops[i];
                             WAN_CHECK(x.kind == y.kind && x.label == y.label && x.src == y.src && x.dst == y.dst && x.peer == y.peer
@@ -77,6 +77,9 @@ std::string check_malformed()
         {head + "0 copy in out 0/1..1/1 before 1\n", "expected 'after'"},
         {head + "0 copy in out 0/1..1/1 after 0\n", "expected the number of an earlier"},
         {head + "0 copy in out 0/1..1/1 after x\n", "expected the number of an earlier"},
+        {head + "turn 0\n", "line 2: expected one turn"},
+        {head + "0 copy in out 0/1..1/1\nturn 1\n", "line 3: expected one turn"},
+        {head + "0 copy in out 0/1..1/1\nturn 0\nturn 0\n", "line 4: expected one turn"},
     };
     for (const auto &r : rows) {
         std::string why;

@@ -23,12 +23,16 @@ program::program(schedule s) : schedule_(std::move(s)), succ_begin_(schedule_.op
     for (size_t i = schedule_.ops.size(); i-- > 0;)
         for (uint16_t p : schedule_.preds_of(schedule_.ops[i]))
             succ_[--succ_begin_[p]] = static_cast<uint16_t>(i);
+    if (schedule_.turn != schedule::no_turn)
+        for (size_t i = 0; i < schedule_.ops.size(); ++i)
+            if (schedule::starts(schedule_.ops[i]))
+                starters_.push_back(static_cast<uint16_t>(i));
 }
 
 size_t program::memory_bytes() const
 {
     return schedule_.memory_bytes() + sizeof *this + succ_begin_.capacity() * sizeof(uint32_t)
-           + succ_.capacity() * sizeof(uint16_t);
+           + (succ_.capacity() + starters_.capacity()) * sizeof(uint16_t);
 }
 
 engine::engine(std::shared_ptr<const program> p, const binding &b, const wan_port_t *port, void *port_ctx)
@@ -40,6 +44,7 @@ engine::engine(std::shared_ptr<const program> p, const binding &b, const wan_por
     const size_t ops = program_->size();
     waiting_.resize(window_ * ops);
     left_.resize(window_);
+    passed_.resize(window_);
     next_.resize(ops);
     ready_.reserve(window_ * ops);
     link_ = std::make_unique<std::atomic<uint32_t>[]>(window_ * ops);
@@ -76,11 +81,16 @@ void engine::begin_segments()
     while (tail_ < segments_ && tail_ - head_ < window_) {
         const size_t segment = tail_++;
         const size_t base = slot(segment) * ops.size();
+        const bool held = segment > head_ && !passed_[slot(segment - 1)];
+        passed_[slot(segment)] = false;
         left_[slot(segment)] = static_cast<uint32_t>(ops.size());
         for (size_t i = 0; i < ops.size(); ++i)
             waiting_[base + i] = ops[i].pred_count;
+        if (held)
+            for (uint16_t i : program_->starters())
+                ++waiting_[base + i];
         for (size_t i = 0; i < ops.size(); ++i)
-            if (ops[i].pred_count == 0)
+            if (waiting_[base + i] == 0)
                 offer(i, segment);
         if (ops.empty())
             head_ = tail_;
@@ -144,11 +154,24 @@ void engine::finish(size_t op_index, size_t segment)
     for (uint16_t j : program_->successors(op_index))
         if (--waiting_[base + j] == 0)
             offer(j, segment);
+    if (static_cast<int>(op_index) == program_->text().turn)
+        pass_turn(segment);
     if (--left_[slot(segment)] != 0)
         return;
     while (head_ < tail_ && left_[slot(head_)] == 0)
         ++head_;
     begin_segments();
+}
+
+void engine::pass_turn(size_t segment)
+{
+    passed_[slot(segment)] = true;
+    if (segment + 1 == tail_)
+        return;
+    const size_t base = slot(segment + 1) * program_->size();
+    for (uint16_t i : program_->starters())
+        if (--waiting_[base + i] == 0)
+            offer(i, segment + 1);
 }
 
 void engine::complete(uint32_t token, int code)

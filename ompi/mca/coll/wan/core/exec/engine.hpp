@@ -8,7 +8,8 @@
  * A message is cut into segments; the schedule is repeated for each, up to
  * `window` of them at a time.  Segment k+window begins when segment k has
  * completed here, which bounds scratch memory and what a receiver that lags
- * behind must buffer.  An operation is posted for segment k before it is
+ * behind must buffer.  Where the schedule has a turn, k+1 starts to send only
+ * when k has come so far.  An operation is posted for segment k before it is
  * posted for k+1, so that messages of a pair and label match in order.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -36,10 +37,13 @@ public:
     {
         return {succ_.data() + succ_begin_[i], succ_begin_[i + 1] - succ_begin_[i]};
     }
+    /** Operations that wait for the turn of the segment before; none if the schedule has no turn. */
+    std::span<const uint16_t> starters() const { return starters_; }
     size_t memory_bytes() const;
 
 private:
     schedule schedule_;
+    std::vector<uint16_t> starters_;
     std::vector<uint32_t> succ_begin_;
     std::vector<uint16_t> succ_;
 };
@@ -90,6 +94,7 @@ private:
     size_t tail_ = 0;                       // first segment that has not begun
     std::vector<uint32_t> waiting_;         // [slot][op]: predecessors to go
     std::vector<uint32_t> left_;            // [slot]: operations to go
+    std::vector<bool> passed_;              // [slot]: its turn is done
     std::vector<size_t> next_;              // [op]: segment to be posted next
     std::vector<uint64_t> ready_;           // heap of segment * ops + op, lowest first
     std::vector<char *> scratch_;           // [tmp]: window segments each
@@ -107,6 +112,7 @@ private:
     void offer(size_t op_index, size_t segment);
     void post(uint64_t key);
     void finish(size_t op_index, size_t segment);
+    void pass_turn(size_t segment);
     void drain();
 };
 

@@ -57,19 +57,28 @@ inline int64_t hop_ns(const facts &f, int64_t bytes)
     return f.lone_ns(static_cast<uint64_t>(bytes)) + f.message_ns;
 }
 
+/**
+ * Whether two hosts that send each other messages of this size wait for each other's consent
+ * (rendezvous): Open MPI sends less than 64 KB over TCP at once.
+ */
+constexpr bool exchange_waits(uint64_t bytes) { return bytes >= 64u << 10; }
+
 /** What handing blocks around inside a site takes: allgather, or reduce-scatter, of one segment. */
 struct inner_cost {
     int64_t messages;       // sent and received by a host
     int64_t last_ns;        // from when a segment's blocks are there until everyone has it
     int64_t connections;    // that share a host's interface
+    int64_t steps_ns;       // waiting for one another in a segment's steps, beside the wire
 };
 
 inline inner_cost inner_of(const facts &f, int64_t hosts, int64_t segment_bytes, inner_steps how)
 {
     if (how == inner_steps::ring)   // blocks go round as they come: only the last one's way counts
-        return {2 * (hosts - 1), (hosts - 1) * hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1};
+        return {2 * (hosts - 1), (hosts - 1) * hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1,
+                (hosts - 1) * f.step_ns};
     // The last segment is gathered while the one before still shares the interface: twice its time.
-    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * f.step_ns, steps(hosts)};
+    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * f.step_ns, steps(hosts),
+            steps(hosts) * f.step_ns / 2};
 }
 
 /**

@@ -38,6 +38,12 @@ public:
     void reduce(buffer src, buffer dst, span_of part);
     void copy(buffer src, buffer dst, span_of part);
 
+    /**
+     * The next segment starts when this one has done what was added last.  For a phase that is
+     * better finished than shared: segments that all start at once arrive all at once, late.
+     */
+    void turn() { schedule_.turn = static_cast<int>(schedule_.ops.size()) - 1; }
+
     /** Room for `more` operations, for those who add thousands: doubling would take the memory twice. */
     void reserve(size_t more) { schedule_.ops.reserve(schedule_.ops.size() + more); }
 

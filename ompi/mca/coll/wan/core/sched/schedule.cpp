@@ -7,6 +7,7 @@
  *     1 send out 2/4..3/4 to 11 label 0 after 0
  *     2 recv tmp0 3/4..4/4 from 11 label 0
  *     3 reduce tmp0 out 3/4..4/4 after 0 2
+ *     turn 3
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -153,6 +154,8 @@ std::string print(const schedule &s)
         }
         text << '\n';
     }
+    if (s.turn != schedule::no_turn)
+        text << "turn " << s.turn << '\n';
     return text.str();
 }
 
@@ -178,6 +181,13 @@ std::optional<schedule> parse_schedule(std::string_view text, std::string *why)
         std::istringstream words(line);
         if (line.empty())
             continue;
+        if (line.starts_with("turn ")) {
+            const auto op_index = number(std::string_view(line).substr(5));
+            if (!op_index || *op_index >= s.ops.size() || s.turn != schedule::no_turn)
+                return fail("expected one turn, an earlier operation");
+            s.turn = static_cast<int>(*op_index);
+            continue;
+        }
         if (const char *what = parse_op(words, s))
             return fail(what);
     }

@@ -82,11 +82,19 @@ struct op {
 
 /** Operations in an order in which running them one by one would be right. */
 struct schedule {
+    static constexpr int no_turn = -1;
+
     int me = 0;
     int tmp_count = 0;              // scratch buffers, each of a segment's size
+    int turn = no_turn;             // operation whose end lets the next segment start: see starts()
     std::vector<op> ops;
     std::vector<uint16_t> preds;    // indices of operations that must have completed before
 
+    /**
+     * Whether an operation is where a segment starts: it waits for nothing and is no receive (those
+     * are always posted early).  In the next segment it also waits for this one's `turn`.
+     */
+    static bool starts(const op &o) { return o.pred_count == 0 && o.kind != op_kind::recv; }
     std::span<const uint16_t> preds_of(const op &o) const { return {preds.data() + o.pred_begin, o.pred_count}; }
     size_t memory_bytes() const;
 };
