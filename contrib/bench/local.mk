@@ -14,6 +14,8 @@ contrib_bench_wanbench_worker_SOURCES = \
 	contrib/bench/wb_control.hpp \
 	contrib/bench/wb_counters.cpp \
 	contrib/bench/wb_counters.hpp \
+	contrib/bench/wb_emulator.cpp \
+	contrib/bench/wb_emulator.hpp \
 	contrib/bench/wb_operation.cpp \
 	contrib/bench/wb_operation.hpp \
 	contrib/bench/wb_pattern.hpp \
@@ -34,6 +36,7 @@ contrib_bench_udpbench_worker_LDADD = $(OMPI_LIBS)
 EXTRA_DIST += \
 	contrib/bench/README.md \
 	contrib/bench/figure4 \
+	contrib/bench/results \
 	contrib/bench/udpbench \
 	contrib/bench/wanbench \
 	contrib/bench/wanbenchlib/__init__.py \

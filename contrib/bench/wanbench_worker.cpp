@@ -141,6 +141,8 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
                                           p.kind->rooted ? p.what.root : -1))},
                  {"rounds", times.size()},
                  {"rejected", o.rejected},
+                 {"emulator_rejected", o.emulator_rejected},
+                 {"emulator_late_us", us(static_cast<double>(o.emulator_late_ns))},
                  {"wrong", o.wrong},
                  {"only_first", o.only_first},
                  {"idle_us", median(idle)},

@@ -14,6 +14,7 @@ constexpr int values_per_round = 3;         // enter, end (after the start), fla
 constexpr std::int64_t flag_late = 1, flag_wrong = 2;
 constexpr int batch_rounds = 10;            // then the estimate is renewed
 constexpr int settle_rounds = 3;
+constexpr int least_credible = 3;           // fewer: all rounds count, and the point is marked
 constexpr ns_t short_ns = second_ns;        // operations worth settling rounds
 constexpr ns_t long_ns = 10 * second_ns;    // too long to repeat for warmth
 constexpr ns_t margin_ns = millisecond_ns;
@@ -76,6 +77,7 @@ void point_run::batch(const command &c) {
     last_.end_ns.assign(n, 0);
     last_.late.assign(n, false);
     last_.wrong.assign(n, false);
+    last_.emulator_late_ns.assign(n, 0);
     for (std::size_t at = 0; at < all.size(); at += stride) {
         for (std::size_t k = 0; k < n; ++k) {
             const std::int64_t *v = &all[at + k * values_per_round];
@@ -87,6 +89,10 @@ void point_run::batch(const command &c) {
         if (first == 0)
             outcome_.digest = mix(outcome_.digest ^ static_cast<std::uint64_t>(all[at + stride - 2]));
         last_.chores_ns = std::max(last_.chores_ns, all[at + stride - 1]);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        const ns_t start = t0 + static_cast<ns_t>(k) * period;
+        last_.emulator_late_ns[k] = emulator_.worst_ns(start, start + last_.end_ns[k]);
     }
     if (point_.kind->bound == bound_kind::latency)      // nobody may leave before all came
         for (std::size_t at = 0; at < all.size(); at += stride)
@@ -109,6 +115,19 @@ const point_run::report &point_run::announce(int rounds, ns_t lead_ns, ns_t quie
     return last_;
 }
 
+void point_run::rounds_accept(const std::vector<round> &seen) {
+    const auto credible = std::count_if(seen.begin(), seen.end(), [](const round &r) { return r.credible(); });
+    const bool choosy = credible >= std::min(least_credible, point_.rounds);
+    for (const round &r : seen)
+        if (!choosy || r.credible()) {
+            outcome_.times_ns.push_back(r.time_ns);
+            outcome_.idle_ns.push_back(r.idle_ns);
+            outcome_.emulator_late_ns = std::max(outcome_.emulator_late_ns, r.emulator_late_ns);
+        } else {
+            ++outcome_.emulator_rejected;
+        }
+}
+
 outcome point_run::control(const limits &l) {
     const ns_t began = local_now_ns();
     const auto budget_left = [&] { return l.point_ns - (local_now_ns() - began); };
@@ -126,6 +145,7 @@ outcome point_run::control(const limits &l) {
         outcome_.only_first = true;
         outcome_.times_ns = {expected};
         outcome_.idle_ns = {lead};
+        outcome_.emulator_late_ns = r->emulator_late_ns[0];
         return outcome_;
     }
 
@@ -144,13 +164,14 @@ outcome point_run::control(const limits &l) {
     }
 
     const bool skip_first = !point_.cold && expected < long_ns;
-    int attempts = 3 * point_.rounds + 6;
-    while (static_cast<int>(outcome_.times_ns.size()) < point_.rounds && attempts > 0) {
+    int attempts = 3 * point_.rounds + 6, credible = 0;
+    std::vector<round> seen;
+    while (credible < point_.rounds && attempts > 0) {
         const ns_t period = quiet + gap();
         const auto affordable = static_cast<int>(std::max<ns_t>(budget_left(), 0) / period);
-        if (affordable < 1 && !outcome_.times_ns.empty())
+        if (affordable < 1 && !seen.empty())
             break;
-        int n = point_.rounds - static_cast<int>(outcome_.times_ns.size()) + (skip_first ? 1 : 0);
+        int n = point_.rounds - credible + (skip_first ? 1 : 0);
         n = std::clamp(std::min(n, affordable), skip_first ? 2 : 1, batch_rounds);
         attempts -= n;
         r = &announce(n, lead_now(), quiet, period);
@@ -164,12 +185,14 @@ outcome point_run::control(const limits &l) {
             if (r->late[at])
                 ++outcome_.rejected;
             else if (k > 0 || !skip_first) {
-                outcome_.times_ns.push_back(r->end_ns[at]);
-                outcome_.idle_ns.push_back(k == 0 ? lead_now() : period - r->end_ns[at - 1]);
+                seen.push_back({r->end_ns[at], k == 0 ? lead_now() : period - r->end_ns[at - 1],
+                                r->emulator_late_ns[at]});
+                credible += seen.back().credible();
             }
         }
         quiet = any_late ? std::max(scaled(quiet, 1.3), scaled(longest, 1.1)) : quiet_for(longest);
     }
+    rounds_accept(seen);
     return outcome_;
 }
 

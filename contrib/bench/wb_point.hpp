@@ -9,7 +9,8 @@
 //
 // quiet is the expected duration with a small margin: nobody burns CPU on
 // checking while another rank may still be working.  A round that any rank
-// reaches after its start is rejected and measured again.
+// reaches after its start is rejected and measured again, and so is a round
+// during which the lab's emulator was late.
 // warm: about 30 ms of idle network before a round; the first round of each
 // batch comes after the announcement's lead and does not count.
 // cold: at least 1 s of idle network before every round.
@@ -25,6 +26,7 @@
 
 #include "wb_control.hpp"
 #include "wb_counters.hpp"
+#include "wb_emulator.hpp"
 #include "wb_operation.hpp"
 
 namespace wb {
@@ -47,6 +49,8 @@ struct outcome {
     std::vector<ns_t> times_ns;         // last rank's end - common start, accepted rounds
     std::vector<ns_t> idle_ns;          // idle time before each of them
     int rejected = 0;                   // some rank came late
+    int emulator_rejected = 0;          // the emulator was late, and there were enough better ones
+    ns_t emulator_late_ns = 0;          // worst of the accepted rounds, if notable
     int wrong = 0;                      // rounds with a wrong result on some rank
     bool only_first = false;            // too long to repeat: the first call counts
     std::uint64_t digest = 0;           // of the first call's result on all ranks
@@ -71,9 +75,15 @@ private:
     struct report {                             // of the last batch, at rank 0
         std::vector<ns_t> end_ns, enter_ns;     // per round, latest rank
         std::vector<bool> late, wrong;
+        std::vector<ns_t> emulator_late_ns;
         ns_t chores_ns = 0;                     // longest check + fill
     };
 
+    struct round {
+        ns_t time_ns, idle_ns, emulator_late_ns;
+        bool credible() const { return emulator_late_ns <= lateness_allowed(time_ns); }
+    };
+    void rounds_accept(const std::vector<round> &seen);
     const report &announce(int rounds, ns_t lead_ns, ns_t quiet_ns, ns_t period_ns);
 
     world &world_;
@@ -82,6 +92,7 @@ private:
     std::unique_ptr<operation> operation_;
     std::uint64_t round_ = 0;
     std::vector<std::int64_t> before_;
+    emulator emulator_;                         // asked by rank 0
     report last_;
     outcome outcome_;
 };

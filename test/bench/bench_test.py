@@ -111,6 +111,16 @@ class RecordsTest(unittest.TestCase):
         self.assertFalse(cell.late)
         self.assertTrue(records.cells([point(lateness_us=5000.0)]).popitem()[1].late)
 
+    def test_late_rounds(self):
+        spoilt = point(lateness_us=5000.0)
+        self.assertTrue(records.is_late(spoilt))
+        spoilt['emulator_late_us'] = 0.0            # in rounds that were rejected
+        self.assertFalse(records.is_late(spoilt))
+        spoilt['emulator_late_us'] = 1500.0
+        self.assertTrue(records.is_late(spoilt))
+        spoilt['median_us'] = 200000.0              # less than a hundredth of what was measured
+        self.assertFalse(records.is_late(spoilt))
+
     def test_digests(self):
         alike, differ = records.digests_compare(
             [point(), point(setting='wan'), point(bytes=8), point(bytes=8, setting='wan', digest='bb')])

@@ -12,7 +12,8 @@ import os
 
 from . import statistics
 
-LATE_US = 1000.0        # an emulator later than this spoils the point
+LATE_US = 1000.0        # an emulator later than this spoils the point,
+LATE_SHARE = 0.01       # unless that is less than this share of what was measured
 
 
 def point_key(record):
@@ -20,8 +21,13 @@ def point_key(record):
             record['job'], record['op'], record['bytes'], record['root'], record['mode'])
 
 
+def lateness_us(record):
+    """Of the emulator: in the rounds that count, or where they are not told apart in the whole point."""
+    return record.get('emulator_late_us', record.get('lateness_us')) or 0
+
+
 def is_late(record):
-    return (record.get('lateness_us') or 0) > LATE_US
+    return lateness_us(record) > max(LATE_US, LATE_SHARE * record.get('median_us', 0))
 
 
 class Records:

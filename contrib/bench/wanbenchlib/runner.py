@@ -223,9 +223,10 @@ class Sweep:
             notes += '  WRONG RESULT'
         if rec.is_late(line):
             self.late += 1
-            notes += f"  emulator {line['lateness_us'] / 1000:.1f} ms late: does not count"
-        if line['rejected']:
-            notes += f"  ({line['rejected']} rounds rejected)"
+            notes += f"  emulator {rec.lateness_us(line) / 1000:.1f} ms late: does not count"
+        rejected = line['rejected'] + line.get('emulator_rejected', 0)
+        if rejected:
+            notes += f"  ({rejected} rounds rejected)"
         left = self.remaining_seconds()
         eta = f'{left / 60:.0f} min' if left >= 90 else f'{left:.0f} s'
         self.say(f"job {line['job']}/{self.plan.jobs} {line['placement']:>10} "

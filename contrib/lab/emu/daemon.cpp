@@ -130,7 +130,7 @@ void Daemon::run(const std::atomic<bool>& stop)
         const time_ns woken = now_ns();
         ++wakeups_;
         if (ready == 0 && wanted > before) {
-            wake_.add(woken - wanted);
+            wake_.add(woken, woken - wanted);
         }
         packets_deliver();
         for (int i = 0; i < ready; ++i) {
@@ -146,7 +146,8 @@ void Daemon::run(const std::atomic<bool>& stop)
         packets_deliver();
         if (tick > 0 && (ready > 0 || path_.in_flight() > 0) && now_ns() < woken + tick) {
             sleep_until(woken + tick);
-            wake_.add(now_ns() - (woken + tick));
+            const time_ns slept = now_ns();
+            wake_.add(slept, slept - (woken + tick));
         }
     }
 }

@@ -2,13 +2,15 @@
 // How late the emulator was: real departure minus due departure.
 //
 // Linear buckets of 10 us up to 20 ms, so a quantile is exact to 10 us in the
-// range that matters (a point later than 1 ms is to be rejected).
+// range that matters (a point later than 1 ms is to be rejected). When it was later
+// than that is kept for a while, so that a bench can tell which rounds it spoilt.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 
 #include "packet.h"
 
@@ -16,13 +18,29 @@ namespace wan::lab {
 
 class Lateness {
 public:
-    void add(time_ns late)
+    void add(time_ns at, time_ns late)
     {
         late = std::max<time_ns>(late, 0);
+        if (late > notable_ns) {
+            spell_note(at - late, at, late);
+        }
         max_ns_ = std::max(max_ns_, late);
         sum_ns_ += late;
         ++count_;
         ++bucket_[std::min<std::size_t>(static_cast<std::size_t>(late / bucket_ns), buckets - 1)];
+    }
+
+    /// The worst that touched [from, to], if notable, else 0. Survives reset(); of
+    /// times that are forgotten, the worst ever.
+    time_ns worst_between(time_ns from, time_ns to) const
+    {
+        time_ns worst = from < forgotten_until_ ? worst_ever_ns_ : 0;
+        for (const Spell& spell : spells_) {
+            if (spell.begin <= to && spell.end >= from) {
+                worst = std::max(worst, spell.worst);
+            }
+        }
+        return worst;
     }
 
     /// Upper edge of the bucket that holds the q-quantile (0 < q <= 1), capped
@@ -48,15 +66,44 @@ public:
     {
         return count_ ? static_cast<double>(sum_ns_) / static_cast<double>(count_) : 0.0;
     }
-    void reset() { *this = Lateness{}; }
+    void reset()
+    {
+        max_ns_ = sum_ns_ = 0;
+        count_ = 0;
+        bucket_.fill(0);
+    }
 
 private:
+    struct Spell {
+        time_ns begin, end, worst;
+    };
+
+    void spell_note(time_ns begin, time_ns end, time_ns late)
+    {
+        worst_ever_ns_ = std::max(worst_ever_ns_, late);
+        if (!spells_.empty() && begin <= spells_.back().end) {
+            Spell& last = spells_.back();
+            last = {std::min(last.begin, begin), end, std::max(last.worst, late)};
+            return;
+        }
+        if (spells_.size() == spells_kept) {
+            forgotten_until_ = spells_.front().end;
+            spells_.pop_front();
+        }
+        spells_.push_back({begin, end, late});
+    }
+
+    static constexpr time_ns notable_ns = 1'000'000;
+    static constexpr std::size_t spells_kept = 4096;
     static constexpr time_ns bucket_ns = 10'000;
     static constexpr std::size_t buckets = 2001;
     time_ns max_ns_ = 0;
     time_ns sum_ns_ = 0;
     std::uint64_t count_ = 0;
     std::array<std::uint32_t, buckets> bucket_{};
+    std::deque<Spell> spells_;
+    time_ns forgotten_until_ = INT64_MIN;
+    time_ns worst_ever_ns_ = 0;
 };
 
 }  // namespace wan::lab

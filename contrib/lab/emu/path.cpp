@@ -99,7 +99,7 @@ bool Path::take_due(time_ns now, Packet& packet, bool& dropped)
             event.when = *through;
         }
         const time_ns late = now - event.when;
-        lateness_.add(late);
+        lateness_.add(now, late);
         way.counters.late_max_ns = std::max(way.counters.late_max_ns, late);
         way.counters.packets += packet.frames;
         way.counters.bytes += packet.wire_bytes;
