@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 unit_tests = \
 	test/unit/builder \
+	test/unit/documentation \
 	test/unit/engine \
 	test/unit/engine_threads \
 	test/unit/knobs \
@@ -18,17 +19,19 @@ unit_tests = \
 	test/unit/verifier
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
-# Teams of remote sites are written out while a schedule is built: about 850 KB.
 endif
 
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
 unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp
-EXTRA_DIST += test/README.md test/golden/schedules.txt
+EXTRA_DIST += test/README.md test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
 
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
 test_unit_builder_CPPFLAGS = $(unit_cppflags)
 test_unit_builder_LDADD = $(unit_libs)
+test_unit_documentation_SOURCES = test/unit/documentation.cpp $(unit_headers)
+test_unit_documentation_CPPFLAGS = $(unit_cppflags)
+test_unit_documentation_LDADD = $(unit_libs)
 test_unit_engine_SOURCES = test/unit/engine.cpp $(unit_headers)
 test_unit_engine_CPPFLAGS = $(unit_cppflags)
 test_unit_engine_LDADD = $(unit_libs)

@@ -149,28 +149,7 @@ std::string golden_text()
     return text;
 }
 
-std::string check_golden()
-{
-    const std::string path = test_file("golden/schedules.txt"), now = golden_text();
-    if (std::getenv("WAN_GOLDEN_WRITE")) {
-        std::ofstream(path) << now;
-        return "";
-    }
-    const std::string was = read_all(path);
-    if (now == was)
-        return "";
-    std::istringstream x(was), y(now);
-    std::string expected, got;
-    int line = 0;
-    do {
-        ++line;
-        if (!std::getline(x, expected))
-            expected = "(end)";
-        if (!std::getline(y, got))
-            got = "(end)";
-    } while (expected == got);
-    return path + ":" + std::to_string(line) + ": expected '" + expected + "', got '" + got + "'";
-}
+std::string check_golden() { return golden_compare(test_file("golden/schedules.txt"), golden_text()); }
 
 std::string check_plans()
 {

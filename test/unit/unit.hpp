@@ -66,6 +66,29 @@ inline std::string read_all(const std::string &path)
     return s.str();
 }
 
+/** "" if the file holds this text, else the first line that differs.  Writes it where WAN_GOLDEN_WRITE is set. */
+inline std::string golden_compare(const std::string &path, const std::string &now)
+{
+    if (std::getenv("WAN_GOLDEN_WRITE")) {
+        std::ofstream(path) << now;
+        return "";
+    }
+    const std::string was = read_all(path);
+    if (now == was)
+        return "";
+    std::istringstream x(was), y(now);
+    std::string expected, got;
+    int line = 0;
+    do {
+        ++line;
+        if (!std::getline(x, expected))
+            expected = "(end)";
+        if (!std::getline(y, got))
+            got = "(end)";
+    } while (expected == got);
+    return path + ":" + std::to_string(line) + ": expected '" + expected + "', got '" + got + "'";
+}
+
 #define WAN_CHECK(condition)                                                                                          \
     do {                                                                                                               \
         if (!(condition))                                                                                              \

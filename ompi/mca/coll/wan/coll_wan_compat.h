@@ -1,8 +1,8 @@
 /*
  * The differences between Open MPI's series, and nothing else: the only file
- * with version #ifs.  Included first by every file of the glue; whatever
- * differs gets one name here (WAN_MODEX_*, mca_coll_wan_compat_*), so that the
- * other files read the same for 4.1 and 5.0.
+ * that knows versions.  Included first by every file of the glue; whatever
+ * differs gets one name here (WAN_*, mca_coll_wan_compat_*), so that the other
+ * files read the same for 4.1 and 5.0.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -49,6 +49,11 @@ typedef mca_coll_base_component_2_4_0_t wan_coll_base_component_t;
 #define WAN_COLL_BASE_VERSION MCA_COLL_BASE_VERSION_2_0_0
 typedef mca_coll_base_component_2_0_0_t wan_coll_base_component_t;
 #endif
+
+/* How the version text of the libraries that fit our headers begins. */
+#define WAN_TEXT_(x) #x
+#define WAN_TEXT(x) WAN_TEXT_(x)
+#define WAN_OMPI_SERIES "Open MPI v" WAN_TEXT(OMPI_MAJOR_VERSION) "." WAN_TEXT(OMPI_MINOR_VERSION) "."
 
 /* ---- communicators ------------------------------------------------------ */
 

@@ -169,12 +169,11 @@ static int knob_register(const wan_knob_t *knob)
  */
 static bool series_fits(void)
 {
-    char running[MPI_MAX_LIBRARY_VERSION_STRING], built[32];
+    char running[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
 
-    snprintf(built, sizeof(built), "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
     return MPI_SUCCESS == MPI_Get_library_version(running, &length)
-           && 0 == strncmp(running, built, strlen(built));
+           && 0 == strncmp(running, WAN_OMPI_SERIES, strlen(WAN_OMPI_SERIES));
 }
 
 static int component_register(void)

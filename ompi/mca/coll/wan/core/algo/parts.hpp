@@ -26,7 +26,6 @@ constexpr int scatter = 2, gather = 3, direct = 4;
 constexpr int tree_up = 5, tree_down = 6;
 constexpr int cross_in = 8, cross = 9, cross_out = 10;  // to the gateway, across, from the gateway
 constexpr int reduce_scatter = 12, allgather = 38;
-constexpr int circulant_steps = 13;
 } // namespace label
 
 /**
@@ -92,7 +91,7 @@ void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how = inn
 /** The reverse: own blocks to everyone, same steps and bytes. */
 void allgather(builder &b, const team &g, buffer data, inner_steps how = inner_steps::circulant);
 
-/** One member (`from`, an index) hands each other member i its block, or collects them. */
+/** One rank, of the team or not, hands each other member i its block, or collects them. */
 void scatter_blocks(builder &b, const team &g, buffer data, int from_rank);
 void gather_blocks(builder &b, const team &g, buffer data, int to_rank);
 

@@ -134,7 +134,9 @@ schedule probe::fan() const
 
 schedule probe::barriers() const
 {
-    // Dissemination: in round k everyone hears from 2^k before, and tells 2^k behind.
+    // Dissemination: in round k everyone hears from 2^k before, and tells 2^k behind.  A send waits
+    // for the receive before it only, as in the algorithms whose steps this stands for: it is a
+    // chain of steps to be timed, and nobody relies on its being a barrier.
     builder b(me_);
     const team g = site_team(topo_, topo_.site_of(me_), me_);
     if (!g.has_me() || g.size() < 2)

@@ -36,7 +36,7 @@ struct plan {
     int root = 0;
     uint32_t links = 1;             // n: processes of a site that send to another site
     uint32_t lambda = 1;            // trees: latency of a hop in units of the time a send takes, >= 1
-    uint32_t entries = 1;           // trees: hosts of a remote site that the root serves itself, >= 1
+    uint32_t entries = 1;           // trees: hosts of a site that another site's messages reach directly, >= 1
     site_order order = site_order::star;
     inner_steps inner = inner_steps::circulant;
 

@@ -13,6 +13,9 @@
  *     nic    eu/paris           bandwidth=40Mb/s
  *     uplink eu/paris           bandwidth=400Mb/s
  *
+ * Latencies and nic rates count more than what is measured; those of links
+ * and uplinks are for people and for tools, plans do not depend on them.
+ *
  * One statement a line, '#' begins a comment.  The words default, link, nic
  * and uplink name no hosts.  Units: ns us ms s; b/s or bit/s (bits) and B/s
  * (bytes) with k, M, G, T = 10^3 .. 10^12 in front.
