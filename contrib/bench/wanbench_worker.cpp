@@ -141,8 +141,6 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
                                           p.kind->rooted ? p.what.root : -1))},
                  {"rounds", times.size()},
                  {"rejected", o.rejected},
-                 {"emulator_rejected", o.emulator_rejected},
-                 {"emulator_late_us", us(static_cast<double>(o.emulator_late_ns))},
                  {"wrong", o.wrong},
                  {"only_first", o.only_first},
                  {"idle_us", median(idle)},
@@ -151,6 +149,11 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
                  {"latency_us", us(f.latency_ns)},
                  {"MBps", std::round(f.bandwidth_bytes_per_ns() * 1e6) / 1e3},
                  {"times_us", times}};
+    if (o.emulator_known) {
+        line["emulator_rejected"] = o.emulator_rejected;
+        line["emulator_late_us"] = us(static_cast<double>(o.emulator_late_ns));
+        line["spoilt"] = o.spoilt;
+    }
     if (o.served_least >= 0)
         line["served"] = {o.served_least, o.served_most};
     if (o.wan_bytes >= 0)

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ std::string ask(const std::string &path, const std::string &line) {
     const int wire = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (wire < 0)
         return "";
+    const timeval patience{2, 0};
+    ::setsockopt(wire, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::string answer;
     if (::connect(wire, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
         ::send(wire, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size())) {
@@ -43,14 +46,15 @@ emulator::emulator() {
         socket_path_ = path;
 }
 
-ns_t emulator::worst_ns(ns_t from, ns_t to) const {
+std::optional<ns_t> emulator::late_ns(ns_t from, ns_t to) const {
     if (!there())
-        return 0;
-    const std::string line = nlohmann::json{{"op", "late"}, {"from_ns", from}, {"to_ns", to}}.dump() + "\n";
+        return std::nullopt;
+    const std::string line =
+        nlohmann::json{{"op", "late"}, {"from_us", from / 1000}, {"to_us", to / 1000 + 1}}.dump() + "\n";
     const auto answer = nlohmann::json::parse(ask(socket_path_, line), nullptr, false);
-    if (!answer.is_object() || !answer.contains("worst_us"))
-        return 0;
-    return static_cast<ns_t>(answer["worst_us"].get<double>() * 1e3);
+    if (!answer.is_object() || !answer.contains("late_us") || !answer["late_us"].is_number())
+        return std::nullopt;
+    return static_cast<ns_t>(answer["late_us"].get<double>() * 1e3);
 }
 
 }  // namespace wb

@@ -8,6 +8,7 @@
 #ifndef WB_EMULATOR_HPP
 #define WB_EMULATOR_HPP
 
+#include <optional>
 #include <string>
 
 #include "wb_clock.hpp"
@@ -21,9 +22,9 @@ public:
 
     bool there() const { return !socket_path_.empty(); }
 
-    // The worst lateness that touched an interval of this kernel's
-    // CLOCK_MONOTONIC: 0 if it was at most 1 ms or nobody can be asked.
-    ns_t worst_ns(ns_t from, ns_t to) const;
+    // How late it was in an interval of this kernel's CLOCK_MONOTONIC: all spells
+    // of more than 1 ms together.  Nothing if it does not say.
+    std::optional<ns_t> late_ns(ns_t from, ns_t to) const;
 
 private:
     std::string socket_path_;

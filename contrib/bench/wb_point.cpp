@@ -92,7 +92,9 @@ void point_run::batch(const command &c) {
     }
     for (std::size_t k = 0; k < n; ++k) {
         const ns_t start = t0 + static_cast<ns_t>(k) * period;
-        last_.emulator_late_ns[k] = emulator_.worst_ns(start, start + last_.end_ns[k]);
+        const auto late = emulator_.late_ns(start, start + last_.end_ns[k]);
+        last_.emulator_late_ns[k] = late.value_or(0);
+        outcome_.emulator_known = outcome_.emulator_known && late.has_value();
     }
     if (point_.kind->bound == bound_kind::latency)      // nobody may leave before all came
         for (std::size_t at = 0; at < all.size(); at += stride)
@@ -117,7 +119,8 @@ const point_run::report &point_run::announce(int rounds, ns_t lead_ns, ns_t quie
 
 void point_run::rounds_accept(const std::vector<round> &seen) {
     const auto credible = std::count_if(seen.begin(), seen.end(), [](const round &r) { return r.credible(); });
-    const bool choosy = credible >= std::min(least_credible, point_.rounds);
+    const auto least = std::min<std::ptrdiff_t>(least_credible, outcome_.only_first ? 1 : point_.rounds);
+    const bool choosy = credible >= least;
     for (const round &r : seen)
         if (!choosy || r.credible()) {
             outcome_.times_ns.push_back(r.time_ns);
@@ -126,6 +129,7 @@ void point_run::rounds_accept(const std::vector<round> &seen) {
         } else {
             ++outcome_.emulator_rejected;
         }
+    outcome_.spoilt = !choosy;
 }
 
 outcome point_run::control(const limits &l) {
@@ -143,9 +147,7 @@ outcome point_run::control(const limits &l) {
     ns_t expected = r->end_ns[0], chores = r->chores_ns;
     if (expected > l.point_ns || (expected > long_ns && 2 * expected > budget_left())) {
         outcome_.only_first = true;
-        outcome_.times_ns = {expected};
-        outcome_.idle_ns = {lead};
-        outcome_.emulator_late_ns = r->emulator_late_ns[0];
+        rounds_accept({{expected, lead, r->emulator_late_ns[0]}});
         return outcome_;
     }
 

@@ -50,7 +50,9 @@ struct outcome {
     std::vector<ns_t> idle_ns;          // idle time before each of them
     int rejected = 0;                   // some rank came late
     int emulator_rejected = 0;          // the emulator was late, and there were enough better ones
-    ns_t emulator_late_ns = 0;          // worst of the accepted rounds, if notable
+    ns_t emulator_late_ns = 0;          // most in an accepted round
+    bool emulator_known = true;         // it could be asked about every round
+    bool spoilt = false;                // too few rounds without lateness: all of them count
     int wrong = 0;                      // rounds with a wrong result on some rank
     bool only_first = false;            // too long to repeat: the first call counts
     std::uint64_t digest = 0;           // of the first call's result on all ranks
@@ -75,7 +77,7 @@ private:
     struct report {                             // of the last batch, at rank 0
         std::vector<ns_t> end_ns, enter_ns;     // per round, latest rank
         std::vector<bool> late, wrong;
-        std::vector<ns_t> emulator_late_ns;
+        std::vector<ns_t> emulator_late_ns;     // 0 where it is not known
         ns_t chores_ns = 0;                     // longest check + fill
     };
 

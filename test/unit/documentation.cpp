@@ -32,6 +32,11 @@ std::string parameters_of(const algorithm &a)
     add(uses_entries, "entries of a remote site");
     add(uses_order, "order of sites");
     add(uses_inner, "steps inside a site");
+    constexpr int all = uses_links | uses_segment | uses_tree | uses_entries | uses_order | uses_inner | uses_stripes;
+    if (a.parameters & ~all)
+        throw std::logic_error(std::string(a.name) + " uses a parameter that the reference does not know");
+    if (a.parameters & uses_stripes)
+        text += "; n below the allowed where that is faster";
     return text.empty() ? "none" : text;
 }
 
@@ -47,7 +52,7 @@ std::string reference()
     std::ostringstream text;
     text << "# Reference of coll/wan\n\n"
             "Written by `test/unit/documentation` from the code (core/algo/registry.hpp,\n"
-            "core/knobs.cpp); `ompi_info --param coll wan --level 9` says the same.\n\n"
+            "core/knobs.cpp); `ompi_info --param coll wan --level 9` shows the parameters.\n\n"
             "## Algorithms\n";
     for (auto c : {WAN_BCAST, WAN_ALLREDUCE}) {
         text << "\n### coll_wan_" << collective_name(c) << "_algorithm\n\n"
@@ -74,8 +79,15 @@ std::string check_readme()
 {
     const std::string readme = read_all(test_file("../README.md"));
     WAN_CHECK(!readme.empty());
+    auto rows = [&](const std::string &beginning) {
+        size_t found = 0;
+        for (size_t at = 0; (at = readme.find("\n| " + beginning, at)) != readme.npos; ++at)
+            ++found;
+        return found;
+    };
     for (const algorithm *a : algorithms())
-        WAN_CHECK_THAT(readme.find("| " + collective_name(a->collective) + " `" + a->name + "` |") != readme.npos, a->name);
+        WAN_CHECK_THAT(rows(collective_name(a->collective) + " `" + a->name + "` |") == 1, a->name);
+    WAN_CHECK(rows("bcast `") + rows("allreduce `") == algorithms().size());
     for (size_t i = 0; i < wan_knob_count(); ++i)
         WAN_CHECK_THAT(readme.find("`coll_wan_" + std::string(wan_knob_get(i)->name) + "`") != readme.npos, wan_knob_get(i)->name);
     return "";

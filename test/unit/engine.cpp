@@ -130,44 +130,67 @@ std::string check_slow_link()
 
 std::string check_turn()
 {
-    // A segment starts to send when the one before has reduced; its receives are posted before.
+    // A segment starts when the one before has reduced, not when it has ended; receives are early.
     const char *const exchange = "schedule rank 0 tmp 1\n"
-                                 "0 send in 0/2..1/2 to 1 label 0\n"
-                                 "1 recv tmp0 1/2..2/2 from 1 label 0\n"
-                                 "2 reduce tmp0 out 1/2..2/2 after 1\n"
-                                 "3 send out 1/2..2/2 to 1 label 1 after 2\n";
-    constexpr size_t segments = 6, all_posts = 4 * segments - 1;    // the last one's single element: no first half
-    for (bool turns : {false, true})
-        for (uint32_t window : {1u, 2u, 3u, 8u}) {
-            size_t early = 0;
-            for (int round = 0; round < 20; ++round) {
-                rig r(exchange + std::string(turns ? "turn 2\n" : ""), 10 * (segments - 1) + 1, 10, window);
-                std::mt19937_64 random(test_seed() + static_cast<uint64_t>(round));
-                std::vector<uint32_t> open;
-                size_t seen = 0, reduced = 0, started = 0, received = 0;
-                while (r.e->progress() == WAN_OK) {
-                    for (; seen < r.port.posts.size(); ++seen) {
-                        const posted &p = r.port.posts[seen];
-                        if (p.kind == op_kind::reduce) {
-                            ++reduced;
-                            continue;
+                                 "0 send out 0/4..1/4 to 1 label 0\n"
+                                 "1 send out 1/4..2/4 to 2 label 0\n"
+                                 "2 recv tmp0 2/4..4/4 from 1 label 0\n"
+                                 "3 reduce tmp0 out 2/4..4/4 after 2\n"
+                                 "4 send out 2/4..4/4 to 1 label 1 after 3\n";
+    constexpr size_t segments = 6;      // the last one of a single element, in the last part
+    for (size_t segment : {12u, 1u})    // 1: all starts are empty, in each segment
+        for (bool turns : {false, true})
+            for (uint32_t window : {1u, 2u, 3u, 8u}) {
+                size_t early = 0, overlaps = 0;
+                for (int round = 0; round < 20; ++round) {
+                    rig r(exchange + std::string(turns ? "turn 3\n" : ""), segment * (segments - 1) + 1, segment, window);
+                    std::mt19937_64 random(test_seed() + static_cast<uint64_t>(round));
+                    std::vector<posted> open;
+                    size_t seen = 0, reduced = 0, started = 0, received = 0, forwarding = 0;
+                    while (r.e->progress() == WAN_OK) {
+                        for (; seen < r.port.posts.size(); ++seen) {
+                            const posted &p = r.port.posts[seen];
+                            if (p.kind == op_kind::reduce) {
+                                ++reduced;
+                                continue;
+                            }
+                            open.push_back(p);
+                            received += p.kind == op_kind::recv;
+                            forwarding += p.kind == op_kind::send && p.label == 1;
+                            if (p.kind == op_kind::send && p.label == 0) {
+                                early += ++started > 2 * (reduced + 1);
+                                overlaps += forwarding > 0 && started <= 2 * (reduced + 1);
+                            }
                         }
-                        open.push_back(p.token);
-                        received += p.kind == op_kind::recv;
-                        if (p.kind == op_kind::send && p.label == 0)
-                            early += ++started > reduced + 1;
+                        WAN_CHECK(received >= std::min<size_t>(segments, window));
+                        WAN_CHECK_THAT(!open.empty(), "hangs: " + r.e->describe());
+                        std::swap(open[random() % open.size()], open.back());
+                        forwarding -= open.back().kind == op_kind::send && open.back().label == 1;
+                        r.e->complete(open.back().token, 0);
+                        open.pop_back();
                     }
-                    WAN_CHECK(received >= std::min<size_t>(segments, window));
-                    WAN_CHECK_THAT(!open.empty(), "hangs: " + r.e->describe());
-                    std::swap(open[random() % open.size()], open.back());
-                    r.e->complete(open.back(), 0);
-                    open.pop_back();
+                    WAN_CHECK(reduced == segments && received == segments && started == (segment == 1 ? 0 : 2 * (segments - 1)));
                 }
-                WAN_CHECK(r.port.posts.size() == all_posts);
+                const std::string what = std::to_string(early) + " early, window " + std::to_string(window);
+                WAN_CHECK_THAT((early > 0) == (!turns && window > 1 && segment > 1), what);
+                // The next one starts while this one still forwards.
+                if (turns)
+                    WAN_CHECK_THAT((overlaps > 0) == (window > 1 && segment > 1), what);
             }
-            WAN_CHECK_THAT((early > 0) == (!turns && window > 1), std::to_string(early) + " early, window " + std::to_string(window));
-        }
     return "";
+}
+
+std::string check_turn_nowhere()
+{
+    schedule s;
+    s.ops.push_back({.kind = op_kind::copy, .part = whole()});
+    s.turn = 1;
+    try {
+        const program p(s);
+        return "a turn behind the last operation is taken";
+    } catch (const std::out_of_range &) {
+        return "";
+    }
 }
 
 std::string check_at_once()
@@ -380,6 +403,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_window>),         cmocka_unit_test(test<check_window_is_used>),
         cmocka_unit_test(test<check_slow_link>),      cmocka_unit_test(test<check_turn>),
+        cmocka_unit_test(test<check_turn_nowhere>),
         cmocka_unit_test(test<check_at_once>),
         cmocka_unit_test(test<check_error_code>),     cmocka_unit_test(test<check_error_of_post>),
         cmocka_unit_test(test<check_error_of_reduce>), cmocka_unit_test(test<check_zero_parts>),

@@ -213,6 +213,25 @@ std::string check_extremes()
     return "";
 }
 
+/** No prediction is below what the links allow, whatever the shape: L + M/B, or what an Allreduce must move. */
+std::string check_bounds()
+{
+    const int lone[] = {1, 1}, one_sided[] = {1, 16}, many[] = {3, 1, 5, 2};
+    for (const topology &t : {topology::blocks(lone), topology::blocks(one_sided), topology::blocks(many), two_sites(16), two_sites(8, 2)})
+        for (int64_t byte_ps : {8'000, 200'000})
+            for (uint64_t bytes : {uint64_t{1}, uint64_t{4096}, uint64_t{65536}, uint64_t{1} << 20, uint64_t{1} << 24})
+                for (auto c : {WAN_BCAST, WAN_ALLREDUCE})
+                    for (uint32_t links : {0u, 1u, 2u}) {
+                        facts f = facts_of(t);
+                        f.byte_ps = byte_ps;
+                        wishes w;
+                        w.links = links;
+                        for (const plan &p : candidates(t, f, w, call(c, bytes)))
+                            WAN_CHECK_THAT(p.predicted_ns >= f.wan_ns + f.wire_ns(bytes), print(p) + " " + std::to_string(p.predicted_ns));
+                    }
+    return "";
+}
+
 /** What the model is for: short messages by trees, long ones cut and spread. */
 std::string check_sense()
 {
@@ -238,6 +257,7 @@ int main()
         cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>),    cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
+        cmocka_unit_test(test<check_bounds>),
     };
     return cmocka_run_group_tests_name("planner", tests, nullptr, nullptr);
 }

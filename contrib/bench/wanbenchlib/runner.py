@@ -223,7 +223,7 @@ class Sweep:
             notes += '  WRONG RESULT'
         if rec.is_late(line):
             self.late += 1
-            notes += f"  emulator {rec.lateness_us(line) / 1000:.1f} ms late: does not count"
+            notes += f"  emulator {rec.lateness_us(line) / 1000:.1f} ms late: counts only if nothing better comes"
         rejected = line['rejected'] + line.get('emulator_rejected', 0)
         if rejected:
             notes += f"  ({rejected} rounds rejected)"

@@ -72,7 +72,7 @@ def tables_text(points, settings, reference=None):
                    f'({ms_text(empty)} ms), multiple of the lower bound')
         out += grid_text(['bytes', 'bound'] + here + [f'{s}/{base}' for s in others], body)
         out.append('')
-    notes = {'W': 'W: WRONG RESULTS', '!': '!: the emulator was later than 1 ms and 1%',
+    notes = {'W': 'W: WRONG RESULTS', '!': '!: the emulator was late (more than 1 ms and 1% of the time) in too many rounds',
              'f': 'f: too long to repeat within a job: its first call counts',
              '-': '-: coll/wan did not serve every call'}
     out += [notes[m] for m in 'W!f-' if m in marks]

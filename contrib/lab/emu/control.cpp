@@ -6,7 +6,7 @@
 //   {"op":"uplink","site":"a","direction":"egress|ingress|both","rate_mbit":400,"queue_bytes":N}
 //   {"op":"pair","from":"a","to":"b","delay_ms":10,"loss":0,"rate_mbit":0,"queue_bytes":N}
 //   {"op":"stat","reset":true}   {"op":"reset"}   {"op":"seed","seed":7}
-//   {"op":"late","from_ns":T,"to_ns":T}      of CLOCK_MONOTONIC; worst_us 0: at most 1 ms
+//   {"op":"late","from_us":T,"to_us":T}      of CLOCK_MONOTONIC: spells of more than 1 ms, summed
 //
 // uplink and pair may come at any time and leave what they do not name as it was.
 #include <arpa/inet.h>
@@ -133,13 +133,16 @@ std::string Daemon::command(const std::string& text)
     }
     if (op == "late") {
         double from = 0, to = 0;
-        if (!number_in(*line, "from_ns", 0, 9e15, from, why) ||
-            !number_in(*line, "to_ns", 0, 9e15, to, why)) {
+        if (!number_in(*line, "from_us", 0, 9e15, from, why) ||
+            !number_in(*line, "to_us", 0, 9e15, to, why)) {
             return refusal(why);
         }
-        const auto a = static_cast<time_ns>(from), b = static_cast<time_ns>(to);
-        const time_ns worst = std::max(path_.lateness().worst_between(a, b), wake_.worst_between(a, b));
-        return "{\"ok\":true,\"worst_us\":" + std::to_string(us(worst)) + "}";
+        const auto a = static_cast<time_ns>(from * 1e3), b = static_cast<time_ns>(to * 1e3);
+        const time_ns departures = path_.lateness().sum_between(a, b), wakes = wake_.sum_between(a, b);
+        if (departures < 0 || wakes < 0) {
+            return refusal("that is too long ago");
+        }
+        return "{\"ok\":true,\"late_us\":" + std::to_string(us(std::max(departures, wakes))) + "}";
     }
     if (op == "reset") {
         stat(true);

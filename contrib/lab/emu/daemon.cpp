@@ -129,7 +129,7 @@ void Daemon::run(const std::atomic<bool>& stop)
                                          wanted == INT64_MAX ? nullptr : &wait, nullptr);
         const time_ns woken = now_ns();
         ++wakeups_;
-        if (ready == 0 && wanted > before) {
+        if (wanted > before && woken > wanted) {
             wake_.add(woken, woken - wanted);
         }
         packets_deliver();

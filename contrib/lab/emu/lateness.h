@@ -2,8 +2,8 @@
 // How late the emulator was: real departure minus due departure.
 //
 // Linear buckets of 10 us up to 20 ms, so a quantile is exact to 10 us in the
-// range that matters (a point later than 1 ms is to be rejected). When it was later
-// than that is kept for a while, so that a bench can tell which rounds it spoilt.
+// range that matters (more than 1 ms). When it was later than that is kept for a
+// while, so that a bench can tell which rounds it spoilt.
 #pragma once
 
 #include <algorithm>
@@ -30,17 +30,20 @@ public:
         ++bucket_[std::min<std::size_t>(static_cast<std::size_t>(late / bucket_ns), buckets - 1)];
     }
 
-    /// The worst that touched [from, to], if notable, else 0. Survives reset(); of
-    /// times that are forgotten, the worst ever.
-    time_ns worst_between(time_ns from, time_ns to) const
+    /// The notable spells that touched [from, to], each with its worst, summed.
+    /// Survives reset(). Nothing is known of times that are forgotten: -1.
+    time_ns sum_between(time_ns from, time_ns to) const
     {
-        time_ns worst = from < forgotten_until_ ? worst_ever_ns_ : 0;
+        if (from < forgotten_until_) {
+            return -1;
+        }
+        time_ns sum = 0;
         for (const Spell& spell : spells_) {
             if (spell.begin <= to && spell.end >= from) {
-                worst = std::max(worst, spell.worst);
+                sum += spell.worst;
             }
         }
-        return worst;
+        return sum;
     }
 
     /// Upper edge of the bucket that holds the q-quantile (0 < q <= 1), capped
@@ -80,7 +83,6 @@ private:
 
     void spell_note(time_ns begin, time_ns end, time_ns late)
     {
-        worst_ever_ns_ = std::max(worst_ever_ns_, late);
         if (!spells_.empty() && begin <= spells_.back().end) {
             Spell& last = spells_.back();
             last = {std::min(last.begin, begin), end, std::max(last.worst, late)};
@@ -103,7 +105,6 @@ private:
     std::array<std::uint32_t, buckets> bucket_{};
     std::deque<Spell> spells_;
     time_ns forgotten_until_ = INT64_MIN;
-    time_ns worst_ever_ns_ = 0;
 };
 
 }  // namespace wan::lab

@@ -8,7 +8,8 @@
  * Inside each site every host ends with the reduction of one block; owners of
  * the same block exchange it with the other sites and combine what they got
  * in the order of sites (all get the same bits); then everyone in a site
- * gathers.  While a segment crosses the WAN, others are being reduced:
+ * gathers.  While a segment crosses the WAN, others are being reduced, one
+ * after the other:
  *
  *     T = max(2(p-1)/p M/B, L + M/B) + S/B + small
  *
@@ -64,6 +65,9 @@ void build(const topology &t, const plan &p, builder &b)
         const team across = gates.of(own, me);
 
         reduce_scatter(b, own, buffer::out, p.inner);
+        // Segments that were reduced at once would all cross at once, late.  (A ring keeps its order by itself.)
+        if (p.inner != inner_steps::ring)
+            b.turn();
 
         buffer part = buffer::out;
         if (!gates.direct()) {
@@ -111,26 +115,29 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes;
     const int64_t far = f.widest_ns();
     const int64_t connections = inner.connections + remote;
-    const int64_t across = wire_part(f, c.segment_bytes, remote, links);
-    const int64_t lan_hops = (2 + 2 * lanes) * hop_ns(f, 0);
+    const int64_t last_hops = (2 + 2 * lanes) * hop_ns(f, 0);
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
         const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments * messages);
         const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments * messages) + far;
-        return std::max(busy, through) + inner.last_ns + (widest - 1) * f.step_ns + lan_hops;
+        return std::max(busy, through) + inner.last_ns + (widest - 1) * f.step_ns + last_hops;
     }
+    // Reducing and gathering hold each other up on the same connections (1 MB, 2 x 16 hosts: 1.35
+    // times the wire's time), and partners whose messages wait for their receivers do so behind
+    // each other's bytes (from 128 KB a segment on: twice the time).
+    const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
+    const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest);
+    const int64_t across = wire_part(f, bytes, remote, links);
+    const int64_t busy = pipeline(f, shared_wire(2 * inside + across, 2 * connections), c.segments * messages);
     // Segments take turns in reducing: the first one's latency hides the others' reducing, or the
-    // last one's comes after it.  Reducing and gathering hold each other up on the same connections
-    // (1 MB, 2 x 16 hosts: 1.35 times the wire's time), and partners whose messages wait for their
-    // receivers do so behind each other's bytes (from 128 KB a segment on: twice the time).
-    const int64_t once = exchange_waits(static_cast<uint64_t>(c.segment_bytes / 2)) ? 2 : 1;
-    const int64_t busy = pipeline(f, once * shared_wire(wire, 2 * connections), c.segments * messages);
-    const int64_t gather = once * wire_part(f, c.segment_bytes, widest - 1, widest);
+    // last one's comes after it.
+    const int64_t gather = inside / c.segments;
     const int64_t reduce = gather + inner.steps_ns;
-    const int64_t first_back = reduce + across + far + c.segments * gather + inner.steps_ns;
-    const int64_t last_back = c.segments * reduce + across + far + reduce;
-    return std::max({busy, first_back, last_back}) + lan_hops;
+    const int64_t forward = reduce + across / c.segments + (remote + lanes) * f.step_ns / 2;
+    const int64_t first_back = forward + far + c.segments * gather + inner.steps_ns;
+    const int64_t last_back = c.segments * forward + far + reduce;
+    return std::max({busy, first_back, last_back}) + last_hops;
 }
 
 } // namespace

@@ -147,7 +147,6 @@ void halving_reduce_scatter(builder &b, const team &g, buffer acc)
         b.recv(t, mine, partner, label::reduce_scatter + step);
         b.reduce(t, acc, mine);
     });
-    b.turn();
 }
 
 void doubling_allgather(builder &b, const team &g, buffer data)
@@ -212,7 +211,6 @@ void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how)
         ring_parts(g, me, s - half, [&](span_of part, int piece) { b.recv(t, part, from, step + piece); });
         ring_parts(g, me, s - half, [&](span_of part, int) { b.reduce(t, acc, part); });
     }
-    b.turn();
 }
 
 void allgather(builder &b, const team &g, buffer data, inner_steps how)

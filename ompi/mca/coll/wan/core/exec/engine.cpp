@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 
 namespace wan {
 
@@ -23,6 +24,8 @@ program::program(schedule s) : schedule_(std::move(s)), succ_begin_(schedule_.op
     for (size_t i = schedule_.ops.size(); i-- > 0;)
         for (uint16_t p : schedule_.preds_of(schedule_.ops[i]))
             succ_[--succ_begin_[p]] = static_cast<uint16_t>(i);
+    if (schedule_.turn >= static_cast<int>(schedule_.ops.size()))
+        throw std::out_of_range("schedule whose turn is not one of its operations");
     if (schedule_.turn != schedule::no_turn)
         for (size_t i = 0; i < schedule_.ops.size(); ++i)
             if (schedule::starts(schedule_.ops[i]))
@@ -97,7 +100,7 @@ void engine::begin_segments()
     }
 }
 
-/* Operation is free of predecessors: ready if its turn among the segments has come. */
+/* Operation is free of predecessors: ready if the earlier segments have posted it. */
 void engine::offer(size_t op_index, size_t segment)
 {
     if (next_[op_index] != segment)

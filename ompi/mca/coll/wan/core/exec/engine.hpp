@@ -8,9 +8,10 @@
  * A message is cut into segments; the schedule is repeated for each, up to
  * `window` of them at a time.  Segment k+window begins when segment k has
  * completed here, which bounds scratch memory and what a receiver that lags
- * behind must buffer.  Where the schedule has a turn, k+1 starts to send only
- * when k has come so far.  An operation is posted for segment k before it is
- * posted for k+1, so that messages of a pair and label match in order.
+ * behind must buffer.  Where the schedule has a turn, what waits for nothing
+ * else in k+1 (receives apart) waits until k has come so far.  An operation is
+ * posted for segment k before it is posted for k+1, so that messages of a pair
+ * and label match in order.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
