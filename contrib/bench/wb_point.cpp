@@ -3,6 +3,7 @@
 #include "wb_point.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "wb_pattern.hpp"
 
@@ -119,8 +120,7 @@ const point_run::report &point_run::announce(int rounds, ns_t lead_ns, ns_t quie
 
 void point_run::rounds_accept(const std::vector<round> &seen) {
     const auto credible = std::count_if(seen.begin(), seen.end(), [](const round &r) { return r.credible(); });
-    const auto least = std::min<std::ptrdiff_t>(least_credible, outcome_.only_first ? 1 : point_.rounds);
-    const bool choosy = credible >= least;
+    const bool choosy = credible >= std::min<std::ptrdiff_t>(least_credible, std::ssize(seen));
     for (const round &r : seen)
         if (!choosy || r.credible()) {
             outcome_.times_ns.push_back(r.time_ns);

@@ -2,19 +2,22 @@
 """Tests of the bench's own reasoning: statistics, sizes, settings, what is left
 after a crash, the table.  No MPI job, unless WAN_BUILD (a build tree) or
 WANBENCH_WORKER is set: then also the worker itself: every operation, bounds,
-digests, clocks, and that it notices wrong results.
+digests, clocks, and that it notices wrong results and a late emulator.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import itertools
 import json
 import math
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.dont_write_bytecode = True
@@ -254,6 +257,47 @@ class WorkerTest(unittest.TestCase):
         lines = self.job('--clock', 'pingpong', '--lead', '50', 'barrier:0:0:warm:5')
         self.assertLess(lines[0]['clock_error_us'], 1000)
         self.assertEqual(lines[-1]['wrong'], 0)
+
+    def late_job(self, answers):
+        """The bcast point of a job whose emulator gives these answers in turn."""
+        with tempfile.TemporaryDirectory() as state:
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(os.path.join(state, 'emu.sock'))
+                server.listen(8)
+
+                def serve():
+                    for answer in itertools.cycle(answers):
+                        try:
+                            wire = server.accept()[0]
+                        except OSError:
+                            return
+                        with wire:
+                            asked = json.loads(wire.recv(4096))
+                            wide = asked['op'] == 'late' and 0 < asked['to_us'] - asked['from_us'] < 1e6
+                            wire.sendall((answer if wide else '{"ok":false}').encode())
+
+                thread = threading.Thread(target=serve, daemon=True)
+                thread.start()
+                line = self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50', '--warm-gap', '5',
+                                'bcast:8:0:warm:4', env=['-x', f'WAN_LAB_STATE={state}'])[-1]
+                server.shutdown(socket.SHUT_RDWR)
+                thread.join(10)
+                return line
+
+    def test_late_emulator(self):
+        fine, late = '{"ok":true,"late_us":0}', '{"ok":true,"late_us":5000.5}'
+        line = self.late_job([fine])
+        self.assertEqual((line['rounds'], line['emulator_rejected'], line['spoilt']), (4, 0, False))
+        line = self.late_job([fine, fine, late])            # enough others: repeated without it
+        self.assertEqual((line['rounds'], line['spoilt'], line['emulator_late_us']), (4, False, 0))
+        self.assertGreater(line['emulator_rejected'], 0)
+        line = self.late_job([late])                        # nothing better: all of them, marked
+        self.assertGreater(line['rounds'], 4)
+        self.assertEqual((line['emulator_rejected'], line['spoilt'], line['emulator_late_us']), (0, True, 5000.5))
+        for mute in ('', '{"ok":false,"error":"unknown op"}', '{"ok":true,"late_us":"no"}'):
+            line = self.late_job([fine, mute])              # not known is not the same as fine
+            self.assertNotIn('spoilt', line)
+            self.assertNotIn('emulator_late_us', line)
 
     def test_usage(self):
         for wrong in ('nothing:1', 'bcast:1:9', 'bcast:1:0:hot'):
