@@ -108,6 +108,9 @@ inline int postal_entries(int hosts, const plan &p, int gap)
     return entries;
 }
 
+/** Whether an algorithm stands back where an operator commutes. */
+inline bool only_ordered(const algorithm &a) { return std::string(a.name) == "ordered" || std::string(a.name) == "runs"; }
+
 /** Elements that cross from site a to site b: exactly. */
 inline uint64_t expected_crossing(const topology &t, const plan &p, const verify_options &o, int a, int b)
 {
@@ -142,6 +145,12 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
             sum += of_b * static_cast<uint64_t>(t.rank_count(site_at(a))) + of_a * static_cast<uint64_t>(t.rank_count(site_at(b)));
         }
         return sum;
+    }
+    if (name == "runs") {   // as often as a rank of a follows one that is not
+        uint64_t runs = 0;
+        for (int r = 0; r < t.size(); ++r)
+            runs += static_cast<int>(value(t.site_of(r))) == a && (r == 0 || static_cast<int>(value(t.site_of(r - 1))) != a);
+        return runs * o.count;
     }
     if (name == "leaders")  // the leader to each host that combines
         return static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, 1)) * o.count;

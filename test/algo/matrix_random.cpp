@@ -56,7 +56,7 @@ std::string check_random()
                                                    : std::max<size_t>(1, o.count);
         o.window = static_cast<uint32_t>(pick(1, 2, 4, 64));
         o.in_place = random() % 2;
-        o.commutative = a->collective == WAN_BCAST || (random() % 2 && std::string(a->name) != "ordered") || !a->keeps_order;
+        o.commutative = a->collective == WAN_BCAST || !a->keeps_order || (random() % 2 && !only_ordered(*a));
         o.seed = random();
         if (!serves(*a, t, o))
             continue;

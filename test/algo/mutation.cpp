@@ -135,6 +135,7 @@ bool same_bytes(const loose &l, size_t i, buffer x, buffer y, int root)
     std::vector<std::vector<size_t>> held(buffers, std::vector<size_t>(cells));
     size_t fresh = 0;
     std::set<size_t> result;
+    std::set<buffer> mine;      // my contribution alone, of which the owners of blocks send a gateway the rest
     for (auto &b : held)
         for (auto &v : b)
             v = ++fresh;
@@ -144,12 +145,20 @@ bool same_bytes(const loose &l, size_t i, buffer x, buffer y, int root)
     for (size_t k = 0; k < i; ++k) {
         const op &o = l.ops[k].o;
         const auto [lo, hi] = range(o.part);
+        if (o.kind == op_kind::copy && o.src == buffer::in && o.dst >= buffer::tmp)
+            mine.insert(o.dst);
+        else if (o.kind == op_kind::reduce)
+            mine.erase(o.dst);
         for (size_t c = lo; c < hi && o.kind != op_kind::send; ++c) {
             // What a gateway computed or forwarded comes back unchanged in the gathering.
             if (o.kind == op_kind::recv && o.label >= label::allgather && result.contains(c))
                 continue;
             if (o.dst == buffer::out && (o.kind == op_kind::copy ? o.src >= buffer::tmp : o.label == label::cross))
                 result.insert(c);
+            if (o.kind == op_kind::recv && mine.contains(o.dst) && o.label >= label::reduce_scatter && o.label < label::allgather) {
+                held[static_cast<size_t>(o.dst)][c] = held[static_cast<size_t>(buffer::in)][c];
+                continue;
+            }
             held[static_cast<size_t>(o.dst)][c] = o.kind == op_kind::copy ? held[static_cast<size_t>(o.src)][c] : ++fresh;
         }
     }
@@ -322,6 +331,17 @@ struct subject {
     bool commutative;
 };
 
+/** The lines that differ. */
+std::string changes(const std::string &was, const std::string &is)
+{
+    std::istringstream a(was), b(is);
+    std::string x, y, text;
+    while (std::getline(a, x) && std::getline(b, y))
+        if (x != y)
+            text += "was " + x + "\nis  " + y + "\n";
+    return text;
+}
+
 std::string try_subject(const subject &x, std::map<std::string, tally> &counts)
 {
     const size_t ranks = static_cast<size_t>(x.t.size());
@@ -367,7 +387,7 @@ std::string try_subject(const subject &x, std::map<std::string, tally> &counts)
                 ++n.rejected;
                 continue;
             }
-            const std::string what = std::string(m.kind) + " survived: " + describe(x.t, x.p, cuts[0]) + "\nwas\n" + print(right[r]) + "is\n" + print(s);
+            const std::string what = std::string(m.kind) + " survived: " + describe(x.t, x.p, cuts[0]) + "\n" + changes(print(right[r]), print(s)) + print(right[r]);
             WAN_CHECK_THAT(m.excuse != none, what);
             WAN_CHECK_THAT(m.excuse != association || (x.p.algo->collective == WAN_ALLREDUCE && x.commutative), what);
             for (const auto &o : cuts)

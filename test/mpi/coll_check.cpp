@@ -311,8 +311,7 @@ target target_of(MPI_Comm comm, const std::string &name)
     return t;
 }
 
-witness::witness(const target &t, int collective, bool empty, std::string may_decline)
-    : target_(t), collective_(collective), empty_(empty), may_decline_(std::move(may_decline))
+witness::witness(const target &t, int collective, bool empty) : target_(t), collective_(collective), empty_(empty)
 {
     ++now.calls;
     for (int i = 0; i < counter_count; ++i)
@@ -327,9 +326,7 @@ void witness::done()
         ++now.reasons["the plugin is not there"];
         return;
     }
-    const int declined = collective_count + collective_;
-    const std::string reason = !target_.unserved.empty() ? target_.unserved : empty_ ? "no bytes: nothing to send"
-                               : counter(declined) - before_[declined] == 1 ? may_decline_ : "";
+    const std::string reason = !target_.unserved.empty() ? target_.unserved : empty_ ? "no bytes: nothing to send" : "";
     for (int i = 0; i < collective_count; ++i) {
         const unsigned long long wanted = i == collective_ && reason.empty() ? 1 : 0;
         if (counter(i) - before_[i] != wanted)
@@ -388,10 +385,7 @@ void allreduce(const target &t, const reduction &r, int count, bool in_place)
     const std::string name = "allreduce on " + t.name + " of " + std::to_string(count) + " " + l.name + " by " + r.name
                              + (in_place ? " in place" : "");
     doing(name);
-    int commutes = 1;
-    MPI_Op_commutative(r.op, &commutes);
-    witness w(t, 1, n * size == 0,
-              now.few_links && !commutes ? "an operator that does not commute, and coll_wan_links below the ranks of a site" : "");
+    witness w(t, 1, n * size == 0);
     auto contribution = [&](int rank) {
         std::vector<char> packed(n * size);
         random g{now.seed, now.calls, 1000 + static_cast<uint64_t>(rank)};

@@ -77,7 +77,6 @@ struct state {
     uint64_t seed = 1;
     bool plugin = false;        // its counters are there
     std::string unserved;       // why no communicator of this job is served
-    bool few_links = false;     // coll_wan_links is below what operators that do not commute need
     std::vector<std::string> sites, hosts;  // by rank of MPI_COMM_WORLD
     uint64_t calls = 0, compared = 0, wrong = 0, digest = 0;
     std::map<std::string, uint64_t> served, reasons;
@@ -105,15 +104,13 @@ void expect_total(unsigned long long bcasts, unsigned long long allreduces);
 /** For calls that are made by hand: what the counters should say afterwards. */
 class witness {
 public:
-    /** may_decline: why coll/wan may hand this call back, empty if it may not. */
-    witness(const target &t, int collective, bool empty, std::string may_decline = "");
+    witness(const target &t, int collective, bool empty);
     void done();
 
 private:
     const target &target_;
     int collective_;
     bool empty_;
-    std::string may_decline_;
     unsigned long long before_[4];  // served, then declined
 };
 

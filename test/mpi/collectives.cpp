@@ -2,9 +2,8 @@
  * Bcast and Allreduce on pretended sites: groups of calls, each compared byte
  * by byte (coll_check.hpp).  Started by the script `collectives`.
  *
- * Usage: collectives_worker [--seed N] [--unserved REASON] [--wide] [--few-links] [--patience SECONDS] GROUP[:N] ...
+ * Usage: collectives_worker [--seed N] [--unserved REASON] [--wide] [--patience SECONDS] GROUP[:N] ...
  *   --unserved REASON  no communicator of this job is served, and why
- *   --few-links        operators that do not commute may be handed back: coll_wan_links forbids what they need
  *   --wide             8- and 16-bit sums overflow (wrong in op/avx of Open MPI 4.1)
  *
  * Exit code 1: something was wrong; 3: a call did not return.
@@ -34,8 +33,6 @@ int main(int argc, char **argv)
             unserved = argv[++i];
         } else if (a == "--wide") {
             groups::wide = true;
-        } else if (a == "--few-links") {
-            check::now.few_links = true;
         } else if (a == "--patience" && i + 1 < argc) {
             patience = static_cast<unsigned>(std::atoi(argv[++i]));
         } else {

@@ -423,19 +423,22 @@ std::string check_calls()
 
 std::string check_declined()
 {
-    // More ranks than any algorithm takes where the operator does not commute.
+    // Ranks in turn, one link, and an operator that does not commute: more runs than are exchanged one by one.
     params p;
     p.links = 1;
-    const std::vector<const char *> sites{"h1", "h1", "h2", "h2"};
+    constexpr int ranks = 54;
+    std::vector<const char *> sites;
+    for (int r = 0; r < ranks; ++r)
+        sites.push_back(r % 2 ? "h2" : "h1");
     std::vector<comm_ptr> comms;
-    for (int r = 0; r < 4; ++r)
+    for (int r = 0; r < ranks; ++r)
         comms.push_back(open(p, peers_of(sites), r));
-    fabric f(4);
+    fabric f(ranks);
     if (std::string why = bring_up(comms, f); !why.empty())
         return why;
     uint32_t x[2] = {1, 2};
     const wan_call_t call{WAN_ALLREDUCE, 0, 2, 4, 4, x, x, false};
-    for (int r = 0; r < 4; ++r) {
+    for (int r = 0; r < ranks; ++r) {
         wan_run_t *run = nullptr;
         WAN_CHECK(wan_run_begin(comms[static_cast<size_t>(r)].get(), &call, &f.port, &f.ends[static_cast<size_t>(r)], &run) == WAN_DECLINED && !run);
         WAN_CHECK(wan_comm_counters(comms[static_cast<size_t>(r)].get())->declined[WAN_ALLREDUCE] == 1);

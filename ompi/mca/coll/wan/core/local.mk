@@ -6,6 +6,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/allreduce_flat.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_ordered.cpp \
+	ompi/mca/coll/wan/core/algo/allreduce_runs.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_rabenseifner.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_twotier.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_chain.cpp \

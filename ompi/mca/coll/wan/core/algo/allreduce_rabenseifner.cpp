@@ -29,26 +29,6 @@ namespace wan {
 
 namespace {
 
-/**
- * `part` cut at every bound between blocks of any team.  An operator may treat the end of a long
- * call differently from its middle (vector instructions: op/avx saturates, or picks the other of
- * two zeros, in whole vectors only), so that all sites must combine the same pieces.
- */
-std::vector<span_of> pieces_of(const span_of &part, const std::vector<team> &teams)
-{
-    std::vector<fraction> bounds{part.lo, part.hi};
-    for (const team &g : teams)
-        for (uint32_t k = 1; k < g.blocks; ++k)
-            if (const fraction f{k, g.blocks}; part.lo < f && f < part.hi)
-                bounds.push_back(f);
-    std::sort(bounds.begin(), bounds.end());
-    std::vector<span_of> pieces;
-    for (size_t i = 1; i < bounds.size(); ++i)
-        if (bounds[i - 1] < bounds[i])
-            pieces.push_back({bounds[i - 1], bounds[i]});
-    return pieces;
-}
-
 void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me();

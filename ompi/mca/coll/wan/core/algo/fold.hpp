@@ -7,8 +7,9 @@
 #ifndef WAN_ALGO_FOLD_HPP
 #define WAN_ALGO_FOLD_HPP
 
-#include "sched/builder.hpp"
+#include "algo/parts.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace wan {
@@ -23,6 +24,26 @@ inline void fold(builder &b, const std::vector<buffer> &x, buffer result, span_o
         b.reduce(x[k], x.back(), part);
     if (result != x.back())
         b.copy(x.back(), result, part);
+}
+
+/**
+ * `part` cut at every bound between blocks of any team.  An operator may treat the end of a long
+ * call differently from its middle (vector instructions: op/avx saturates, or picks the other of
+ * two zeros, in whole vectors only), so that all sites must combine the same pieces.
+ */
+inline std::vector<span_of> pieces_of(const span_of &part, const std::vector<team> &teams)
+{
+    std::vector<fraction> bounds{part.lo, part.hi};
+    for (const team &g : teams)
+        for (uint32_t k = 1; k < g.blocks; ++k)
+            if (const fraction f{k, g.blocks}; part.lo < f && f < part.hi)
+                bounds.push_back(f);
+    std::sort(bounds.begin(), bounds.end());
+    std::vector<span_of> pieces;
+    for (size_t i = 1; i < bounds.size(); ++i)
+        if (bounds[i - 1] < bounds[i])
+            pieces.push_back({bounds[i - 1], bounds[i]});
+    return pieces;
 }
 
 } // namespace wan

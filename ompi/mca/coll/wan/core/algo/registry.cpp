@@ -12,11 +12,12 @@
 namespace wan {
 
 extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
-extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered;
+extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
+    allreduce_runs;
 
 std::span<const algorithm *const> algorithms()
 {
-    static constexpr std::array<const algorithm *, 9> all{
+    static constexpr std::array<const algorithm *, 10> all{
         &bcast_tree,
         &bcast_vandegeijn,
         &bcast_farfirst,
@@ -26,6 +27,7 @@ std::span<const algorithm *const> algorithms()
         &allreduce_rabenseifner,
         &allreduce_twotier,
         &allreduce_ordered,
+        &allreduce_runs,
     };
     return all;
 }
