@@ -31,7 +31,14 @@ template <class Main> int run(int argc, char **argv, Main main, const options &o
 }
 template <class Main> int run(int argc, char **argv, Main main, start mode = start::main_on_zero)
 {
-    options o = options::from_environment();
+    options o;
+    try {
+        o = options::from_environment();
+    } catch (const error &e) {      // said by a job that has started, so that its launcher ends it in order
+        mpi_port p(&argc, &argv, o.small);
+        std::fprintf(stderr, "mttl: %s\n", e.what());
+        p.abort(1);
+    }
     o.mode = mode;
     return run(argc, argv, main, o);
 }
