@@ -65,16 +65,7 @@ void build(const topology &t, const plan &p, builder &b)
             reshare(b, across, there, part, part, label::cross);
             reshare(b, here, across, from_site[static_cast<size_t>(from)], from_site[static_cast<size_t>(from)], label::cross);
         }
-        if (across.has_me()) {
-            std::vector<team> crossing;
-            for (const team &g : owners)
-                crossing.push_back(gates.of(g, me));
-            for (const span_of &piece : pieces_of(across.own(), crossing))
-                fold(b, from_site, buffer::out, piece);
-        }
-        if (!gates.direct())
-            reshare(b, across, own, buffer::out, buffer::out, label::cross_out);
-        allgather(b, own, buffer::out, p.inner);
+        fold_and_gather(b, from_site, owners, gates, own, p.inner);
     }
     node_broadcast(b, t, leader, buffer::out);
 }

@@ -136,16 +136,7 @@ void build(const topology &t, const plan &p, builder &b)
                 else if (runs[k].site == from)
                     reshare(b, here, across, partial[k], partial[k], run_label + number[k]);
         }
-        if (across.has_me()) {
-            std::vector<team> crossing;
-            for (const team &g : owners)
-                crossing.push_back(gates.of(g, me));
-            for (const span_of &piece : pieces_of(across.own(), crossing))
-                fold(b, partial, buffer::out, piece);
-        }
-        if (!gates.direct())
-            reshare(b, across, own, buffer::out, buffer::out, label::cross_out);
-        allgather(b, own, buffer::out, p.inner);
+        fold_and_gather(b, partial, owners, gates, own, p.inner);
     }
     node_broadcast(b, t, leader, buffer::out);
 }

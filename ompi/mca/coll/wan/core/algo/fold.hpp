@@ -46,6 +46,26 @@ inline std::vector<span_of> pieces_of(const span_of &part, const std::vector<tea
     return pieces;
 }
 
+/**
+ * What all sites end with: who crossed combines x, what came from everywhere, in the same pieces
+ * in every site, and the hosts of `own` gather the result.
+ */
+inline void fold_and_gather(builder &b, const std::vector<buffer> &x, const std::vector<team> &owners, const gateways &gates,
+                            const team &own, inner_steps inner)
+{
+    const team across = gates.of(own, b.me());
+    if (across.has_me()) {
+        std::vector<team> crossing;
+        for (const team &g : owners)
+            crossing.push_back(gates.of(g, b.me()));
+        for (const span_of &piece : pieces_of(across.own(), crossing))
+            fold(b, x, buffer::out, piece);
+    }
+    if (!gates.direct())
+        reshare(b, across, own, buffer::out, buffer::out, label::cross_out);
+    allgather(b, own, buffer::out, inner);
+}
+
 } // namespace wan
 
 #endif
