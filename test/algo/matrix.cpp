@@ -29,7 +29,8 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
         tally &n = counts[name_of(*a)];
         ++n.topologies;
         for (const plan &p : plans_of(*a, t)) {
-            const programs all = build_all(t, p);
+            const programs dense = build_all(t, p);
+            const programs apart = kind_of(a->collective).blocks ? build_all(t, p, true) : programs{};
             ++n.plans;
             // Few plans, many cuts, and the other way round.
             const size_t some = a->parameters & (uses_entries | uses_order) ? cuts_each : cuts_each * 3;
@@ -39,7 +40,7 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
                 o.root = p.root;
                 o.seed = random();
                 ++n.runs;
-                if (std::string why = try_one(t, p, all, o); !why.empty())
+                if (std::string why = try_one(t, p, o.scattered ? apart : dense, o); !why.empty())
                     return why;
             }
         }

@@ -56,11 +56,11 @@ inline topology lay_out(const std::vector<int> &sizes, placement how, int lanes,
 
 using programs = std::vector<std::shared_ptr<const program>>;
 
-inline programs build_all(const topology &t, const plan &p)
+inline programs build_all(const topology &t, const plan &p, bool scattered = false)
 {
     programs all;
     for (int r = 0; r < t.size(); ++r)
-        all.push_back(std::make_shared<program>(build_schedule(t, p, r)));
+        all.push_back(std::make_shared<program>(build_schedule(t, p, r, scattered)));
     return all;
 }
 
@@ -75,7 +75,10 @@ inline std::string describe(const topology &t, const plan &p, const verify_optio
                 s << (l ? "+" : n ? " " : "") << t.rank_at(site_at(i), n, l);
     }
     s << "; count " << o.count << " segment " << o.segment << " window " << o.window << (o.in_place ? " in place" : "")
-      << (o.commutative ? "" : " non-commutative") << " seed " << o.seed;
+      << (o.commutative ? "" : " non-commutative");
+    for (size_t i = 0; i < o.sizes.size(); ++i)
+        s << (i ? " " : " sizes ") << o.sizes[i];
+    s << (o.scattered ? " scattered" : "") << " seed " << o.seed;
     return s.str();
 }
 
@@ -116,6 +119,13 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
 {
     const std::string name = p.algo->name;
     const int sites = t.site_count();
+    if (p.algo->collective == WAN_ALLGATHER) {
+        uint64_t of_a = 0;
+        for (int r = 0; r < t.size(); ++r)
+            if (t.site_of(r) == site_at(a))
+                of_a += o.sizes.empty() ? o.count : o.sizes[static_cast<size_t>(r) % o.sizes.size()];
+        return of_a * (name == "direct" ? static_cast<uint64_t>(t.rank_count(site_at(b))) : 1);
+    }
     if (p.algo->collective == WAN_BCAST) {
         const int home = static_cast<int>(value(t.site_of(p.root)));
         if ((name == "vandegeijn" || name == "chain") && p.order == site_order::chain)
@@ -217,8 +227,10 @@ inline bool is_long() { return std::getenv("WAN_TEST_LONG") != nullptr; }
 
 inline bool serves(const algorithm &a, const topology &t, const verify_options &o)
 {
-    const request r{.collective = a.collective, .root = 0, .bytes = o.count, .element_bytes = 1, .commutative = o.commutative};
-    return a.serves(t, r) && (o.commutative || a.keeps_order);
+    const bool vary = !o.sizes.empty(), local = vary && a.collective != WAN_ALLGATHER && a.collective != WAN_REDUCE_SCATTER;
+    const request r{.collective = a.collective, .root = 0, .bytes = o.count, .element_bytes = 1, .commutative = o.commutative,
+                    .counts_vary = vary, .counts_local = local};
+    return a.serves(t, r) && (o.commutative || a.keeps_order) && (!vary || a.any_counts) && (!local || a.local_counts);
 }
 
 inline std::string name_of(const algorithm &a) { return std::string(wan_collective_name(a.collective)) + " " + a.name; }
@@ -264,30 +276,60 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
     if ((a.parameters & uses_inner) && widest > 2)
         inners.push_back(inner_steps::ring);
     std::vector<plan> all;
-    for (int root = 0; root < (a.collective == WAN_BCAST ? t.size() : 1); ++root)
+    const std::set<uint32_t> pieces = a.parameters & uses_pieces ? std::set<uint32_t>{1, 3} : std::set<uint32_t>{1};
+    for (int root = 0; root < (kind_of(a.collective).root ? t.size() : 1); ++root)
         for (uint32_t n : links)
             for (uint32_t l : lambdas)
                 for (uint32_t e : entries)
                     for (site_order o : orders)
-                        for (inner_steps inner : inners) {
-                            if (n > std::max(widest, 1u) && n != 1)
-                                continue;
-                            plan p;
-                            p.algo = &a;
-                            p.inner = inner;
-                            p.root = root;
-                            p.links = n;
-                            p.lambda = l;
-                            p.entries = e;
-                            p.order = o;
-                            all.push_back(p);
-                        }
+                        for (inner_steps inner : inners)
+                            for (uint32_t k : pieces) {
+                                if (n > std::max(widest, 1u) && n != 1)
+                                    continue;
+                                plan p;
+                                p.algo = &a;
+                                p.inner = inner;
+                                p.root = root;
+                                p.links = n;
+                                p.lambda = l;
+                                p.entries = e;
+                                p.order = o;
+                                p.pieces = k;
+                                all.push_back(p);
+                            }
+    return all;
+}
+
+/** Blocks of one size and of several, none among them, where they lie, in place or not. */
+inline std::vector<verify_options> vectors_of(const algorithm &a)
+{
+    std::vector<verify_options> all;
+    const bool apart = a.collective == WAN_ALLTOALL || a.collective == WAN_REDUCE_SCATTER;
+    for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{7}})
+        for (const std::vector<size_t> &sizes : {std::vector<size_t>{}, std::vector<size_t>{count, 0, 2 * count + 1}})
+            for (bool scattered : {false, true})
+                for (bool in_place : {false, true})
+                    for (bool commutative : {true, false}) {
+                        verify_options o;
+                        o.collective = a.collective;
+                        o.count = count;
+                        o.segment = std::max<size_t>(1, count);
+                        o.sizes = sizes;
+                        o.scattered = scattered;
+                        o.in_place = in_place;
+                        o.commutative = commutative;
+                        if ((in_place && apart) || (!commutative && (!kind_of(a.collective).operation || !a.keeps_order)))
+                            continue;
+                        all.push_back(o);
+                    }
     return all;
 }
 
 /** How a message is cut: counts around the number of ranks, segments that divide and that do not, windows. */
 inline std::vector<verify_options> cuts_of(const algorithm &a, int ranks)
 {
+    if (kind_of(a.collective).blocks)
+        return vectors_of(a);
     const size_t p = static_cast<size_t>(ranks);
     std::vector<verify_options> all;
     const bool segmented = a.parameters & uses_segment;
@@ -310,7 +352,7 @@ inline std::vector<verify_options> cuts_of(const algorithm &a, int ranks)
                         o.window = window;
                         o.in_place = in_place;
                         o.commutative = commutative;
-                        if (!commutative && (a.collective == WAN_BCAST || !a.keeps_order))
+                        if (!commutative && (!kind_of(a.collective).operation || !a.keeps_order))
                             continue;
                         all.push_back(o);
                     }

@@ -37,7 +37,7 @@ std::string check_random()
         const algorithm *a = algorithms()[random() % algorithms().size()];
         plan p;
         p.algo = a;
-        p.root = a->collective == WAN_BCAST ? static_cast<int>(random() % static_cast<uint64_t>(ranks)) : 0;
+        p.root = kind_of(a->collective).root ? static_cast<int>(random() % static_cast<uint64_t>(ranks)) : 0;
         if (a->parameters & uses_links)
             p.links = static_cast<uint32_t>(pick(1, 2, 3, 4, 8, 16, widest_site(t)));
         if (a->parameters & uses_tree)
@@ -56,12 +56,21 @@ std::string check_random()
                                                    : std::max<size_t>(1, o.count);
         o.window = static_cast<uint32_t>(pick(1, 2, 4, 64));
         o.in_place = random() % 2;
-        o.commutative = a->collective == WAN_BCAST || !a->keeps_order || (random() % 2 && !only_ordered(*a));
+        o.commutative = !kind_of(a->collective).operation || !a->keeps_order || (random() % 2 && !only_ordered(*a));
         o.seed = random();
+        if (a->parameters & uses_pieces)
+            p.pieces = static_cast<uint32_t>(pick(1, 2, 3, 8));
+        if (kind_of(a->collective).blocks) {
+            const auto vectors = vectors_of(*a);
+            auto [seed, root] = std::pair{o.seed, o.root};
+            o = vectors[random() % vectors.size()];
+            o.seed = seed;
+            o.root = root;
+        }
         if (!serves(*a, t, o))
             continue;
         ++counts[name_of(*a)];
-        if (std::string why = try_one(t, p, build_all(t, p), o); !why.empty())
+        if (std::string why = try_one(t, p, build_all(t, p, o.scattered), o); !why.empty())
             return why;
     }
     for (const algorithm *a : algorithms())
@@ -86,7 +95,7 @@ std::string check_links()
                         plan p;
                         p.algo = a;
                         p.links = links;
-                        p.root = a->collective == WAN_BCAST ? static_cast<int>(random() % static_cast<uint64_t>(t.size())) : 0;
+                        p.root = kind_of(a->collective).root ? static_cast<int>(random() % static_cast<uint64_t>(t.size())) : 0;
                         verify_options o;
                         o.collective = a->collective;
                         o.root = p.root;
@@ -94,6 +103,8 @@ std::string check_links()
                         o.segment = 512;
                         o.window = 3;
                         o.seed = random();
+                        if (kind_of(a->collective).blocks)
+                            o.count = o.segment = 64;
                         if (std::string why = try_one(t, p, build_all(t, p), o); !why.empty())
                             return why;
                     }
@@ -111,7 +122,9 @@ std::string check_wide()
             verify_options o;
             o.collective = a->collective;
             o.count = o.segment = static_cast<size_t>(2 * width + 1);
-            o.commutative = a->collective == WAN_BCAST || !a->keeps_order;
+            o.commutative = !kind_of(a->collective).operation || !a->keeps_order;
+            if (kind_of(a->collective).blocks)
+                o.count = o.segment = 2;
             if (!serves(*a, t, o))
                 continue;
             plan p;

@@ -24,6 +24,21 @@ namespace {
 
 using namespace wan_test;
 
+/** A call with elements of `bytes` bytes, one after the other. */
+wan_call_t call_of(wan_collective_t collective, int root, size_t count, size_t bytes, const void *in, void *out)
+{
+    wan_call_t c{};
+    c.collective = collective;
+    c.root = root;
+    c.count = count;
+    c.element_bytes = bytes;
+    c.extent = static_cast<ptrdiff_t>(bytes);
+    c.in = in;
+    c.out = out;
+    c.commutative = true;
+    return c;
+}
+
 /* ---- a job in one process ------------------------------------------------------------------------ */
 
 struct fabric;
@@ -254,7 +269,7 @@ std::string check_open()
     // Before agreement nothing can be run.
     wan_run_t *run = nullptr;
     fabric f(3);
-    wan_call_t call{WAN_BCAST, 0, 1, 1, 1, nullptr, text, true};
+    wan_call_t call = call_of(WAN_BCAST, 0, 1, 1, nullptr, text);
     WAN_CHECK(wan_run_begin(c.get(), &call, &f.port, &f.ends[1], &run) < 0 && !run);
     return "";
 }
@@ -297,9 +312,9 @@ std::string check_agree()
     WAN_CHECK(agree(p, sites, with([](params &q) { q.links = 2; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.segment = 4096; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.threshold = 4096; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.bcast_algorithm = 1; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.allreduce_algorithm = 1; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(with([](params &q) { q.bcast_algorithm = 1; }), sites, with([](params &q) { q.allreduce_algorithm = 1; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), sites, with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), sites).starts_with("declined"));
     WAN_CHECK(agree(with([](params &q) { q.links = 3; }), sites, with([](params &q) { q.segment = 3; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.verbose = 3; q.priority = 60; }), sites) == "agreed");
     // A rank without a view: nobody's vote may look like that.
@@ -366,8 +381,8 @@ std::string run_calls(const std::vector<const char *> &sites, const wan_params_t
                         for (size_t i = 0; i < count; ++i)
                             in[r].push_back(static_cast<uint32_t>(r * 1000 + i));
                         out[r] = in_place || collective == WAN_BCAST ? in[r] : std::vector<uint32_t>(count, 0xdead);
-                        const wan_call_t call{collective, collective == WAN_BCAST ? root : 0, count, 4, 4,
-                                              in_place || collective == WAN_BCAST ? out[r].data() : in[r].data(), out[r].data(), true};
+                        const wan_call_t call = call_of(collective, collective == WAN_BCAST ? root : 0, count, 4,
+                                                        in_place || collective == WAN_BCAST ? out[r].data() : in[r].data(), out[r].data());
                         auto &e = f.ends[r];
                         WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &e, &e.run) == WAN_OK && e.run);
                         char text[300];
@@ -437,7 +452,8 @@ std::string check_declined()
     if (std::string why = bring_up(comms, f); !why.empty())
         return why;
     uint32_t x[2] = {1, 2};
-    const wan_call_t call{WAN_ALLREDUCE, 0, 2, 4, 4, x, x, false};
+    wan_call_t call = call_of(WAN_ALLREDUCE, 0, 2, 4, x, x);
+    call.commutative = false;
     for (int r = 0; r < ranks; ++r) {
         wan_run_t *run = nullptr;
         WAN_CHECK(wan_run_begin(comms[static_cast<size_t>(r)].get(), &call, &f.port, &f.ends[static_cast<size_t>(r)], &run) == WAN_DECLINED && !run);
@@ -462,7 +478,7 @@ std::string check_errors()
     auto begin = [&] {
         for (int r = 0; r < 2; ++r) {
             auto *data = r ? b.data() : a.data();
-            const wan_call_t call{WAN_ALLREDUCE, 0, 100, 4, 4, data, data, true};
+            const wan_call_t call = call_of(WAN_ALLREDUCE, 0, 100, 4, data, data);
             if (wan_run_begin(comms[static_cast<size_t>(r)].get(), &call, &f.port, &f.ends[static_cast<size_t>(r)], &f.ends[static_cast<size_t>(r)].run) != WAN_OK)
                 return false;
         }

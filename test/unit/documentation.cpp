@@ -17,7 +17,7 @@ namespace {
 using namespace wan;
 using namespace wan_test;
 
-std::string collective_name(wan_collective_t c) { return c == WAN_BCAST ? "bcast" : "allreduce"; }
+std::string collective_name(wan_collective_t c) { return kind_of(c).name; }
 
 std::string parameters_of(const algorithm &a)
 {
@@ -32,7 +32,8 @@ std::string parameters_of(const algorithm &a)
     add(uses_entries, "entries of a remote site");
     add(uses_order, "order of sites");
     add(uses_inner, "steps inside a site");
-    constexpr int all = uses_links | uses_segment | uses_tree | uses_entries | uses_order | uses_inner | uses_stripes;
+    add(uses_pieces, "pieces of a block");
+    constexpr int all = uses_links | uses_segment | uses_tree | uses_entries | uses_order | uses_inner | uses_stripes | uses_pieces;
     if (a.parameters & ~all)
         throw std::logic_error(std::string(a.name) + " uses a parameter that the reference does not know");
     if (a.parameters & uses_stripes)
@@ -54,14 +55,15 @@ std::string reference()
             "Written by `test/unit/documentation` from the code (core/algo/registry.hpp,\n"
             "core/knobs.cpp); `ompi_info --param coll wan --level 9` shows the parameters.\n\n"
             "## Algorithms\n";
-    for (auto c : {WAN_BCAST, WAN_ALLREDUCE}) {
+    for (int i = 0; i < WAN_COLLECTIVES; ++i) {
+        const auto c = collective_at(i);
         text << "\n### coll_wan_" << collective_name(c) << "_algorithm\n\n"
              << "0 `automatic`: chosen for each call from the measured links.\n";
         for (int k = 1; const algorithm *a = algorithm_at(c, k); ++k)
             text << "\n" << k << " `" << a->name << "`: " << a->summary << ".\n"
                  << "- for " << (a->long_messages ? "long" : "short") << " messages"
                  << (a->automatic ? "" : ", only by name")
-                 << (c == WAN_ALLREDUCE ? a->keeps_order ? "; any operator" : "; operators that commute" : "") << "\n"
+                 << (kind_of(c).operation ? a->keeps_order ? "; any operator" : "; operators that commute" : "") << "\n"
                  << "- parameters: " << parameters_of(*a) << "\n"
                  << "- source: " << a->source << "\n";
     }
@@ -87,7 +89,10 @@ std::string check_readme()
     };
     for (const algorithm *a : algorithms())
         WAN_CHECK_THAT(rows(collective_name(a->collective) + " `" + a->name + "` |") == 1, a->name);
-    WAN_CHECK(rows("bcast `") + rows("allreduce `") == algorithms().size());
+    size_t all = 0;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        all += rows(collective_name(collective_at(c)) + " `");
+    WAN_CHECK(all == algorithms().size());
     for (size_t i = 0; i < wan_knob_count(); ++i)
         WAN_CHECK_THAT(readme.find("`coll_wan_" + std::string(wan_knob_get(i)->name) + "`") != readme.npos, wan_knob_get(i)->name);
     return "";

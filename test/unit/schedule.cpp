@@ -57,7 +57,7 @@ std::string check_malformed()
         {head + "copy in out 0/1..1/1\n", "line 2: expected the number"},
         {head + "0\n", "line 2: expected the number"},
         {head + "0 copy in out 0/1..1/1\n0 copy in out 0/1..1/1\n", "line 3: expected the number"},
-        {head + "0 move in out 0/1..1/1\n", "expected send, recv, reduce or copy"},
+        {head + "0 move in out 0/1..1/1\n", "expected send, recv, reduce, copy, signal or await"},
         {head + "0 copy in 0/1..1/1\n", "expected two buffers"},
         {head + "0 send tmpx 0/1..1/1 to 1 label 0\n", "expected a buffer"},
         {head + "0 send tmp 0/1..1/1 to 1 label 0\n", "expected a buffer"},
@@ -73,7 +73,7 @@ std::string check_malformed()
         {head + "0 recv out 0/1..1/1 to 1 label 0\n", "expected 'to' or 'from'"},
         {head + "0 recv out 0/1..1/1 from -1 label 0\n", "expected 'to' or 'from'"},
         {head + "0 recv out 0/1..1/1 from 1\n", "expected 'label'"},
-        {head + "0 recv out 0/1..1/1 from 1 label 256\n", "expected 'label'"},
+        {head + "0 recv out 0/1..1/1 from 1 label 65536\n", "expected 'label'"},
         {head + "0 copy in out 0/1..1/1 before 1\n", "expected 'after'"},
         {head + "0 copy in out 0/1..1/1 after 0\n", "expected the number of an earlier"},
         {head + "0 copy in out 0/1..1/1 after x\n", "expected the number of an earlier"},
@@ -170,8 +170,8 @@ std::string check_plans()
                   && back->order == site_order::chain && back->segment_bytes == 8192 && back->window == 8);
         WAN_CHECK(algorithm_named(a->collective, a->name) == a);
     }
-    const auto p = parse_plan("bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring segment 8192 window 8");
-    WAN_CHECK(p && print(*p) == "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring segment 8192 window 8");
+    const auto p = parse_plan("bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring pieces 1 segment 8192 window 8");
+    WAN_CHECK(p && print(*p) == "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring pieces 1 segment 8192 window 8");
     const auto least = parse_plan("allreduce flat");
     WAN_CHECK(least && least->links == 1 && least->window == 1 && least->segment_bytes == UINT64_MAX);
     for (const char *bad : {"", "bcast", "bcast nothing", "gather tree", "allreduce tree", "bcast tree root", "bcast tree root x", "bcast tree links 0",

@@ -109,7 +109,7 @@ std::vector<row> rows()
         {"a race: recv and send", {{send, "0 recv out 0/1..1/1 from 0 label 0\n1 send out 0/1..1/1 to 0 label 0\n"}, 0, bcast()}, "touch the same bytes and may run at once"},
         {"a race: in is out", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv out 0/1..1/1 from 1 label 0\n", "0 send in 0/1..1/1 to 0 label 0\n1 recv out 0/1..1/1 from 0 label 0 after 0\n"}, 0, sum()}, "touch the same bytes"},
         {"one label twice", {{"0 send out 0/2..1/2 to 1 label 0\n1 send out 1/2..2/2 to 1 label 0\n", recv}, 0, bcast()}, "same peer and label"},
-        {"a label too large", {{"0 send out 0/1..1/1 to 1 label 64\n", "0 recv out 0/1..1/1 from 0 label 64\n"}, 0, bcast()}, "label 64 is too large"},
+        {"a label too large", {{"0 send out 0/1..1/1 to 1 label 1024\n", "0 recv out 0/1..1/1 from 0 label 1024\n"}, 0, bcast()}, "label 1024 is too large"},
         {"to itself", {{"0 send out 0/1..1/1 to 0 label 0\n", ""}, 0, bcast()}, "is not another rank"},
         {"to nobody", {{"0 send out 0/1..1/1 to 7 label 0\n", recv}, 0, bcast()}, "rank"},
         {"scratch that is not there", {{"0 copy out tmp3 0/1..1/1\n1 send out 0/1..1/1 to 1 label 0\n", recv}, 1, bcast()}, "scratch"},
@@ -136,7 +136,7 @@ std::string check_static()
 {
     schedule s;
     s.me = 0;
-    s.ops = {op{.kind = op_kind::send, .peer = 1, .part = whole(), .pred_begin = 0, .pred_count = 1},
+    s.ops = {op{.kind = op_kind::send, .pred_count = 1, .pred_begin = 0, .peer = 1, .part = whole()},
              op{.kind = op_kind::send, .label = 1, .peer = 1, .part = whole()}};
     s.preds = {1};
     std::string why = verify_static(s);

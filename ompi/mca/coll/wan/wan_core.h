@@ -37,9 +37,19 @@ enum wan_code {
 
 /* ---- collectives ------------------------------------------------------- */
 
+/* The v- and w-forms are the same collectives with counts of the caller's. */
 typedef enum wan_collective {
     WAN_BCAST,
     WAN_ALLREDUCE,
+    WAN_REDUCE,
+    WAN_BARRIER,
+    WAN_SCAN,
+    WAN_EXSCAN,
+    WAN_ALLGATHER,
+    WAN_GATHER,
+    WAN_SCATTER,
+    WAN_REDUCE_SCATTER,
+    WAN_ALLTOALL,
     WAN_COLLECTIVES         /* how many */
 } wan_collective_t;
 
@@ -55,8 +65,7 @@ typedef struct wan_params {
     int64_t threshold;          /* bytes; 0: automatic */
     int64_t links;              /* n per site pair and direction; 0: automatic */
     int64_t segment;            /* bytes; 0: automatic */
-    int bcast_algorithm;        /* enumerator; 0: automatic */
-    int allreduce_algorithm;    /* enumerator; 0: automatic */
+    int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
 } wan_params_t;
 
@@ -125,7 +134,7 @@ uint64_t wan_locality_domain(const char *text);
  * possibly before post_* returns).  Another code means nothing was posted.
  * label < WAN_LABELS: messages between two ranks match in order per label.
  */
-#define WAN_LABELS 64
+#define WAN_LABELS 1024
 
 typedef struct wan_port {
     int (*post_send)(void *ctx, const void *buf, size_t count, int peer, int label, uint32_t token);
@@ -185,15 +194,35 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 
 /* ---- calls and runs ------------------------------------------------------ */
 
+/*
+ * Blocks of a vector in a buffer, by rank, in elements.  counts NULL: `count` of the call each;
+ * displs NULL: one after the other in the order of ranks.  Kept until the run begins.
+ */
+typedef struct wan_vector {
+    const size_t *counts;
+    const ptrdiff_t *displs;
+} wan_vector_t;
+
 typedef struct wan_call {
     wan_collective_t collective;
     int root;                   /* rank in the communicator; 0 where there is none */
-    size_t count;               /* elements: equal on all ranks */
+    size_t count;               /* elements, of each block where there are blocks: equal on all ranks */
     size_t element_bytes;       /* of one element on the wire */
     ptrdiff_t extent;           /* bytes from one element to the next in memory */
-    const void *in;             /* == out when in place */
+    const void *in;             /* == out when in place; see below */
     void *out;                  /* bcast: the buffer (in is ignored) */
     bool commutative;           /* of the operator; true where there is none */
+    /*
+     * Collectives with a block for each rank.  In place: allgather, gather: in is the own block in
+     * out; scatter: out the own block in `in`; reduce_scatter, alltoall: the buffers must be apart.
+     *   allgather, reduce_scatter: the vector of out, of in, the same on all ranks
+     *   gather, scatter: the vector of out, of in, at the root; others give their own
+     *                    block's elements in own_count
+     *   alltoall: both
+     */
+    wan_vector_t in_vector, out_vector;
+    size_t own_count;           /* gather, scatter with counts: elements of the own block */
+    bool counts_vary;           /* counts are the caller's: said by all ranks alike */
 } wan_call_t;
 
 /*

@@ -12,7 +12,7 @@ namespace {
 bool same_schedule(const wan::plan &a, const wan::plan &b)
 {
     return a.algo == b.algo && a.root == b.root && a.links == b.links && a.lambda == b.lambda && a.entries == b.entries
-           && a.order == b.order && a.inner == b.inner;
+           && a.order == b.order && a.inner == b.inner && a.pieces == b.pieces;
 }
 
 uint64_t mix(uint64_t h, uint64_t v)
@@ -43,7 +43,7 @@ template <typename T> void keep(std::vector<T> &entries, T entry, size_t most)
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std::move(t)), me(rank)
 {
     digest = mix(topo.digest(), WAN_COLLECTIVES);
-    const int chosen[WAN_COLLECTIVES] = {p.bcast_algorithm, p.allreduce_algorithm};
+    const auto &chosen = p.algorithm;
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
         wish[c].links = static_cast<uint32_t>(p.links);
@@ -95,30 +95,30 @@ void wan_comm::learn()
     decisions_.clear();
 }
 
-std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p)
+std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, bool scattered)
 {
-    if (auto *e = most_recent(schedules_, [&](const auto &x) { return same_schedule(x.key, p); }))
+    if (auto *e = most_recent(schedules_, [&](const auto &x) { return x.scattered == scattered && same_schedule(x.key, p); }))
         return e->value;
     auto made = std::make_shared<prepared>();
-    made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me));
+    made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me, scattered));
     const auto &ops = made->code->text().ops;
     const wan::site_id mine = topo.site_of(me);
     for (size_t i = 0; i < ops.size(); ++i)
-        if (ops[i].kind == wan::op_kind::send && topo.site_of(ops[i].peer) != mine)
+        if (ops[i].sends() && topo.site_of(ops[i].peer) != mine)
             made->crossing.push_back(static_cast<uint16_t>(i));
-    keep(schedules_, {p, made}, cached_);
+    keep(schedules_, {p, scattered, made}, cached_);
     return made;
 }
 
-const wan_comm::decision &wan_comm::decide(const wan::request &r)
+const wan_comm::decision &wan_comm::decide(const wan::request &r, bool scattered)
 {
-    if (auto *e = most_recent(decisions_, [&](const auto &x) { return x.key == r; }))
+    if (auto *e = most_recent(decisions_, [&](const auto &x) { return x.key == r && x.scattered == scattered; }))
         return e->value;
     decision d;
     d.plan = wan::choose(topo, *known, wish[r.collective], r);
     if (d.plan)
-        d.how = prepare(*d.plan);
-    keep(decisions_, {r, std::move(d)}, cached_);
+        d.how = prepare(*d.plan, scattered);
+    keep(decisions_, {r, scattered, std::move(d)}, cached_);
     return decisions_.front().value;
 }
 
@@ -127,17 +127,21 @@ void wan_run::account()
     if (!plan)
         return;
     const auto &b = engine.bound();
+    const auto &text = prepared->code->text();
+    auto add = [&](size_t elements, size_t times, bool empty) {
+        if ((elements || empty) && times) {
+            comm->counters.wan_messages += times;
+            comm->counters.wan_bytes += elements * times * element_bytes;
+        }
+    };
     const size_t whole_segments = b.count / b.segment, rest = b.count % b.segment;
     for (uint16_t i : prepared->crossing) {
-        const wan::op &o = prepared->code->text().ops[i];
-        auto add = [&](size_t length, size_t times) {
-            const size_t elements = o.part.hi.of(length) - o.part.lo.of(length);
-            if (elements && times) {
-                comm->counters.wan_messages += times;
-                comm->counters.wan_bytes += elements * times * element_bytes;
-            }
-        };
-        add(b.segment, whole_segments);
-        add(rest, rest ? 1 : 0);
+        const wan::op &o = text.ops[i];
+        if (text.by_blocks || !o.carries()) {
+            add(o.carries() ? b.blocks[std::min<size_t>(2, static_cast<size_t>(o.src))].length(o.part) : 0, 1, !o.carries());
+            continue;
+        }
+        add(o.part.hi.of(b.segment) - o.part.lo.of(b.segment), whole_segments, false);
+        add(o.part.hi.of(rest) - o.part.lo.of(rest), rest ? 1 : 0, false);
     }
 }

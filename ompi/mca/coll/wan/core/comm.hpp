@@ -32,12 +32,15 @@ struct wan_comm {
         std::shared_ptr<const wan::program> code;
         std::vector<uint16_t> crossing;         // operations that send to another site
     };
-    /** How a call is served; no plan: not by us.  Calls like earlier ones are found, not planned again. */
+    /**
+     * How a call is served; no plan: not by us.  Calls like earlier ones are found, not planned
+     * again.  `scattered` may differ between ranks (see build_schedule()): plans do not depend on it.
+     */
     struct decision {
         std::optional<wan::plan> plan;
         std::shared_ptr<const prepared> how;
     };
-    const decision &decide(const wan::request &r);
+    const decision &decide(const wan::request &r, bool scattered);
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
@@ -45,10 +48,12 @@ struct wan_comm {
 private:
     struct schedule_entry {
         wan::plan key;
+        bool scattered;
         std::shared_ptr<const prepared> value;
     };
     struct decision_entry {
         wan::request key;
+        bool scattered;
         decision value;
     };
     static constexpr size_t cached_ = 64;
@@ -56,7 +61,7 @@ private:
     std::vector<schedule_entry> schedules_;     // both: most recent first
     std::vector<decision_entry> decisions_;
 
-    std::shared_ptr<const prepared> prepare(const wan::plan &p);
+    std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
 };
 
 struct wan_run {

@@ -6,6 +6,7 @@
  */
 #include "comm.hpp"
 #include "topo/site_name.hpp"
+#include "vectors.hpp"
 #include "wan_source_id.h"
 
 #include <algorithm>
@@ -77,8 +78,7 @@ extern "C" {
 
 const char *wan_collective_name(wan_collective_t collective)
 {
-    static constexpr const char *names[WAN_COLLECTIVES] = {"bcast", "allreduce"};
-    return collective < WAN_COLLECTIVES ? names[collective] : "?";
+    return collective < WAN_COLLECTIVES ? wan::kind_of(collective).name : "?";
 }
 
 int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size, int me, wan_comm_t **comm,
@@ -189,19 +189,17 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
     return guarded([&]() -> int {
         if (!comm->known)
             return WAN_ERR_INTERNAL;
-        const wan::request r{.collective = call->collective, .root = call->root,
-                             .bytes = call->count * call->element_bytes,
-                             .element_bytes = std::max<size_t>(1, call->element_bytes), .commutative = call->commutative};
-        const auto &[plan, prepared] = comm->decide(r);
+        const wan::request r = wan::request_of(comm->topo, *call);
+        auto [where, scattered] = wan::bind_call(comm->topo, comm->me, *call);
+        const auto &[plan, prepared] = comm->decide(r, scattered);
         if (!plan) {
             ++comm->counters.declined[call->collective];
             return WAN_DECLINED;
         }
-        const wan::binding b{.in = call->collective == WAN_BCAST ? call->out : call->in, .out = call->out,
-                             .count = call->count, .segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes),
-                             .window = plan->window, .extent = call->extent};
+        where.segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes);
+        where.window = plan->window;
         auto code = prepared->code;
-        *run = new wan_run{comm, plan, prepared, wan::engine(code, b, port, port_ctx), port, port_ctx, r.element_bytes};
+        *run = new wan_run{comm, plan, prepared, wan::engine(code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
         return WAN_OK;
     });
 }

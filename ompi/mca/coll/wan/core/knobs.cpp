@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 10> knobs{{
+const std::array<wan_knob_t, 8 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job"},
@@ -35,10 +35,21 @@ const std::array<wan_knob_t, 10> knobs{{
      "gateway a site"},
     {"segment", WAN_KNOB_INT64, offsetof(wan_params_t, segment), 0, gib, 0, 5,
      "Bytes of a segment of the pipelined algorithms, 0 to 2^30. 0: chosen for each call from the measured links"},
-    {"bcast_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, bcast_algorithm), 0, 0, 0, 5,
-     "Algorithm of MPI_Bcast; where it cannot serve a call, the choice is automatic"},
-    {"allreduce_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, allreduce_algorithm), 0, 0, 0, 5,
-     "Algorithm of MPI_Allreduce; where it cannot serve a call, the choice is automatic"},
+#define ALGORITHM(lower, CAPITALS, function)                                                              \
+    {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, \
+     "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},
+    ALGORITHM("bcast", BCAST, "MPI_Bcast")
+    ALGORITHM("allreduce", ALLREDUCE, "MPI_Allreduce")
+    ALGORITHM("reduce", REDUCE, "MPI_Reduce")
+    ALGORITHM("barrier", BARRIER, "MPI_Barrier")
+    ALGORITHM("scan", SCAN, "MPI_Scan")
+    ALGORITHM("exscan", EXSCAN, "MPI_Exscan")
+    ALGORITHM("allgather", ALLGATHER, "MPI_Allgather and MPI_Allgatherv")
+    ALGORITHM("gather", GATHER, "MPI_Gather and MPI_Gatherv")
+    ALGORITHM("scatter", SCATTER, "MPI_Scatter and MPI_Scatterv")
+    ALGORITHM("reduce_scatter", REDUCE_SCATTER, "MPI_Reduce_scatter and MPI_Reduce_scatter_block")
+    ALGORITHM("alltoall", ALLTOALL, "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw")
+#undef ALGORITHM
     {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3,
      "What rank 0 tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the measured links, 3: "
      "also each new plan"},
@@ -67,7 +78,7 @@ extern "C" const char *wan_knob_enumerator(const wan_knob_t *knob, int k, const 
             *help = "chosen for each call from the measured links";
         return "automatic";
     }
-    const auto collective = knob->offset == offsetof(wan_params_t, bcast_algorithm) ? WAN_BCAST : WAN_ALLREDUCE;
+    const auto collective = wan::collective_at(static_cast<int>((knob->offset - offsetof(wan_params_t, algorithm)) / sizeof(int)));
     const wan::algorithm *a = wan::algorithm_at(collective, k);
     if (a && help)
         *help = a->summary;

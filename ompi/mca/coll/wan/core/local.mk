@@ -19,6 +19,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/registry.cpp \
 	ompi/mca/coll/wan/core/algo/registry.hpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
+	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
+	ompi/mca/coll/wan/core/collective.hpp \
 	ompi/mca/coll/wan/core/comm.cpp \
 	ompi/mca/coll/wan/core/comm.hpp \
 	ompi/mca/coll/wan/core/core.cpp \
@@ -53,7 +55,9 @@ core_sources = \
 	ompi/mca/coll/wan/core/topo/slurm_topology.cpp \
 	ompi/mca/coll/wan/core/topo/slurm_topology.hpp \
 	ompi/mca/coll/wan/core/topo/topology.cpp \
-	ompi/mca/coll/wan/core/topo/topology.hpp
+	ompi/mca/coll/wan/core/topo/topology.hpp \
+	ompi/mca/coll/wan/core/vectors.cpp \
+	ompi/mca/coll/wan/core/vectors.hpp
 
 # Needs hwloc; tested, but not yet part of the library.
 locality_sources = \

@@ -14,10 +14,11 @@ namespace wan {
 extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
     allreduce_runs;
+extern const algorithm allgather_direct;
 
 std::span<const algorithm *const> algorithms()
 {
-    static constexpr std::array<const algorithm *, 10> all{
+    static constexpr std::array all{
         &bcast_tree,
         &bcast_vandegeijn,
         &bcast_farfirst,
@@ -28,6 +29,7 @@ std::span<const algorithm *const> algorithms()
         &allreduce_twotier,
         &allreduce_ordered,
         &allreduce_runs,
+        &allgather_direct,
     };
     return all;
 }
@@ -66,9 +68,11 @@ uint32_t all_senders(const topology &t, const plan &)
     return static_cast<uint32_t>(most);
 }
 
-schedule build_schedule(const topology &t, const plan &p, int me)
+schedule build_schedule(const topology &t, const plan &p, int me, bool scattered)
 {
     builder b(me);
+    if (kind_of(p.algo->collective).blocks)
+        b.by_blocks(p.algo->collective == WAN_ALLTOALL || p.algo->collective == WAN_REDUCE_SCATTER, scattered);
     p.algo->build(t, p, b);
     return b.finish();
 }

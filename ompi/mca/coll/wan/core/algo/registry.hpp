@@ -9,6 +9,7 @@
 #ifndef WAN_ALGO_REGISTRY_HPP
 #define WAN_ALGO_REGISTRY_HPP
 
+#include "collective.hpp"
 #include "model/facts.hpp"
 #include "plan/plan.hpp"
 #include "sched/builder.hpp"
@@ -21,15 +22,17 @@ namespace wan {
 struct request {
     wan_collective_t collective = WAN_BCAST;
     int root = 0;
-    uint64_t bytes = 0;             // of the message
+    uint64_t bytes = 0;             // of the message; of all blocks of the vector (alltoall: of a rank's)
     uint64_t element_bytes = 1;
     bool commutative = true;
+    bool counts_vary = false;       // blocks differ in size
+    bool counts_local = false;      // and not all ranks know all sizes: `bytes` is 0
 
     friend bool operator==(const request &, const request &) = default;
 };
 
 /** Which of a plan's parameters an algorithm looks at: the planner searches those. */
-enum uses : uint8_t {
+enum uses : uint16_t {
     uses_nothing = 0,
     uses_links = 1,
     uses_segment = 2,
@@ -37,7 +40,8 @@ enum uses : uint8_t {
     uses_entries = 8,
     uses_order = 16,
     uses_inner = 32,
-    uses_stripes = 64   // links: fewer than allowed may be better
+    uses_stripes = 64,  // links: fewer than allowed may be better
+    uses_pieces = 128
 };
 
 struct algorithm {
@@ -45,7 +49,7 @@ struct algorithm {
     const char *name;
     const char *summary;        // one sentence
     const char *source;         // paper and section, or "coll/wan"
-    uint8_t parameters;         // of `uses`
+    uint16_t parameters;        // of `uses`
     bool automatic;             // false: reference, chosen only by name
     bool long_messages;         // on which side of coll_wan_threshold it stands
     bool keeps_order;           // right for operators that do not commute
@@ -58,6 +62,8 @@ struct algorithm {
     int64_t (*cost)(const topology &t, const facts &f, const request &r, const plan &p);
     /** Rank me's operations. */
     void (*build)(const topology &t, const plan &p, builder &b);
+    /** Right for blocks of different sizes, and where not every rank knows all of them. */
+    bool any_counts = false, local_counts = false;
 };
 
 /** All of them; per collective in the order of their enumerators (1, 2, ...). */
@@ -72,8 +78,11 @@ uint32_t gateway_senders(const topology &t, const plan &p);
 uint32_t one_sender(const topology &t, const plan &p);
 uint32_t all_senders(const topology &t, const plan &p);
 
-/** Rank me's schedule for a plan. */
-schedule build_schedule(const topology &t, const plan &p, int me);
+/**
+ * Rank me's schedule for a plan.  `scattered`: blocks of neighbouring slots do not follow each
+ * other in the caller's buffers, so that operations on these name one block at a time.
+ */
+schedule build_schedule(const topology &t, const plan &p, int me, bool scattered = false);
 
 } // namespace wan
 

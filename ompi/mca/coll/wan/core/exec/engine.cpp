@@ -38,12 +38,12 @@ size_t program::memory_bytes() const
            + (succ_.capacity() + starters_.capacity()) * sizeof(uint16_t);
 }
 
-engine::engine(std::shared_ptr<const program> p, const binding &b, const wan_port_t *port, void *port_ctx)
-    : program_(std::move(p)), binding_(b), port_(port), ctx_(port_ctx)
+engine::engine(std::shared_ptr<const program> p, binding b, const wan_port_t *port, void *port_ctx)
+    : program_(std::move(p)), binding_(std::move(b)), port_(port), ctx_(port_ctx)
 {
-    binding_.segment = std::max<size_t>(1, b.segment);
-    segments_ = (b.count + binding_.segment - 1) / binding_.segment;
-    window_ = static_cast<uint32_t>(std::clamp<size_t>(b.window, 1, std::max<size_t>(1, segments_)));
+    binding_.segment = std::max<size_t>(1, binding_.segment);
+    segments_ = program_->text().by_blocks ? 1 : (binding_.count + binding_.segment - 1) / binding_.segment;
+    window_ = static_cast<uint32_t>(std::clamp<size_t>(binding_.window, 1, std::max<size_t>(1, segments_)));
     const size_t ops = program_->size();
     waiting_.resize(window_ * ops);
     left_.resize(window_);
@@ -55,27 +55,42 @@ engine::engine(std::shared_ptr<const program> p, const binding &b, const wan_por
 
 int engine::prepare()
 {
-    const int buffers = program_->text().tmp_count;
-    const size_t elements = std::min(binding_.count, binding_.segment * window_);
-    for (int k = 0; k < buffers && elements; ++k) {
-        scratch_.push_back(static_cast<char *>(port_->scratch(ctx_, elements)));
-        if (!scratch_.back())
+    const schedule &s = program_->text();
+    const size_t of_segments = std::min(binding_.count, binding_.segment * window_);
+    for (size_t k = 0; k < static_cast<size_t>(s.tmp_count); ++k) {
+        const size_t elements =
+            s.by_blocks ? binding_.blocks[2].length(blocks_of(s.rooms[k].first, s.rooms[k].first + s.rooms[k].blocks)) : of_segments;
+        scratch_.push_back(elements ? static_cast<char *>(port_->scratch(ctx_, elements)) : nullptr);
+        if (elements && !scratch_.back())
             return WAN_ERR_NOMEM;
     }
     begin_segments();
     return WAN_OK;
 }
 
-char *engine::address(buffer b, size_t segment, size_t element) const
+char *engine::address(buffer b, size_t segment, const fraction &from) const
 {
-    const auto extent = binding_.extent;
-    const auto at = static_cast<ptrdiff_t>(segment * binding_.segment + element);
-    if (b == buffer::out)
-        return static_cast<char *>(binding_.out) + at * extent;
-    if (b == buffer::in)
-        return const_cast<char *>(static_cast<const char *>(binding_.in)) + at * extent;
-    const size_t k = static_cast<size_t>(b) - static_cast<size_t>(buffer::tmp);
-    return scratch_[k] + static_cast<ptrdiff_t>(slot(segment) * binding_.segment + element) * extent;
+    const auto k = static_cast<size_t>(b) - static_cast<size_t>(buffer::tmp);
+    char *base = b == buffer::out ? static_cast<char *>(binding_.out)
+                 : b == buffer::in ? const_cast<char *>(static_cast<const char *>(binding_.in)) : scratch_[k];
+    if (program_->text().by_blocks) {
+        if (b == buffer::in || b == buffer::out)
+            return base + binding_.blocks[static_cast<size_t>(b)].offset(from) * binding_.extent;
+        const layout &l = binding_.blocks[2];
+        return base + static_cast<ptrdiff_t>(l.before(from) - l.before({0, 1, program_->text().rooms[k].first})) * binding_.extent;
+    }
+    const size_t length = std::min(binding_.segment, binding_.count - segment * binding_.segment);
+    const size_t place = b == buffer::in || b == buffer::out ? segment : slot(segment);
+    return base + static_cast<ptrdiff_t>(place * binding_.segment + from.of(length)) * binding_.extent;
+}
+
+/* Elements that an operation is about. */
+size_t engine::length_of(const op &o, size_t segment) const
+{
+    if (program_->text().by_blocks)
+        return binding_.blocks[std::min<size_t>(2, static_cast<size_t>(o.writes() ? o.dst : o.src))].length(o.part);
+    const size_t length = std::min(binding_.segment, binding_.count - segment * binding_.segment);
+    return o.part.hi.of(length) - o.part.lo.of(length);
 }
 
 void engine::begin_segments()
@@ -119,33 +134,36 @@ void engine::post(uint64_t key)
     if (segment + 1 < tail_ && waiting_[slot(segment + 1) * ops + i] == 0)
         offer(i, segment + 1);
 
-    const size_t length = std::min(binding_.segment, binding_.count - segment * binding_.segment);
-    const size_t lo = o.part.lo.of(length), hi = o.part.hi.of(length);
-    if (lo >= hi)
+    const size_t length = o.reads() || o.writes() ? length_of(o, segment) : 0;
+    if ((o.reads() || o.writes()) && length == 0)
         return finish(i, segment);
 
     const uint32_t token = static_cast<uint32_t>(slot(segment) * ops + i);
+    char *const from = o.reads() ? address(o.src, segment, o.part.lo) : nullptr;
+    char *const to = o.writes() ? address(o.dst, segment, o.part.lo) : nullptr;
     int rc = WAN_OK;
     switch (o.kind) {
     case op_kind::send:
-        rc = port_->post_send(ctx_, address(o.src, segment, lo), hi - lo, o.peer, o.label, token);
+    case op_kind::signal:
+        rc = port_->post_send(ctx_, from, length, o.peer, o.label, token);
         break;
     case op_kind::recv:
-        rc = port_->post_recv(ctx_, address(o.dst, segment, lo), hi - lo, o.peer, o.label, token);
+    case op_kind::await:
+        rc = port_->post_recv(ctx_, to, length, o.peer, o.label, token);
         break;
     case op_kind::reduce:
-        rc = port_->reduce(ctx_, address(o.src, segment, lo), address(o.dst, segment, lo), hi - lo);
+        rc = port_->reduce(ctx_, from, to, length);
         break;
     case op_kind::copy:
-        if (const char *from = address(o.src, segment, lo); from != address(o.dst, segment, lo))
-            rc = port_->copy(ctx_, from, address(o.dst, segment, lo), hi - lo);
+        if (from != to)
+            rc = port_->copy(ctx_, from, to, length);
         break;
     }
     if (rc != WAN_OK) {
         failed_ = rc;
         return;
     }
-    if (o.kind == op_kind::send || o.kind == op_kind::recv)
+    if (o.sends() || o.receives())
         ++outstanding_;
     else
         finish(i, segment);

@@ -49,6 +49,30 @@ private:
     std::vector<uint16_t> succ_;
 };
 
+/** How long the blocks of a vector are and where a buffer holds them, in elements. */
+struct layout {
+    size_t each = 0;                // elements of every block, where `ends` is empty
+    std::vector<size_t> ends;       // [block]: elements of it and all before it
+    std::vector<ptrdiff_t> at;      // [block]: its first element in the buffer; empty: one after the other, from
+    uint32_t first = 0;             // this block on
+
+    /** Elements of the vector before a bound. */
+    size_t before(const fraction &f) const
+    {
+        if (ends.empty())
+            return f.block * each + f.of(each);
+        const size_t begin = f.block ? ends[f.block - 1] : 0;
+        return f.num ? begin + f.of(ends[f.block] - begin) : begin;
+    }
+    size_t length(const span_of &part) const { return before(part.hi) - before(part.lo); }
+    /** Of a part's first element in the buffer. */
+    ptrdiff_t offset(const fraction &f) const
+    {
+        const size_t base = before({0, 1, at.empty() ? first : f.block});
+        return static_cast<ptrdiff_t>(before(f) - base) + (at.empty() ? 0 : at[f.block]);
+    }
+};
+
 /** One call's buffers and sizes, in elements of `extent` bytes. */
 struct binding {
     const void *in = nullptr;
@@ -57,12 +81,12 @@ struct binding {
     size_t segment = 0;     // elements in a segment; at least 1
     uint32_t window = 1;    // segments under way at once
     ptrdiff_t extent = 1;
+    layout blocks[3] = {};  // of `in`, `out` and scratch (`first` counts for the caller's only); where parts are of blocks
 };
-
 
 class engine {
 public:
-    engine(std::shared_ptr<const program> p, const binding &b, const wan_port_t *port, void *port_ctx);
+    engine(std::shared_ptr<const program> p, binding b, const wan_port_t *port, void *port_ctx);
 
     /** Posts what is ready: WAN_OK while running, WAN_DONE, or an error code. */
     int progress();
@@ -107,7 +131,8 @@ private:
     int failed_ = WAN_OK;
 
     size_t slot(size_t segment) const { return segment % window_; }
-    char *address(buffer b, size_t segment, size_t element) const;
+    char *address(buffer b, size_t segment, const fraction &from) const;
+    size_t length_of(const op &o, size_t segment) const;
     int prepare();
     void begin_segments();
     void offer(size_t op_index, size_t segment);

@@ -19,7 +19,7 @@ std::string print(const plan &p)
     text << wan_collective_name(p.algo->collective) << ' ' << p.algo->name << " root " << p.root << " links " << p.links
          << " lambda " << p.lambda << " entries " << p.entries << " order "
          << (p.order == site_order::star ? "star" : "chain") << " inner "
-         << (p.inner == inner_steps::ring ? "ring" : "circulant") << " segment " << p.segment_bytes << " window " << p.window;
+         << (p.inner == inner_steps::ring ? "ring" : "circulant") << " pieces " << p.pieces << " segment " << p.segment_bytes << " window " << p.window;
     return text.str();
 }
 
@@ -54,6 +54,8 @@ std::optional<plan> parse_plan(std::string_view text)
             good = number(p.lambda, 1);
         else if (key == "entries")
             good = number(p.entries, 1);
+        else if (key == "pieces")
+            good = number(p.pieces, 1);
         else if (key == "segment")
             good = number(p.segment_bytes, 1);
         else if (key == "window")

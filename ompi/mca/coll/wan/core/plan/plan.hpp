@@ -39,6 +39,7 @@ struct plan {
     uint32_t entries = 1;           // trees: hosts of a site that another site's messages reach directly, >= 1
     site_order order = site_order::star;
     inner_steps inner = inner_steps::circulant;
+    uint32_t pieces = 1;            // vectors: parts in which a block travels, >= 1
 
     // How the message is cut; the schedule does not depend on these.
     uint64_t segment_bytes = UINT64_MAX;
@@ -47,7 +48,7 @@ struct plan {
     int64_t predicted_ns = 0;
 };
 
-/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring segment 8192 window 8". */
+/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring pieces 1 segment 8192 window 8". */
 std::string print(const plan &p);
 std::optional<plan> parse_plan(std::string_view text);
 

@@ -63,20 +63,28 @@ void each_plan(const topology &t, const facts &known, const wishes &w, const req
     if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
         inners.push_back(inner_steps::ring);
 
+    // Of a block's bytes, or of what is known of them.
+    std::vector<uint32_t> pieces{1};
+    if ((a.parameters & uses_pieces) && !r.counts_local)
+        for (uint32_t k = 2; k <= 16 && r.bytes / static_cast<uint64_t>(t.size()) / k >= least_segment_bytes; k *= 2)
+            pieces.push_back(k);
+
     for (uint32_t n : links)
         for (site_order o : orders)
             for (inner_steps inner : inners)
                 for (uint32_t e : entries)
-                    for (uint64_t s : segments) {
-                        p.links = n;
-                        p.order = o;
-                        p.inner = inner;
-                        p.entries = e;
-                        p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
-                        p.window = window_for(known, p, r.bytes);
-                        p.predicted_ns = a.cost(t, known, r, p);
-                        f(p);
-                    }
+                    for (uint32_t k : pieces)
+                        for (uint64_t s : segments) {
+                            p.links = n;
+                            p.order = o;
+                            p.inner = inner;
+                            p.entries = e;
+                            p.pieces = k;
+                            p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
+                            p.window = window_for(known, p, r.bytes);
+                            p.predicted_ns = a.cost(t, known, r, p);
+                            f(p);
+                        }
 }
 
 template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &r, F f)
@@ -86,7 +94,8 @@ template <typename F> void each_candidate(const topology &t, const facts &known,
             return false;
         plan limits;
         limits.links = w.links ? w.links : UINT32_MAX;
-        return (r.commutative || a.keeps_order) && a.senders(t, limits) <= limits.links;
+        return (r.commutative || a.keeps_order) && (!r.counts_vary || a.any_counts) && (!r.counts_local || a.local_counts)
+               && a.senders(t, limits) <= limits.links;
     };
     if (w.algo && usable(*w.algo))
         return each_plan(t, known, w, r, *w.algo, f);

@@ -13,18 +13,17 @@ namespace wan {
 
 namespace {
 
-constexpr buffer alias(buffer b) { return b == buffer::in ? buffer::out : b; }
-
 struct access {
     buffer read = buffer::out, written = buffer::out;
     bool reads = false, writes = false;
 };
 
-access access_of(const op &o)
+access access_of(const op &o, bool apart)
 {
+    auto alias = [&](buffer b) { return b == buffer::in && !apart ? buffer::out : b; };
     access a;
-    a.reads = o.kind != op_kind::recv;
-    a.writes = o.kind != op_kind::send;
+    a.reads = o.reads();
+    a.writes = o.writes();
     a.read = alias(o.src);
     a.written = alias(o.dst);
     return a;
@@ -48,20 +47,41 @@ buffer builder::scratch()
     return tmp(schedule_.tmp_count++);
 }
 
-void builder::add(op o)
+void builder::by_blocks(bool apart, bool scattered)
 {
-    if (o.part.empty())
-        return;
+    schedule_.by_blocks = true;
+    apart_ = apart;
+    scattered_ = scattered;
+}
+
+buffer builder::scratch_blocks(uint32_t first, uint32_t blocks)
+{
+    const buffer b = scratch();
+    schedule_.rooms.push_back({first, blocks});
+    return b;
+}
+
+void builder::after(int operation)
+{
+    if (operation != none)
+        after_.push_back(static_cast<uint16_t>(operation));
+}
+
+int builder::add(op o)
+{
+    const auto also = std::exchange(after_, {});
+    if ((o.reads() || o.writes()) && o.part.empty())
+        return none;
     if (schedule_.ops.size() >= UINT16_MAX)
         throw std::length_error("schedule with more than 65535 operations");
-    const access mine = access_of(o);
+    const access mine = access_of(o, apart_);
     o.pred_begin = static_cast<uint32_t>(schedule_.preds.size());
     // From the last backwards: what one of the found ones waits for itself need not be named.
     implied_.assign(schedule_.ops.size(), false);
     auto look = [&](size_t i) {
         const op &earlier = schedule_.ops[i];
         if (!implied_[i]) {
-            if (!o.part.overlaps(earlier.part) || !conflict(mine, access_of(earlier)))
+            if (!o.part.overlaps(earlier.part) || !conflict(mine, access_of(earlier, apart_)))
                 return;
             schedule_.preds.push_back(static_cast<uint16_t>(i));
         }
@@ -71,34 +91,50 @@ void builder::add(op o)
     if (mine.writes)
         for (size_t i = schedule_.ops.size(); i-- > 0;)
             look(i);
-    else                                // thousands of sends need not look at each other
+    else if (mine.reads)                // thousands of sends need not look at each other
         for (size_t k = writers_.size(); k-- > 0;)
             look(writers_[k]);
-    std::reverse(schedule_.preds.begin() + o.pred_begin, schedule_.preds.end());
-    o.pred_count = static_cast<uint32_t>(schedule_.preds.size()) - o.pred_begin;
+    for (uint16_t i : also)
+        if (!implied_[i])
+            schedule_.preds.push_back(i);
+    const auto found = schedule_.preds.begin() + o.pred_begin;
+    std::sort(found, schedule_.preds.end());
+    schedule_.preds.erase(std::unique(found, schedule_.preds.end()), schedule_.preds.end());
+    o.pred_count = static_cast<uint16_t>(schedule_.preds.size() - o.pred_begin);
     if (mine.writes)
         writers_.push_back(static_cast<uint16_t>(schedule_.ops.size()));
     schedule_.ops.push_back(o);
+    return static_cast<int>(schedule_.ops.size()) - 1;
 }
 
-void builder::send(buffer src, span_of part, int peer, int label)
+int builder::send(buffer src, span_of part, int peer, int label)
 {
-    add({.kind = op_kind::send, .label = static_cast<uint8_t>(label), .src = src, .peer = peer, .part = part});
+    return add({.kind = op_kind::send, .src = src, .label = static_cast<uint16_t>(label), .peer = peer, .part = part});
 }
 
-void builder::recv(buffer dst, span_of part, int peer, int label)
+int builder::recv(buffer dst, span_of part, int peer, int label)
 {
-    add({.kind = op_kind::recv, .label = static_cast<uint8_t>(label), .dst = dst, .peer = peer, .part = part});
+    return add({.kind = op_kind::recv, .dst = dst, .label = static_cast<uint16_t>(label), .peer = peer, .part = part});
 }
 
-void builder::reduce(buffer src, buffer dst, span_of part)
+int builder::reduce(buffer src, buffer dst, span_of part)
 {
-    add({.kind = op_kind::reduce, .src = src, .dst = dst, .part = part});
+    return add({.kind = op_kind::reduce, .src = src, .dst = dst, .part = part});
 }
 
-void builder::copy(buffer src, buffer dst, span_of part)
+int builder::copy(buffer src, buffer dst, span_of part)
 {
-    add({.kind = op_kind::copy, .src = src, .dst = dst, .part = part});
+    return add({.kind = op_kind::copy, .src = src, .dst = dst, .part = part});
+}
+
+int builder::signal(int peer, int label)
+{
+    return add({.kind = op_kind::signal, .label = static_cast<uint16_t>(label), .peer = peer, .part = {}});
+}
+
+int builder::await(int peer, int label)
+{
+    return add({.kind = op_kind::await, .label = static_cast<uint16_t>(label), .peer = peer, .part = {}});
 }
 
 schedule builder::finish()

@@ -33,10 +33,27 @@ public:
     /** One more scratch buffer, of a segment's size. */
     buffer scratch();
 
-    void send(buffer src, span_of part, int peer, int label);
-    void recv(buffer dst, span_of part, int peer, int label);
-    void reduce(buffer src, buffer dst, span_of part);
-    void copy(buffer src, buffer dst, span_of part);
+    /**
+     * Parts are of a vector of blocks; `apart`: the caller's two buffers have no blocks in common
+     * even if these have the same numbers; `scattered`: in the caller's buffers blocks do not
+     * follow each other by number.
+     */
+    void by_blocks(bool apart, bool scattered);
+    bool scattered() const { return scattered_; }
+    /** One more scratch buffer, for the blocks [first, first + blocks). */
+    buffer scratch_blocks(uint32_t first, uint32_t blocks);
+
+    /** Each returns the number of its operation, `none` if the part was empty. */
+    static constexpr int none = -1;
+    int send(buffer src, span_of part, int peer, int label);
+    int recv(buffer dst, span_of part, int peer, int label);
+    int reduce(buffer src, buffer dst, span_of part);
+    int copy(buffer src, buffer dst, span_of part);
+    /** An empty message: for order in time where no bytes say it. */
+    int signal(int peer, int label);
+    int await(int peer, int label);
+    /** What is added next also waits for this operation (`none`: for nothing). */
+    void after(int operation);
 
     /**
      * The next segment starts when this one has done what was added last.  For a phase that is
@@ -51,9 +68,11 @@ public:
     schedule finish();
 
 private:
-    void add(op o);
+    int add(op o);
 
     schedule schedule_;
+    bool apart_ = false, scattered_ = false;
+    std::vector<uint16_t> after_;   // for the next operation
     std::vector<uint16_t> writers_; // operations that write
     std::vector<bool> implied_;     // [operation]: comes before the one being added in any case
 };

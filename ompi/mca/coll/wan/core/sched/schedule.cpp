@@ -7,12 +7,18 @@
  *     1 send out 2/4..3/4 to 11 label 0 after 0
  *     2 recv tmp0 3/4..4/4 from 11 label 0
  *     3 reduce tmp0 out 3/4..4/4 after 0 2
+ *     4 signal to 11 label 1 after 3
+ *     5 await from 11 label 1
  *     turn 3
+ *
+ * Of a vector of blocks, bounds are as in 12+0/1..13+1/2, and the first line
+ * ends with the rooms of the scratch buffers: "blocks 0..4 2..3".
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "sched/schedule.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -20,7 +26,7 @@ namespace wan {
 
 size_t schedule::memory_bytes() const
 {
-    return sizeof *this + ops.capacity() * sizeof(op) + preds.capacity() * sizeof(uint16_t);
+    return sizeof *this + ops.capacity() * sizeof(op) + preds.capacity() * sizeof(uint16_t) + rooms.capacity() * sizeof(room);
 }
 
 namespace {
@@ -57,13 +63,18 @@ std::optional<buffer> parse_buffer(std::string_view s)
 
 std::optional<fraction> parse_fraction(std::string_view s)
 {
+    std::optional<uint32_t> b = 0;
+    if (const size_t plus = s.find('+'); plus != s.npos) {
+        b = number(s.substr(0, plus));
+        s.remove_prefix(plus + 1);
+    }
     const size_t slash = s.find('/');
     if (slash == s.npos)
         return std::nullopt;
     auto n = number(s.substr(0, slash)), d = number(s.substr(slash + 1));
-    if (!n || !d || *d == 0 || *n > *d)
+    if (!b || !n || !d || *d == 0 || *n > *d || *d > UINT16_MAX)
         return std::nullopt;
-    return fraction{*n, *d};
+    return fraction{*n, *d, *b};
 }
 
 std::optional<span_of> parse_part(std::string_view s)
@@ -77,6 +88,24 @@ std::optional<span_of> parse_part(std::string_view s)
     return span_of{*lo, *hi};
 }
 
+std::optional<room> parse_room(std::string_view s)
+{
+    const size_t dots = s.find("..");
+    if (dots == s.npos)
+        return std::nullopt;
+    auto first = number(s.substr(0, dots)), end = number(s.substr(dots + 2));
+    if (!first || !end || *end < *first)
+        return std::nullopt;
+    return room{*first, *end - *first};
+}
+
+std::string text_of(const fraction &f)
+{
+    return (f.block ? std::to_string(f.block) + '+' : "") + std::to_string(f.num) + '/' + std::to_string(f.den);
+}
+
+constexpr const char *kinds[] = {"send", "recv", "reduce", "copy", "signal", "await"};
+
 /** Reads the words of one line into the schedule; the reason if it cannot. */
 const char *parse_op(std::istringstream &line, schedule &s)
 {
@@ -88,29 +117,26 @@ const char *parse_op(std::istringstream &line, schedule &s)
         auto parsed = line >> word ? parse_buffer(word) : std::nullopt;
         return parsed ? (b = *parsed, true) : false;
     };
-    if (kind == "send" || kind == "recv") {
-        o.kind = kind == "send" ? op_kind::send : op_kind::recv;
-        if (!take_buffer(o.kind == op_kind::send ? o.src : o.dst))
-            return "expected a buffer";
-    } else if (kind == "reduce" || kind == "copy") {
-        o.kind = kind == "reduce" ? op_kind::reduce : op_kind::copy;
-        if (!take_buffer(o.src) || !take_buffer(o.dst))
-            return "expected two buffers";
-    } else {
-        return "expected send, recv, reduce or copy";
+    const auto named = std::find(std::begin(kinds), std::end(kinds), kind);
+    if (named == std::end(kinds))
+        return "expected send, recv, reduce, copy, signal or await";
+    o.kind = static_cast<op_kind>(named - std::begin(kinds));
+    if ((o.reads() && !take_buffer(o.src)) || (o.writes() && !take_buffer(o.dst)))
+        return o.reads() && o.writes() ? "expected two buffers" : "expected a buffer";
+    if (o.reads() || o.writes()) {
+        auto part = line >> word ? parse_part(word) : std::nullopt;
+        if (!part)
+            return "expected a part such as 0/4..1/4";
+        o.part = *part;
     }
-    auto part = line >> word ? parse_part(word) : std::nullopt;
-    if (!part)
-        return "expected a part such as 0/4..1/4";
-    o.part = *part;
-    if (o.kind == op_kind::send || o.kind == op_kind::recv) {
+    if (o.sends() || o.receives()) {
         std::string peer, label;
-        if (!(line >> word >> peer) || word != (o.kind == op_kind::send ? "to" : "from") || !number(peer))
+        if (!(line >> word >> peer) || word != (o.sends() ? "to" : "from") || !number(peer))
             return "expected 'to' or 'from' and a rank";
         o.peer = static_cast<int32_t>(*number(peer));
-        if (!(line >> word >> label) || word != "label" || !number(label) || *number(label) > 255)
+        if (!(line >> word >> label) || word != "label" || !number(label) || *number(label) > UINT16_MAX)
             return "expected 'label' and a number";
-        o.label = static_cast<uint8_t>(*number(label));
+        o.label = static_cast<uint16_t>(*number(label));
     }
     o.pred_begin = static_cast<uint32_t>(s.preds.size());
     if (line >> word) {
@@ -123,7 +149,7 @@ const char *parse_op(std::istringstream &line, schedule &s)
             s.preds.push_back(static_cast<uint16_t>(*p));
         }
     }
-    o.pred_count = static_cast<uint32_t>(s.preds.size()) - o.pred_begin;
+    o.pred_count = static_cast<uint16_t>(s.preds.size() - o.pred_begin);
     s.ops.push_back(o);
     return nullptr;
 }
@@ -132,21 +158,25 @@ const char *parse_op(std::istringstream &line, schedule &s)
 
 std::string print(const schedule &s)
 {
-    static constexpr const char *kinds[] = {"send", "recv", "reduce", "copy"};
     std::ostringstream text;
-    text << "schedule rank " << s.me << " tmp " << s.tmp_count << '\n';
+    text << "schedule rank " << s.me << " tmp " << s.tmp_count;
+    if (s.by_blocks) {
+        text << " blocks";
+        for (const room &r : s.rooms)
+            text << ' ' << r.first << ".." << r.first + r.blocks;
+    }
+    text << '\n';
     for (size_t i = 0; i < s.ops.size(); ++i) {
         const op &o = s.ops[i];
         text << i << ' ' << kinds[static_cast<int>(o.kind)];
-        if (o.kind != op_kind::recv)
+        if (o.reads())
             text << ' ' << name(o.src);
-        if (o.kind != op_kind::send)
+        if (o.writes())
             text << ' ' << name(o.dst);
-        text << ' ' << o.part.lo.num << '/' << o.part.lo.den << ".." << o.part.hi.num << '/' << o.part.hi.den;
-        if (o.kind == op_kind::send)
-            text << " to " << o.peer << " label " << int{o.label};
-        if (o.kind == op_kind::recv)
-            text << " from " << o.peer << " label " << int{o.label};
+        if (o.reads() || o.writes())
+            text << ' ' << text_of(o.part.lo) << ".." << text_of(o.part.hi);
+        if (o.sends() || o.receives())
+            text << (o.sends() ? " to " : " from ") << o.peer << " label " << o.label;
         if (o.pred_count) {
             text << " after";
             for (uint16_t p : s.preds_of(o))
@@ -176,6 +206,19 @@ std::optional<schedule> parse_schedule(std::string_view text, std::string *why)
     if (!(head >> word >> rank_word >> s.me >> tmp_word >> s.tmp_count) || word != "schedule" || rank_word != "rank"
         || tmp_word != "tmp")
         return fail("expected 'schedule rank R tmp T'");
+    if (head >> word) {
+        if (word != "blocks")
+            return fail("expected 'blocks' or the end of the line");
+        s.by_blocks = true;
+        while (head >> word) {
+            auto r = parse_room(word);
+            if (!r)
+                return fail("expected the blocks of a scratch buffer such as 0..4");
+            s.rooms.push_back(*r);
+        }
+        if (static_cast<int>(s.rooms.size()) != s.tmp_count)
+            return fail("expected blocks for each scratch buffer");
+    }
     while (std::getline(lines, line)) {
         ++number_of_line;
         std::istringstream words(line);

@@ -1,9 +1,14 @@
 /*
  * One rank's operations for one plan: an immutable value that can be printed,
  * parsed, checked and run any number of times.  It holds no pointers, sizes
- * or requests: operations name symbolic buffers and fractions of a segment,
- * and the whole list is repeated for each segment of the message by the
- * engine (exec/engine.hpp).  It must not know how messages travel.
+ * or requests, and must not know how messages travel.
+ *
+ * Operations name symbolic buffers and parts of what they hold.  Of a message:
+ * fractions, and the whole list is repeated for each of its segments by the
+ * engine (exec/engine.hpp).  Of a vector with a block for each rank: blocks and
+ * fractions of blocks, numbered in the order of the topology (sites, hosts,
+ * lanes), so that what belongs to a site is one part; how long blocks are and
+ * where they lie in the caller's buffers is bound later.
  * Next: sched/builder.hpp, sched/verifier.hpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -15,27 +20,43 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace wan {
 
-/** A bound inside a segment: num/den of its elements, rounded down. */
+/**
+ * A bound: num/den of the elements of block `block`, rounded down.  A message that is not made of
+ * blocks is block 0.
+ */
 struct fraction {
-    uint32_t num = 0;
-    uint32_t den = 1;
+    uint32_t block = 0;
+    uint16_t num = 0;
+    uint16_t den = 1;
 
-    /** First element at or after this bound, of a segment of `length` elements. */
+    constexpr fraction() = default;
+    constexpr fraction(uint32_t n, uint32_t d, uint32_t b = 0)
+        : block(b), num(static_cast<uint16_t>(n)), den(static_cast<uint16_t>(d))
+    {
+        if (n > UINT16_MAX || d > UINT16_MAX)
+            throw std::length_error("a block in more than 65535 parts");
+    }
+
+    /** First element at or after this bound, of a block of `length` elements. */
     constexpr size_t of(size_t length) const
     {
         return static_cast<size_t>(static_cast<unsigned __int128>(length) * num / den);
     }
-    friend constexpr bool operator<(fraction a, fraction b) { return uint64_t{a.num} * b.den < uint64_t{b.num} * a.den; }
-    friend constexpr bool operator==(fraction a, fraction b) { return uint64_t{a.num} * b.den == uint64_t{b.num} * a.den; }
+    friend constexpr bool operator<(fraction a, fraction b) { return a.scaled() * b.den < b.scaled() * a.den; }
+    friend constexpr bool operator==(fraction a, fraction b) { return a.scaled() * b.den == b.scaled() * a.den; }
+
+private:
+    constexpr uint64_t scaled() const { return uint64_t{block} * den + num; }
 };
 
-/** Half-open part [lo, hi) of a segment. */
+/** Half-open part [lo, hi) of a segment, or of a vector of blocks. */
 struct span_of {
     fraction lo{0, 1};
     fraction hi{1, 1};
@@ -44,10 +65,14 @@ struct span_of {
     constexpr bool overlaps(const span_of &o) const { return lo < o.hi && o.lo < hi; }
 };
 
-/** Block i of `blocks` equal ones; the blocks [i, j) together. */
+/** Part i of `blocks` equal ones of a message; the parts [i, j) together. */
 constexpr span_of block(uint32_t i, uint32_t blocks) { return {{i, blocks}, {i + 1, blocks}}; }
 constexpr span_of block_range(uint32_t i, uint32_t j, uint32_t blocks) { return {{i, blocks}, {j, blocks}}; }
 constexpr span_of whole() { return {}; }
+
+/** Blocks [i, j) of a vector; part k of n of block i. */
+constexpr span_of blocks_of(uint32_t i, uint32_t j) { return {{0, 1, i}, {0, 1, j}}; }
+constexpr span_of piece_of(uint32_t i, uint32_t k, uint32_t n) { return {{k, n, i}, {k + 1, n, i}}; }
 
 /** What two parts have in common (possibly empty). */
 constexpr span_of common(const span_of &a, const span_of &b)
@@ -63,21 +88,32 @@ enum class op_kind : uint8_t {
     send,   // src[part] to peer
     recv,   // dst[part] from peer
     reduce, // dst[part] = src[part] (operator) dst[part]
-    copy    // dst[part] = src[part]
+    copy,   // dst[part] = src[part]
+    signal, // an empty message to peer
+    await   // one from peer
 };
 
 struct op {
     op_kind kind;
-    uint8_t label = 0;          // send, recv: messages of a pair match per label
     buffer src = buffer::in;    // send, reduce, copy
     buffer dst = buffer::in;    // recv, reduce, copy
-    int32_t peer = -1;          // send, recv: rank
-    span_of part;
+    uint16_t label = 0;         // messages of a pair match per label
+    uint16_t pred_count = 0;
     uint32_t pred_begin = 0;    // into schedule::preds
-    uint32_t pred_count = 0;
+    int32_t peer = -1;          // rank
+    span_of part;
 
-    bool reads(buffer b) const { return kind != op_kind::recv && (src == b || (kind == op_kind::reduce && dst == b)); }
-    bool writes(buffer b) const { return kind != op_kind::send && dst == b; }
+    bool reads() const { return kind == op_kind::send || kind == op_kind::reduce || kind == op_kind::copy; }
+    bool writes() const { return kind == op_kind::recv || kind == op_kind::reduce || kind == op_kind::copy; }
+    bool sends() const { return kind == op_kind::send || kind == op_kind::signal; }
+    bool receives() const { return kind == op_kind::recv || kind == op_kind::await; }
+    bool carries() const { return kind == op_kind::send || kind == op_kind::recv; }
+};
+
+/** The blocks that a scratch buffer has room for. */
+struct room {
+    uint32_t first = 0;
+    uint32_t blocks = 0;
 };
 
 /** Operations in an order in which running them one by one would be right. */
@@ -85,7 +121,9 @@ struct schedule {
     static constexpr int no_turn = -1;
 
     int me = 0;
-    int tmp_count = 0;              // scratch buffers, each of a segment's size
+    int tmp_count = 0;              // scratch buffers, each of a segment's size, or
+    std::vector<room> rooms;        // as large as these
+    bool by_blocks = false;         // parts are of a vector of blocks; not cut into segments
     int turn = no_turn;             // operation whose end lets the next segment start: see starts()
     std::vector<op> ops;
     std::vector<uint16_t> preds;    // indices of operations that must have completed before
@@ -94,7 +132,7 @@ struct schedule {
      * Whether an operation is where a segment starts: it waits for nothing and is no receive (those
      * are always posted early).  In the next segment it also waits for this one's `turn`.
      */
-    static bool starts(const op &o) { return o.pred_count == 0 && o.kind != op_kind::recv; }
+    static bool starts(const op &o) { return o.pred_count == 0 && !o.receives(); }
     std::span<const uint16_t> preds_of(const op &o) const { return {preds.data() + o.pred_begin, o.pred_count}; }
     size_t memory_bytes() const;
 };

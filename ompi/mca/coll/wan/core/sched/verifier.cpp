@@ -8,6 +8,8 @@
 #include "exec/memory_port.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace wan {
@@ -60,6 +62,148 @@ using memory = std::vector<uint32_t>;
 
 std::string at(int rank, size_t element) { return "rank " + std::to_string(rank) + ", element " + std::to_string(element) + ": "; }
 
+/** Buffers of one rank, and where the blocks of the vector lie in them. */
+struct rank_memory {
+    memory in, out;
+    layout in_blocks, out_blocks, tmp_blocks;
+};
+
+/** Elements of the block that `from` has for `to`; collectives that are not alltoall know one of them only. */
+size_t block_size(const verify_options &o, int from, int to)
+{
+    if (o.sizes.empty())
+        return o.count;
+    const auto i = static_cast<size_t>(o.collective == WAN_ALLTOALL ? 2 * from + to : to);
+    return o.sizes[i % o.sizes.size()];
+}
+
+/** The layout of a vector whose block of rank r has size(r) elements, and its elements with gaps in `held`. */
+template <typename F> layout vector_layout(const topology &t, const verify_options &o, F size, size_t &held)
+{
+    layout l;
+    const auto ranks = static_cast<size_t>(t.size());
+    size_t sum = 0;
+    for (size_t slot = 0; slot < ranks; ++slot)
+        l.ends.push_back(sum += size(t.rank_of(static_cast<int>(slot))));
+    held = sum;
+    if (o.sizes.empty()) {
+        l.ends.clear();
+        l.each = o.count;
+    }
+    if (!o.scattered)
+        return l;
+    l.at.resize(ranks);
+    held = 0;
+    for (int r = 0; r < t.size(); ++r) {
+        l.at[static_cast<size_t>(t.slot_of(r))] = static_cast<ptrdiff_t>(held);
+        held += size(r) + 1;
+    }
+    return l;
+}
+
+/** The same vector, of which a buffer holds the block of rank r alone. */
+layout one_block(const topology &t, layout l, int r)
+{
+    l.at.clear();
+    l.first = static_cast<uint32_t>(t.slot_of(r));
+    return l;
+}
+
+/** Number of an element of a block of `in`: leaves are numbered by them. */
+size_t element_of(const topology &t, const layout &l, int block_rank, size_t e)
+{
+    return l.before({0, 1, static_cast<uint32_t>(t.slot_of(block_rank))}) + e;
+}
+
+rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, terms &symbols)
+{
+    rank_memory m;
+    size_t in_held = 0, out_held = 0;
+    const auto same = [&](int q) { return block_size(o, r, q); };
+    const auto column = [&](int q) { return block_size(o, q, r); };
+    layout vector = vector_layout(t, o, same, in_held);
+    m.tmp_blocks = vector;
+    m.tmp_blocks.at.clear();
+    m.in_blocks = vector;
+    m.out_blocks = o.collective == WAN_ALLTOALL ? vector_layout(t, o, column, out_held) : vector;
+    if (o.collective != WAN_ALLTOALL)
+        out_held = in_held;
+    const bool one_in = o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER;
+    const bool one_out = o.collective == WAN_SCATTER || o.collective == WAN_REDUCE_SCATTER;
+    if (one_in) {
+        m.in_blocks = one_block(t, m.in_blocks, r);
+        in_held = block_size(o, r, r);
+    }
+    if (one_out) {
+        m.out_blocks = one_block(t, m.out_blocks, r);
+        out_held = block_size(o, r, r);
+    }
+    if (o.collective == WAN_GATHER && r != o.root)
+        out_held = 0;
+    if (o.collective == WAN_SCATTER && r != o.root)
+        in_held = 0;
+    m.in.assign(in_held, UINT32_MAX);
+    m.out.assign(out_held, UINT32_MAX);
+    for (int q = 0; q < t.size() && in_held; ++q) {
+        if (one_in && q != r)
+            continue;
+        const auto slot = static_cast<uint32_t>(t.slot_of(q));
+        for (size_t e = 0; e < block_size(o, r, q); ++e)
+            m.in[static_cast<size_t>(m.in_blocks.offset({0, 1, slot})) + e] = symbols.leaf(r, element_of(t, m.in_blocks, q, e));
+    }
+    return m;
+}
+
+/** What rank r must hold, block by block. */
+std::string check_blocks(const topology &t, const verify_options &o, const terms &symbols, std::vector<rank_memory> &all)
+{
+    for (int r = 0; r < t.size(); ++r) {
+        const rank_memory &m = all[static_cast<size_t>(r)];
+        if (o.collective == WAN_GATHER && r != o.root)
+            continue;
+        const bool one_out = o.collective == WAN_SCATTER || o.collective == WAN_REDUCE_SCATTER;
+        for (int q = 0; q < t.size(); ++q) {
+            if (one_out && q != r)
+                continue;
+            const auto slot = static_cast<uint32_t>(t.slot_of(q));
+            for (size_t e = 0; e < block_size(o, o.collective == WAN_ALLTOALL ? q : r, o.collective == WAN_ALLTOALL ? r : q); ++e) {
+                // From whom, and which element of that rank's vector.
+                const int from = o.collective == WAN_SCATTER ? o.root : q;
+                const int of = o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER ? q : r;
+                const size_t element = element_of(t, all[static_cast<size_t>(from)].in_blocks, of, e);
+                std::vector<int> ranks;
+                const std::string where = at(r, e) + "of the block of rank " + std::to_string(q) + ' ';
+                if (!symbols.ranks_of(m.out[static_cast<size_t>(m.out_blocks.offset({0, 1, slot})) + e], element, ranks))
+                    return where + "holds something that is not this element";
+                if (o.collective != WAN_REDUCE_SCATTER) {
+                    if (ranks != std::vector<int>{from})
+                        return where + "is not what rank " + std::to_string(from) + " gave";
+                    continue;
+                }
+                if (!o.commutative && !std::is_sorted(ranks.begin(), ranks.end()))
+                    return where + "contributions are not in the order of ranks";
+                std::sort(ranks.begin(), ranks.end());
+                for (int k = 0; k < t.size(); ++k)
+                    if (static_cast<size_t>(k) >= ranks.size() || ranks[static_cast<size_t>(k)] != k)
+                        return where + "contribution of rank " + std::to_string(k) + " is missing or doubled";
+            }
+        }
+        if (!o.scattered)
+            continue;
+        // Gaps stay as they were.
+        std::vector<bool> covered(m.out.size());
+        for (int q = 0; q < t.size() && !m.out_blocks.at.empty(); ++q) {
+            const auto slot = static_cast<uint32_t>(t.slot_of(q));
+            for (size_t e = 0; e < block_size(o, o.collective == WAN_ALLTOALL ? q : r, o.collective == WAN_ALLTOALL ? r : q); ++e)
+                covered[static_cast<size_t>(m.out_blocks.at[slot]) + e] = true;
+        }
+        for (size_t e = 0; e < covered.size() && !m.out_blocks.at.empty(); ++e)
+            if (!covered[e] && m.out[e] != UINT32_MAX)
+                return at(r, e) + "between the blocks was written";
+    }
+    return "";
+}
+
 std::string check_bcast(const verify_options &o, const terms &t, const std::vector<memory> &out)
 {
     for (size_t r = 0; r < out.size(); ++r)
@@ -71,35 +215,88 @@ std::string check_bcast(const verify_options &o, const terms &t, const std::vect
     return "";
 }
 
-std::string check_allreduce(const verify_options &o, const terms &t, const std::vector<memory> &out)
+/** That rank r holds element e of the contributions of the ranks below `ranks_below`, each once. */
+std::string check_sum(const verify_options &o, const terms &t, int r, size_t e, uint32_t held, int ranks_below)
 {
-    for (size_t e = 0; e < o.count; ++e) {
-        std::vector<int> ranks;
-        if (!t.ranks_of(out[0][e], e, ranks))
-            return at(0, e) + "holds something that is not this element";
-        if (!o.commutative && !std::is_sorted(ranks.begin(), ranks.end()))
-            return at(0, e) + "contributions are not in the order of ranks";
-        std::sort(ranks.begin(), ranks.end());
-        for (size_t r = 0; r < out.size(); ++r)
-            if (r >= ranks.size() || ranks[r] != static_cast<int>(r))
-                return at(0, e) + "contribution of rank " + std::to_string(r) + " is missing or doubled";
-        if (ranks.size() != out.size())
-            return at(0, e) + "more contributions than ranks";
-        for (size_t r = 1; r < out.size(); ++r)
-            if (out[r][e] != out[0][e])
-                return at(static_cast<int>(r), e) + "evaluates another expression than rank 0 (bits may differ)";
+    std::vector<int> ranks;
+    if (!t.ranks_of(held, e, ranks))
+        return at(r, e) + "holds something that is not this element";
+    if (!o.commutative && !std::is_sorted(ranks.begin(), ranks.end()))
+        return at(r, e) + "contributions are not in the order of ranks";
+    std::sort(ranks.begin(), ranks.end());
+    for (int k = 0; k < ranks_below; ++k)
+        if (static_cast<size_t>(k) >= ranks.size() || ranks[static_cast<size_t>(k)] != k)
+            return at(r, e) + "contribution of rank " + std::to_string(k) + " is missing or doubled";
+    return static_cast<int>(ranks.size()) == ranks_below ? "" : at(r, e) + "more contributions than ranks";
+}
+
+std::string check_reductions(const verify_options &o, const terms &t, const std::vector<memory> &out)
+{
+    const int all = static_cast<int>(out.size());
+    for (size_t e = 0; e < o.count; ++e)
+        for (int r = 0; r < all; ++r) {
+            const uint32_t held = out[static_cast<size_t>(r)][e];
+            const int below = o.collective == WAN_SCAN ? r + 1 : o.collective == WAN_EXSCAN ? r : all;
+            if ((o.collective == WAN_REDUCE && r != o.root) || below == 0)
+                continue;
+            if (o.collective == WAN_ALLREDUCE && r > 0) {
+                if (held != out[0][e])
+                    return at(r, e) + "evaluates another expression than rank 0 (bits may differ)";
+            } else if (std::string why = check_sum(o, t, r, e, held, below); !why.empty()) {
+                return why;
+            }
+        }
+    return "";
+}
+
+/** That no rank can end before every rank has begun: who is known of where an operation ends. */
+std::string check_barrier(const std::vector<std::shared_ptr<const program>> &schedules)
+{
+    const size_t ranks = schedules.size();
+    using known = std::vector<bool>;
+    std::map<std::tuple<int, int, int>, std::pair<size_t, size_t>> sent;    // from, to, label: rank and operation
+    std::vector<std::vector<known>> at_end(ranks);
+    for (size_t r = 0; r < ranks; ++r) {
+        const auto &ops = schedules[r]->text().ops;
+        known alone(ranks);
+        alone[r] = true;
+        at_end[r].assign(ops.size(), alone);
+        for (size_t i = 0; i < ops.size(); ++i)
+            if (ops[i].sends())
+                sent[{static_cast<int>(r), ops[i].peer, ops[i].label}] = {r, i};
     }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t r = 0; r < ranks; ++r)
+            for (size_t i = 0; i < at_end[r].size(); ++i) {
+                const op &o = schedules[r]->text().ops[i];
+                auto learn = [&](const known &from) {
+                    for (size_t k = 0; k < ranks; ++k)
+                        if (from[k] && !at_end[r][i][k])
+                            changed = at_end[r][i][k] = true;
+                };
+                for (uint16_t p : schedules[r]->text().preds_of(o))
+                    learn(at_end[r][p]);
+                if (o.receives())
+                    if (auto it = sent.find({o.peer, static_cast<int>(r), o.label}); it != sent.end())
+                        learn(at_end[it->second.first][it->second.second]);
+            }
+    }
+    for (size_t r = 0; r < ranks; ++r)
+        for (size_t k = 0; k < ranks; ++k)
+            if (k != r && std::none_of(at_end[r].begin(), at_end[r].end(), [&](const known &x) { return x[k]; }))
+                return "rank " + std::to_string(r) + " may leave before rank " + std::to_string(k) + " has come";
     return "";
 }
 
 struct access {
+    bool apart;     // the caller's two buffers have nothing in common
     bool conflicts(const op &a, const op &b) const
     {
         if (!a.part.overlaps(b.part))
             return false;
-        auto canonical = [](buffer x) { return x == buffer::in ? buffer::out : x; };
-        const bool a_writes = a.kind != op_kind::send, b_writes = b.kind != op_kind::send;
-        const bool a_reads = a.kind != op_kind::recv, b_reads = b.kind != op_kind::recv;
+        auto canonical = [this](buffer x) { return x == buffer::in && !apart ? buffer::out : x; };
+        const bool a_writes = a.writes(), b_writes = b.writes(), a_reads = a.reads(), b_reads = b.reads();
         return (a_writes && b_writes && canonical(a.dst) == canonical(b.dst))
                || (a_writes && b_reads && canonical(a.dst) == canonical(b.src))
                || (a_reads && b_writes && canonical(a.src) == canonical(b.dst));
@@ -108,7 +305,7 @@ struct access {
 
 } // namespace
 
-std::string verify_static(const schedule &s)
+std::string verify_static(const schedule &s, bool apart)
 {
     const size_t n = s.ops.size();
     const size_t words = (n + 63) / 64;
@@ -124,9 +321,16 @@ std::string verify_static(const schedule &s)
     for (size_t i = 0; i < n; ++i) {
         const op &a = s.ops[i];
         const auto known = [&](buffer b) { return static_cast<int>(b) - static_cast<int>(buffer::tmp) < s.tmp_count; };
-        if ((a.kind != op_kind::recv && !known(a.src)) || (a.kind != op_kind::send && !known(a.dst)))
+        if ((a.reads() && !known(a.src)) || (a.writes() && !known(a.dst)))
             return "operation " + std::to_string(i) + ": a scratch buffer that the schedule does not have";
-        if (a.kind == op_kind::send || a.kind == op_kind::recv) {
+        const auto fits = [&](buffer b) {
+            const auto k = static_cast<size_t>(b) - static_cast<size_t>(buffer::tmp);
+            return b < buffer::tmp || !s.by_blocks
+                   || (!(a.part.lo < fraction{0, 1, s.rooms[k].first}) && !(fraction{0, 1, s.rooms[k].first + s.rooms[k].blocks} < a.part.hi));
+        };
+        if ((a.reads() && !fits(a.src)) || (a.writes() && !fits(a.dst)))
+            return "operation " + std::to_string(i) + ": a part for which the scratch buffer has no room";
+        if (a.sends() || a.receives()) {
             if (a.label >= WAN_LABELS)
                 return "operation " + std::to_string(i) + ": label " + std::to_string(a.label) + " is too large";
             if (a.peer == s.me || a.peer < 0)
@@ -134,10 +338,9 @@ std::string verify_static(const schedule &s)
         }
         for (size_t j = 0; j < i; ++j) {
             const op &b = s.ops[j];
-            if (a.kind == b.kind && (a.kind == op_kind::send || a.kind == op_kind::recv) && a.peer == b.peer
-                && a.label == b.label)
+            if (((a.sends() && b.sends()) || (a.receives() && b.receives())) && a.peer == b.peer && a.label == b.label)
                 return "operations " + std::to_string(j) + " and " + std::to_string(i) + " have the same peer and label";
-            if (!(before[i * words + j / 64] >> (j % 64) & 1) && access{}.conflicts(a, b))
+            if (!(before[i * words + j / 64] >> (j % 64) & 1) && access{apart}.conflicts(a, b))
                 return "operations " + std::to_string(j) + " and " + std::to_string(i)
                        + " touch the same bytes and may run at once";
         }
@@ -149,17 +352,25 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
                    const verify_options &o, wan_traffic *traffic)
 {
     const int ranks = topo.size();
+    const bool blocks = kind_of(o.collective).blocks;
+    const bool apart = o.collective == WAN_ALLTOALL || o.collective == WAN_REDUCE_SCATTER;
     for (int r = 0; r < ranks; ++r)
-        if (std::string why = verify_static(schedules[static_cast<size_t>(r)]->text()); !why.empty())
+        if (std::string why = verify_static(schedules[static_cast<size_t>(r)]->text(), apart); !why.empty())
             return "rank " + std::to_string(r) + ": " + why;
 
     terms t;
     std::vector<memory> in(static_cast<size_t>(ranks)), out(static_cast<size_t>(ranks));
+    std::vector<rank_memory> vectors;
     for (int r = 0; r < ranks; ++r) {
-        auto &mine = in[static_cast<size_t>(r)];
-        for (size_t e = 0; e < o.count; ++e)
-            mine.push_back(t.leaf(r, e));
-        out[static_cast<size_t>(r)].assign(o.count, UINT32_MAX);
+        const auto i = static_cast<size_t>(r);
+        if (blocks) {
+            vectors.push_back(rank_memory_make(topo, o, r, t));
+            in[i] = vectors[i].in;      // as it was, for comparison
+            continue;
+        }
+        for (size_t e = 0; e < std::max<size_t>(1, o.count); ++e)
+            in[i].push_back(t.leaf(r, e));
+        out[i].assign(std::max<size_t>(1, o.count), UINT32_MAX);
     }
     if (o.collective == WAN_BCAST)
         out[static_cast<size_t>(o.root)] = in[static_cast<size_t>(o.root)];
@@ -189,19 +400,50 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
     std::vector<std::unique_ptr<engine>> engines;
     for (int r = 0; r < ranks; ++r) {
         const auto i = static_cast<size_t>(r);
-        binding b{.in = o.in_place ? out[i].data() : in[i].data(), .out = out[i].data(), .count = o.count,
+        binding b{.in = o.in_place ? out[i].data() : in[i].data(), .out = out[i].data(), .count = o.collective == WAN_BARRIER ? 1 : o.count,
                   .segment = o.segment, .window = o.window, .extent = sizeof(uint32_t)};
+        if (blocks) {
+            rank_memory &m = vectors[i];
+            b.in = m.in.data();
+            b.out = m.out.data();
+            // In place: the smaller buffer is a block of the larger one.
+            const auto mine = static_cast<uint32_t>(topo.slot_of(r));
+            if (o.in_place && !m.out.empty() && (o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER)) {
+                uint32_t *own = m.out.data() + m.out_blocks.offset({0, 1, mine});
+                std::copy(m.in.begin(), m.in.end(), own);
+                b.in = own;
+            } else if (o.in_place && !m.in.empty() && o.collective == WAN_SCATTER) {
+                b.out = m.in.data() + m.in_blocks.offset({0, 1, mine});
+            }
+            b.blocks[0] = m.in_blocks;
+            b.blocks[1] = m.out_blocks;
+            b.blocks[2] = m.tmp_blocks;
+        }
         engines.push_back(std::make_unique<engine>(schedules[i], b, fabric.port(), fabric.context(r)));
     }
     if (std::string why = fabric.run(engines); !why.empty())
         return why;
     if (traffic)
         *traffic = std::move(seen);
+    if (blocks) {
+        for (int r = 0; r < ranks; ++r) {
+            rank_memory &m = vectors[static_cast<size_t>(r)];
+            if (m.in != in[static_cast<size_t>(r)])
+                return "rank " + std::to_string(r) + ": the send buffer was overwritten";
+            if (o.in_place && o.collective == WAN_SCATTER && r == o.root) {
+                const auto at = m.in_blocks.offset({0, 1, static_cast<uint32_t>(topo.slot_of(r))});
+                std::copy_n(m.in.begin() + at, m.out.size(), m.out.begin());
+            }
+        }
+        return check_blocks(topo, o, t, vectors);
+    }
     for (int r = 0; r < ranks && !o.in_place && o.collective != WAN_BCAST; ++r)
         for (size_t e = 0; e < o.count; ++e)
             if (in[static_cast<size_t>(r)][e] != t.leaf(r, e))
                 return at(r, e) + "the send buffer was overwritten";
-    return o.collective == WAN_BCAST ? check_bcast(o, t, out) : check_allreduce(o, t, out);
+    if (o.collective == WAN_BARRIER)
+        return check_barrier(schedules);
+    return o.collective == WAN_BCAST ? check_bcast(o, t, out) : check_reductions(o, t, out);
 }
 
 } // namespace wan

@@ -16,6 +16,7 @@
 #ifndef WAN_SCHED_VERIFIER_HPP
 #define WAN_SCHED_VERIFIER_HPP
 
+#include "collective.hpp"
 #include "exec/engine.hpp"
 #include "topo/topology.hpp"
 
@@ -32,6 +33,12 @@ struct verify_options {
     bool in_place = false;
     bool commutative = true;
     uint64_t seed = 1;          // order of delivery
+    /**
+     * Collectives with a block for each rank: elements of the block of rank r is sizes[r % n], of the one
+     * from rank r to rank q sizes[(2r + q) % n]; empty: `count`.
+     */
+    std::vector<size_t> sizes = {};
+    bool scattered = false;     // blocks lie in the order of ranks, with gaps: else in slot order, without
 };
 
 /** What crossed between sites, per direction. */
@@ -56,8 +63,8 @@ struct wan_traffic {
 std::string verify(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
                    const verify_options &options, wan_traffic *traffic = nullptr);
 
-/** The static part for one rank. */
-std::string verify_static(const schedule &s);
+/** The static part for one rank; `apart`: the caller's two buffers have nothing in common. */
+std::string verify_static(const schedule &s, bool apart = false);
 
 } // namespace wan
 

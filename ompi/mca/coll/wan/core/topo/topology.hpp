@@ -72,6 +72,17 @@ public:
     /** The rank at a position; lane 0 is the host's leader. */
     int rank_at(site_id s, int node, int lane = 0) const;
 
+    /**
+     * Ranks in the order of sites, hosts and lanes: each has a slot, those of a site or host follow
+     * each other.  (The number of its block in collectives with a block for each rank.)
+     */
+    int slot_of(int rank) const { return position_.empty() ? rank : static_cast<int>(position_[static_cast<size_t>(rank)]); }
+    int rank_of(int slot) const { return order_.empty() ? slot : static_cast<int>(order_[static_cast<size_t>(slot)]); }
+    /** First slot of a site, of a host. */
+    int first_slot(site_id s, int node = 0) const { return static_cast<int>(start_of(site_node_[value(s)] + static_cast<uint32_t>(node))); }
+    /** Whether every rank's slot is its rank. */
+    bool in_slot_order() const { return order_.empty(); }
+
     /** Most ranks on any host. */
     int most_lanes() const { return most_lanes_; }
 

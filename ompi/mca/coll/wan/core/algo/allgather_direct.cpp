@@ -1,0 +1,58 @@
+/*
+ * Allgather of short blocks in one WAN latency: everyone sends its block
+ * straight to everyone, other sites first.
+ *
+ *     T = L + (P-1) m/B + (P-1) messages
+ *
+ * Source: coll/wan; the linear allgather.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+void build(const topology &t, const plan &, builder &b)
+{
+    const int me = b.me(), mine = t.slot_of(me), all = t.size();
+    const auto own = blocks_of(static_cast<uint32_t>(mine), static_cast<uint32_t>(mine) + 1);
+    b.reserve(2 * static_cast<size_t>(all));
+    for (int k = 1; k < all; ++k) {
+        const int slot = (mine + all - k) % all;
+        b.recv(buffer::out, blocks_of(static_cast<uint32_t>(slot), static_cast<uint32_t>(slot) + 1), t.rank_of(slot), label::direct);
+    }
+    for (bool far : {true, false})
+        for (int k = 1; k < all; ++k)
+            if (const int to = t.rank_of((mine + k) % all); (t.site_of(to) != t.site_of(me)) == far)
+                b.send(buffer::in, own, to, label::direct);
+    b.copy(buffer::in, buffer::out, own);
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
+{
+    return f.widest_ns() + f.wire_ns(r.bytes) * (t.size() - 1) / t.size() + 2 * (t.size() - 1) * f.message_ns;
+}
+
+} // namespace
+
+extern const algorithm allgather_direct;
+const algorithm allgather_direct = {
+    .collective = WAN_ALLGATHER,
+    .name = "direct",
+    .summary = "every rank sends its block to every other, far ones first; for the shortest blocks",
+    .source = "coll/wan; the linear allgather",
+    .parameters = uses_nothing,
+    .automatic = true,
+    .long_messages = false,
+    .keeps_order = true,
+    .senders = all_senders,
+    .serves = [](const topology &t, const request &) { return t.size() <= 4096; },
+    .cost = cost,
+    .build = build,
+    .any_counts = true,
+};
+
+} // namespace wan

@@ -1,0 +1,43 @@
+/*
+ * What kind each collective of wan_core.h is.  The v-forms of MPI are the same
+ * collective with block sizes of the caller's.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_COLLECTIVE_HPP
+#define WAN_COLLECTIVE_HPP
+
+#include "wan_core.h"
+
+#include <array>
+
+namespace wan {
+
+struct collective_kind {
+    const char *name;
+    bool root;              // it has one
+    bool operation;         // it has an operator
+    bool blocks;            // it is about a vector with a block for each rank (sched/schedule.hpp)
+};
+
+inline constexpr std::array<collective_kind, WAN_COLLECTIVES> collective_kinds{{
+    {"bcast", true, false, false},
+    {"allreduce", false, true, false},
+    {"reduce", true, true, false},
+    {"barrier", false, false, false},
+    {"scan", false, true, false},
+    {"exscan", false, true, false},
+    {"allgather", false, false, true},
+    {"gather", true, false, true},
+    {"scatter", true, false, true},
+    {"reduce_scatter", false, true, true},
+    {"alltoall", false, false, true},
+}};
+
+constexpr const collective_kind &kind_of(wan_collective_t c) { return collective_kinds[static_cast<size_t>(c)]; }
+
+constexpr wan_collective_t collective_at(int i) { return static_cast<wan_collective_t>(i); }
+
+} // namespace wan
+
+#endif
