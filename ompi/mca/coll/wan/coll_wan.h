@@ -4,27 +4,24 @@
  * and messages to the PML and decides nothing; what decides is behind
  * wan_core.h.
  *
- * To add a collective: one line in WAN_SLOTS, one entry function in
- * coll_wan_entry.c, one line in wan_collective_t.
+ * To add a collective: coll_wan_args.h, its case in coll_wan_call.c, one line in
+ * wan_collective_t.
  *
  * Where to read next: coll_wan_module.c (when do we serve a communicator),
- * coll_wan_entry.c (one call), coll_wan_port_pml.c (one message).
+ * coll_wan_entry.c (one call), coll_wan_request.c (its forms),
+ * coll_wan_port_pml.c (one message).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef COLL_WAN_H
 #define COLL_WAN_H
 
+#include "coll_wan_args.h"
 #include "coll_wan_compat.h"
 
 #include "wan_core.h"
 
 BEGIN_C_DECLS
-
-/* The collectives we fill in: SLOT(name in Open MPI's tables, name in the core). */
-#define WAN_SLOTS(SLOT)             \
-    SLOT(bcast, WAN_BCAST)          \
-    SLOT(allreduce, WAN_ALLREDUCE)
 
 /* ---- component ---------------------------------------------------------- */
 
@@ -74,21 +71,39 @@ wan_peers_state_t mca_coll_wan_peers_lookup(struct ompi_communicator_t *comm, wa
 
 /* ---- module of one communicator ------------------------------------------ */
 
-#define WAN_SAVED_SLOT(name, collective)              \
+#define WAN_SAVED_SLOT(name)                          \
     mca_coll_base_module_##name##_fn_t coll_##name;   \
     mca_coll_base_module_t *coll_##name##_module;
+#define WAN_SAVED(name, core) WAN_SAVED_SLOT(name) WAN_SAVED_SLOT(i##name) WAN_SAVED_SLOT(name##_init)
 
 #define WAN_PLANS_SAID 32
 
-/* Tags of a communicator are for so many runs in turn; see tags_vote() in coll_wan_module.c. */
-#define WAN_TAG_RUNS 1024
+/*
+ * Tags of a communicator, agreed on once: so many runs at a time have WAN_LABELS each.  Blocking
+ * runs and non-blocking ones count apart, since Open MPI itself starts non-blocking ones from its
+ * progress (MPI_Comm_idup), in no order that ranks share with their blocking calls.
+ */
+#define WAN_TAGS_BLOCKING 64
+#define WAN_TAGS_NONBLOCKING 4096
+#define WAN_TAGS_PERSISTENT 1024    /* requests made in the life of a communicator */
 
 typedef enum wan_state {
     WAN_STATE_FIRST,        /* the first collective will ask all ranks */
-    WAN_STATE_ASKING,       /* it is asking: calls made by that pass through */
+    WAN_STATE_ASKING,       /* the answer is on its way: non-blocking calls wait for it in line */
     WAN_STATE_SERVING,
     WAN_STATE_OFF           /* this communicator is not ours */
 } wan_state_t;
+
+/* The core's, and three of the module: tags, and whether ranks wait. */
+#define WAN_MODULE_VOTES (WAN_VOTES + 3)
+
+/* What progresses by itself: coll_wan_request.c.  step: true when it is not to be called again. */
+typedef struct wan_item {
+    struct wan_item *next;
+    bool (*step)(struct wan_item *item);
+} wan_item_t;
+
+typedef struct mca_coll_wan_request mca_coll_wan_request_t;
 
 typedef struct mca_coll_wan_module {
     mca_coll_base_module_t super;
@@ -99,28 +114,88 @@ typedef struct mca_coll_wan_module {
     wan_state_t state;
     unsigned long long passed;
     int tag;                        /* first of the tags that are ours, downwards; agreed */
-    unsigned runs;                  /* that have taken tags: the same on all ranks */
+    unsigned blocking, nonblocking, persistent;     /* runs that have taken tags: the same on all ranks */
+    uint64_t slots[WAN_TAGS_NONBLOCKING / 64];      /* tags of non-blocking runs under way */
+    mca_coll_wan_request_t *first, *last;           /* in line: for the answer, or for tags */
+    struct {
+        wan_item_t item;
+        ompi_request_t *exchange;   /* of the votes */
+        int64_t votes[WAN_MODULE_VOTES];
+        bool inside;                /* what the saved module calls in there passes through */
+        int code;                   /* OMPI_ */
+    } asking;
     uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
     unsigned plans;
     struct {
-        WAN_SLOTS(WAN_SAVED_SLOT)
-    } saved;                        /* who would serve without us */
+        WAN_EACH(WAN_SAVED)
+    } saved;                        /* who would serve without us; NULL where nobody does */
 } mca_coll_wan_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
 
-/* Agreement; call it before a blocking collective while state is FIRST. */
+/*
+ * Before a blocking collective while the state is FIRST or ASKING: asks, or waits for the answer.
+ * Then the state is SERVING or OFF.
+ */
 int mca_coll_wan_module_ask(mca_coll_wan_module_t *module);
-/* The first tag of the next run: the same order of calls on all ranks. */
-int mca_coll_wan_module_tag(mca_coll_wan_module_t *module);
+/* Before a non-blocking one while the state is FIRST: asks; the answer comes by progress. */
+int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module);
+/* The first tag of a run: the same order of calls on all ranks. */
+int mca_coll_wan_module_tag(const mca_coll_wan_module_t *module, unsigned run);
+
+/* ---- a call: coll_wan_call.c ------------------------------------------------ */
+
+/* One buffer of the caller in blocks, and what the core is told of it, in bytes. */
+typedef struct wan_side {
+    char *user;
+    int blocks;
+    int count;
+    const int *counts, *displs;
+    struct ompi_datatype_t *type;
+    struct ompi_datatype_t *const *types;
+    int only;               /* block to be packed, -1: all */
+    char *base;             /* of what the core sees */
+    size_t each, total;
+    size_t *bytes;          /* of each block; NULL: `each` */
+    ptrdiff_t *at;          /* where each begins; NULL: one after the other */
+    char *packed;           /* NULL: the core works in the caller's memory */
+} wan_side_t;
+
+typedef struct mca_coll_wan_bound {
+    wan_call_t call;
+    struct ompi_datatype_t *datatype;   /* of the elements that the core counts */
+    struct ompi_op_t *op;
+    bool nothing;           /* no bytes on any rank: done without a run */
+    bool unpack;            /* recv, if packed */
+    wan_side_t send, recv;
+    void *temporary;
+    size_t *counts;
+    char token[1];          /* a barrier's buffer */
+} mca_coll_wan_bound_t;
+
+/* Describes a call and packs what must be packed; OMPI_ code, nothing is held on error. */
+int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
+                      struct ompi_communicator_t *comm);
+/* After the run: to where the caller wants it. */
+int mca_coll_wan_bound_finish(mca_coll_wan_bound_t *bound);
+void mca_coll_wan_bound_release(mca_coll_wan_bound_t *bound);
 
 /* ---- entries: coll_wan_entry.c -------------------------------------------- */
 
-int mca_coll_wan_bcast(void *buffer, int count, struct ompi_datatype_t *datatype, int root,
-                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int mca_coll_wan_allreduce(const void *in, void *out, int count, struct ompi_datatype_t *datatype,
-                           struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                           mca_coll_base_module_t *module);
+#define WAN_DECLARE(name, core)                                                             \
+    int mca_coll_wan_##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,             \
+                            mca_coll_base_module_t *base);                                  \
+    int mca_coll_wan_i##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,            \
+                             ompi_request_t **request, mca_coll_base_module_t *base);       \
+    int mca_coll_wan_##name##_init(WAN_PARAMS_##name struct ompi_communicator_t *comm,      \
+                                   struct ompi_info_t *info, ompi_request_t **request,      \
+                                   mca_coll_base_module_t *base);
+WAN_EACH(WAN_DECLARE)
+#undef WAN_DECLARE
+
+/* The saved module's form of a call that was put off; 0 for both forms where it has none. */
+int mca_coll_wan_saved_start(mca_coll_wan_module_t *module, const wan_args_t *args,
+                             bool persistent, ompi_request_t **request);
 
 /* ---- one run over the PML: coll_wan_port_pml.c ----------------------------- */
 
@@ -155,6 +230,18 @@ void mca_coll_wan_port_cancel(mca_coll_wan_port_t *port);
 void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port);
 
 /* ---- driving a run: coll_wan_request.c ------------------------------------- */
+
+/* What a call that the core declines gets, the same on all ranks: nothing was sent. */
+#define WAN_NOT_OURS 1
+
+/* The three forms of a call on a communicator that is served, or might be; an OMPI_ code or WAN_NOT_OURS. */
+int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args);
+int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent,
+                       ompi_request_t **request);
+/* Starts what waits in line, if it may. */
+void mca_coll_wan_line_move(mca_coll_wan_module_t *module);
+void mca_coll_wan_progress_add(wan_item_t *item);
+void mca_coll_wan_progress_close(void);
 
 /* Runs to the end and releases it, whatever happens.  Returns an OMPI_ code. */
 int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port);

@@ -256,6 +256,7 @@ static int component_open(void)
 static int component_close(void)
 {
     mca_coll_wan_component.active = false;
+    mca_coll_wan_progress_close();
     mca_coll_wan_counters_close();
     return OMPI_SUCCESS;
 }

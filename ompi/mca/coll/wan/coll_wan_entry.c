@@ -1,190 +1,73 @@
 /*
- * MPI arguments to one wan_call, for every collective we fill in.
- *
- * Each entry has the same shape: pass on what is not served (one pointer
- * check), hand zero bytes back at once, describe the call to the core, run it,
- * undo what was prepared.  What the core declines, the same on all ranks, goes
- * to the saved function with the caller's own arguments.
- *
- * Broadcast goes to the core in bytes, since ranks may describe the same bytes
- * by different counts and datatypes; reductions go in elements.
+ * What Open MPI calls: each collective in its three forms.  All alike: where
+ * we do not stand in the path any more, or the call is not ours, the saved
+ * function gets the caller's own arguments (one check of the state).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
 
-#include <limits.h>
-#include <stdlib.h>
+#define SAVED(name) module->saved.coll_##name
+#define SAVED_MODULE(name) module->saved.coll_##name##_module
 
-/*
- * The path of a call that we do not serve yet or at all.  True: call the saved
- * function, or return *rc.  False: serving now, go on.
- */
-static bool entry_passes(mca_coll_wan_module_t *module, int *rc)
+#define ENTRY(name, core)                                                                   \
+    int mca_coll_wan_##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,             \
+                            mca_coll_base_module_t *base)                                   \
+    {                                                                                       \
+        mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;                     \
+        const wan_args_t args = { WAN_TAKE_##name .what = WAN_MPI_##name }, *a = &args;     \
+        int rc = mca_coll_wan_call(module, a);                                              \
+                                                                                            \
+        if (WAN_NOT_OURS != rc) {                                                           \
+            return rc;                                                                      \
+        }                                                                                   \
+        return SAVED(name)(WAN_PASS_##name comm, SAVED_MODULE(name));                       \
+    }                                                                                       \
+                                                                                            \
+    int mca_coll_wan_i##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,            \
+                             ompi_request_t **request, mca_coll_base_module_t *base)        \
+    {                                                                                       \
+        mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;                     \
+        const wan_args_t args = { WAN_TAKE_##name .what = WAN_MPI_##name }, *a = &args;     \
+        int rc = mca_coll_wan_icall(module, a, false, request);                             \
+                                                                                            \
+        if (WAN_NOT_OURS != rc) {                                                           \
+            return rc;                                                                      \
+        }                                                                                   \
+        return SAVED(i##name)(WAN_PASS_##name comm, request, SAVED_MODULE(i##name));        \
+    }                                                                                       \
+                                                                                            \
+    int mca_coll_wan_##name##_init(WAN_PARAMS_##name struct ompi_communicator_t *comm,      \
+                                   struct ompi_info_t *info, ompi_request_t **request,      \
+                                   mca_coll_base_module_t *base)                            \
+    {                                                                                       \
+        mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;                     \
+        const wan_args_t args = { WAN_TAKE_##name .what = WAN_MPI_##name }, *a = &args;     \
+        int rc = mca_coll_wan_icall(module, a, true, request);                              \
+                                                                                            \
+        if (WAN_NOT_OURS != rc) {                                                           \
+            return rc;                                                                      \
+        }                                                                                   \
+        return SAVED(name##_init)(WAN_PASS_##name comm, info, request,                      \
+                                  SAVED_MODULE(name##_init));                               \
+    }
+WAN_EACH(ENTRY)
+#undef ENTRY
+
+int mca_coll_wan_saved_start(mca_coll_wan_module_t *module, const wan_args_t *a, bool persistent,
+                             ompi_request_t **request)
 {
-    *rc = OMPI_SUCCESS;
-    if (WAN_STATE_FIRST == module->state) {
-        *rc = mca_coll_wan_module_ask(module);
-        if (NULL != module->serving) {
-            return false;
-        }
+    struct ompi_communicator_t *comm = module->comm;
+
+    switch (a->what) {
+#define START(name, core)                                                                   \
+    case WAN_MPI_##name:                                                                    \
+        return persistent ? SAVED(name##_init)(WAN_PASS_##name comm, &ompi_mpi_info_null.info, \
+                                               request, SAVED_MODULE(name##_init))          \
+                          : SAVED(i##name)(WAN_PASS_##name comm, request, SAVED_MODULE(i##name));
+    WAN_EACH(START)
+#undef START
+    default:
+        return OMPI_ERR_NOT_SUPPORTED;
     }
-    ++module->passed;
-    return true;
-}
-
-/*
- * Runs one call to its end.  OMPI_ERR_NOT_AVAILABLE: the core declined it,
- * nothing was sent.
- */
-static int entry_run(mca_coll_wan_module_t *module, const wan_call_t *call,
-                     struct ompi_datatype_t *datatype, struct ompi_op_t *op)
-{
-    mca_coll_wan_port_t port;
-    wan_run_t *run = NULL;
-    int code;
-
-    mca_coll_wan_port_construct(&port, module->comm, datatype, op);
-    code = wan_run_begin(module->serving, call, &mca_coll_wan_port_pml, &port, &run);
-    if (WAN_OK != code) {
-        mca_coll_wan_port_destruct(&port);
-        return mca_coll_wan_code(code, NULL, &port);
-    }
-    mca_coll_wan_run_say(module, run);
-    mca_coll_wan_port_bind(&port, run, mca_coll_wan_module_tag(module));
-    return mca_coll_wan_run_wait(run, &port);
-}
-
-/* ---- broadcast ----------------------------------------------------------------- */
-
-/* All elements to or from packed[bytes]. */
-static int bytes_convert(bool pack, void *buffer, int count, struct ompi_datatype_t *datatype,
-                         char *packed, size_t bytes)
-{
-    opal_convertor_t convertor;
-    size_t done = 0;
-    int rc;
-
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    rc = pack ? opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor,
-                                                         &datatype->super, count, buffer, 0,
-                                                         &convertor)
-              : opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor,
-                                                         &datatype->super, count, buffer, 0,
-                                                         &convertor);
-    while (OPAL_SUCCESS == rc && done < bytes) {
-        struct iovec piece = { .iov_base = packed + done, .iov_len = bytes - done };
-        uint32_t pieces = 1;
-        size_t moved = bytes - done;
-        int32_t ended = pack ? opal_convertor_pack(&convertor, &piece, &pieces, &moved)
-                             : opal_convertor_unpack(&convertor, &piece, &pieces, &moved);
-
-        done += moved;
-        if (0 > ended || (0 == moved && done < bytes)) {
-            rc = OMPI_ERROR;
-        }
-    }
-    OBJ_DESTRUCT(&convertor);
-    return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
-}
-
-static int bcast_serve(mca_coll_wan_module_t *module, void *buffer, int count,
-                       struct ompi_datatype_t *datatype, int root, size_t bytes)
-{
-    bool am_root = root == ompi_comm_rank(module->comm);
-    bool direct = ompi_datatype_is_contiguous_memory_layout(datatype, count);
-    ptrdiff_t true_lb = 0, true_extent = 0;
-    char *packed = NULL;
-    wan_call_t call = {
-        .collective = WAN_BCAST, .root = root, .count = bytes, .element_bytes = 1, .extent = 1,
-        .commutative = true,
-    };
-    int rc = OMPI_SUCCESS;
-
-    if (direct) {
-        ompi_datatype_get_true_extent(datatype, &true_lb, &true_extent);
-        call.out = (char *) buffer + true_lb;
-    } else {
-        packed = malloc(bytes);
-        if (NULL == packed) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        call.out = packed;
-    }
-    call.in = call.out;
-    if (!direct && am_root) {
-        rc = bytes_convert(true, buffer, count, datatype, packed, bytes);
-        if (OMPI_SUCCESS != rc) {
-            goto release;
-        }
-    }
-    rc = entry_run(module, &call, &ompi_mpi_byte.dt, NULL);
-    if (OMPI_SUCCESS == rc && !direct && !am_root) {
-        rc = bytes_convert(false, buffer, count, datatype, packed, bytes);
-    }
-
-release:
-    free(packed);
-    return rc;
-}
-
-int mca_coll_wan_bcast(void *buffer, int count, struct ompi_datatype_t *datatype, int root,
-                       struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
-    size_t size;
-    int rc;
-
-    if (OPAL_UNLIKELY(NULL == module->serving) && entry_passes(module, &rc)) {
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        goto saved;
-    }
-    ompi_datatype_type_size(datatype, &size);
-    if (0 == count || 0 == size) {
-        return OMPI_SUCCESS;
-    }
-    rc = bcast_serve(module, buffer, count, datatype, root, count * size);
-    if (OMPI_ERR_NOT_AVAILABLE != rc) {
-        return rc;
-    }
-
-saved:
-    return module->saved.coll_bcast(buffer, count, datatype, root, comm,
-                                    module->saved.coll_bcast_module);
-}
-
-/* ---- allreduce ------------------------------------------------------------------- */
-
-int mca_coll_wan_allreduce(const void *in, void *out, int count, struct ompi_datatype_t *datatype,
-                           struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                           mca_coll_base_module_t *base)
-{
-    mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
-    wan_call_t call = { .collective = WAN_ALLREDUCE, .count = count, .out = out };
-    ptrdiff_t lb;
-    int rc;
-
-    if (OPAL_UNLIKELY(NULL == module->serving) && entry_passes(module, &rc)) {
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        goto saved;
-    }
-    ompi_datatype_type_size(datatype, &call.element_bytes);
-    if (0 == count || 0 == call.element_bytes) {
-        return OMPI_SUCCESS;
-    }
-    ompi_datatype_get_extent(datatype, &lb, &call.extent);
-    call.in = MPI_IN_PLACE == in ? out : in;
-    call.commutative = ompi_op_is_commute(op);
-    rc = entry_run(module, &call, datatype, op);
-    if (OMPI_ERR_NOT_AVAILABLE != rc) {
-        return rc;
-    }
-
-saved:
-    return module->saved.coll_allreduce(in, out, count, datatype, op, comm,
-                                        module->saved.coll_allreduce_module);
 }

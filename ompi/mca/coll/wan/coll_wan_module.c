@@ -15,6 +15,7 @@
  */
 #include "coll_wan.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,10 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->state = WAN_STATE_FIRST;
     module->passed = 0;
     module->tag = 0;
-    module->runs = 0;
+    module->blocking = module->nonblocking = module->persistent = 0;
+    memset(module->slots, 0, sizeof(module->slots));
+    module->first = module->last = NULL;
+    memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
 }
@@ -42,12 +46,14 @@ static void module_destruct(mca_coll_wan_module_t *module)
     module->serving = NULL;
     wan_comm_close(module->view);
     module->view = NULL;
-#define RELEASE(name, collective)                       \
+#define RELEASE_SLOT(name)                              \
     if (NULL != module->saved.coll_##name##_module) {   \
         OBJ_RELEASE(module->saved.coll_##name##_module);\
     }
-    WAN_SLOTS(RELEASE)
+#define RELEASE(name, core) RELEASE_SLOT(name) RELEASE_SLOT(i##name) RELEASE_SLOT(name##_init)
+    WAN_EACH(RELEASE)
 #undef RELEASE
+#undef RELEASE_SLOT
     OBJ_DESTRUCT(&module->item);
 }
 
@@ -67,8 +73,11 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
         return NULL;
     }
     module->super.coll_module_enable = module_enable;
-#define INSTALL(name, collective) module->super.coll_##name = mca_coll_wan_##name;
-    WAN_SLOTS(INSTALL)
+#define INSTALL(name, core)                                     \
+    module->super.coll_##name = mca_coll_wan_##name;            \
+    module->super.coll_i##name = mca_coll_wan_i##name;          \
+    module->super.coll_##name##_init = mca_coll_wan_##name##_init;
+    WAN_EACH(INSTALL)
 #undef INSTALL
     *priority = mca_coll_wan_component.params.priority;
     return &module->super;
@@ -84,24 +93,26 @@ static void say_not_served(struct ompi_communicator_t *comm, const char *reason)
     }
 }
 
-/* False where nobody would serve a collective without us. */
+/*
+ * What nobody would serve without us we leave empty; false where that is what the agreement needs.
+ */
 static bool saved_take(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm)
 {
-    bool complete = true;
-
-#define TAKE(name, collective)                                                      \
+#define TAKE_SLOT(name)                                                             \
     module->saved.coll_##name = comm->c_coll->coll_##name;                          \
     module->saved.coll_##name##_module = comm->c_coll->coll_##name##_module;        \
     if (NULL == module->saved.coll_##name                                           \
         || NULL == module->saved.coll_##name##_module) {                            \
         module->saved.coll_##name##_module = NULL;                                  \
-        complete = false;                                                           \
+        module->super.coll_##name = NULL;                                           \
     } else {                                                                        \
         OBJ_RETAIN(module->saved.coll_##name##_module);                             \
     }
-    WAN_SLOTS(TAKE)
+#define TAKE(name, core) TAKE_SLOT(name) TAKE_SLOT(i##name) TAKE_SLOT(name##_init)
+    WAN_EACH(TAKE)
 #undef TAKE
-    return complete;
+#undef TAKE_SLOT
+    return NULL != module->super.coll_allreduce;
 }
 
 /* OMPI_SUCCESS with module->view, or without one: then this rank votes no. */
@@ -156,10 +167,51 @@ refuse:
 
 /* ---- first call ----------------------------------------------------------- */
 
+static int exchange_begin(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op,
+                          ompi_request_t **request)
+{
+    int rc;
+
+    /* What the saved module calls on this communicator is not for us. */
+    module->asking.inside = true;
+    rc = module->saved.coll_iallreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
+                                       module->comm, request, module->saved.coll_iallreduce_module);
+    module->asking.inside = false;
+    return rc;
+}
+
+static int exchange_end(ompi_request_t **request)
+{
+    int rc = (*request)->req_status.MPI_ERROR;
+
+    ompi_request_free(request);
+    return rc;
+}
+
+/*
+ * In the same form as where nobody waits, since ranks may come by different ways (see
+ * WAN_TAGS_BLOCKING): except where Open MPI has none.
+ */
 static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
 {
-    return module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
-                                        module->comm, module->saved.coll_allreduce_module);
+    ompi_request_t *request = NULL;
+    int rc;
+
+    if (NULL == module->saved.coll_iallreduce_module) {
+        module->asking.inside = true;
+        rc = module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
+                                          module->comm, module->saved.coll_allreduce_module);
+        module->asking.inside = false;
+        return rc;
+    }
+    rc = exchange_begin(module, values, count, op, &request);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    while (!REQUEST_COMPLETE(request)) {
+        opal_progress();
+    }
+    return exchange_end(&request);
 }
 
 /*
@@ -171,35 +223,31 @@ static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, o
  * Calls are blocking and in the same order everywhere, so that runs could even share their tags;
  * taking turns keeps messages of neighbouring runs apart.
  */
-#define TAG_VOTES 2
 #define TAG_SLACK 1024
-#define TAG_WINDOW (WAN_TAG_RUNS * WAN_LABELS)
+#define TAG_WINDOW ((WAN_TAGS_BLOCKING + WAN_TAGS_NONBLOCKING + WAN_TAGS_PERSISTENT) * WAN_LABELS)
 
-static void tags_vote(mca_coll_wan_module_t *module, int64_t votes[TAG_VOTES])
+static void tags_vote(mca_coll_wan_module_t *module, int64_t votes[2])
 {
     votes[0] = ompi_coll_base_nbc_reserve_tags(module->comm, TAG_WINDOW + TAG_SLACK);
     votes[1] = -votes[0];
 }
 
-static bool tags_agree(mca_coll_wan_module_t *module, const int64_t votes[TAG_VOTES])
+static bool tags_agree(mca_coll_wan_module_t *module, const int64_t votes[2])
 {
     module->tag = (int) votes[0];
     return -votes[1] - votes[0] <= TAG_SLACK;
 }
 
-int mca_coll_wan_module_tag(mca_coll_wan_module_t *module)
+int mca_coll_wan_module_tag(const mca_coll_wan_module_t *module, unsigned run)
 {
-    return module->tag - (int) (module->runs++ % WAN_TAG_RUNS) * WAN_LABELS;
+    return module->tag - (int) run * WAN_LABELS;
 }
 
-/* *agreed is the same on all ranks unless an error is returned. */
-static int ask_votes(mca_coll_wan_module_t *module, bool *agreed)
+/* waits: this rank stands in a blocking call.  Where all do, links can be timed. */
+static void votes_fill(mca_coll_wan_module_t *module, bool waits)
 {
-    int64_t votes[WAN_VOTES + TAG_VOTES];
-    const char *reason = "a rank could not find out the sites of the others";
-    int rc;
+    int64_t *votes = module->asking.votes;
 
-    *agreed = false;
     for (int i = 0; i < WAN_VOTES; ++i) {
         votes[i] = INT64_MIN;   /* no */
     }
@@ -207,10 +255,17 @@ static int ask_votes(mca_coll_wan_module_t *module, bool *agreed)
         wan_comm_vote(module->view, votes);
     }
     tags_vote(module, votes + WAN_VOTES);
-    rc = exchange(module, votes, WAN_VOTES + TAG_VOTES, &ompi_mpi_op_min.op);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
+    votes[WAN_VOTES + 2] = waits;
+}
+
+/* *agreed is the same on all ranks unless an error is returned. */
+static int votes_count(mca_coll_wan_module_t *module, bool *agreed)
+{
+    const int64_t *votes = module->asking.votes;
+    const char *reason = "a rank could not find out the sites of the others";
+    int rc;
+
+    *agreed = false;
     if (INT64_MIN == votes[0] || NULL == module->view) {
         rc = WAN_DECLINED;
     } else if (!tags_agree(module, votes + WAN_VOTES)) {
@@ -243,7 +298,8 @@ static int measure_links(mca_coll_wan_module_t *module)
             break;
         }
         mca_coll_wan_run_say(module, run);
-        mca_coll_wan_port_bind(&port, run, mca_coll_wan_module_tag(module));
+        mca_coll_wan_port_bind(&port, run,
+                               mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING));
         rc = mca_coll_wan_run_wait(run, &port);
         if (OMPI_SUCCESS != rc) {
             return rc;
@@ -276,23 +332,75 @@ static void say_served(const mca_coll_wan_module_t *module)
                 text);
 }
 
-int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
+/* The votes are in.  Nothing can be timed where a rank does not wait: known facts, or those of any network. */
+static void ask_answer(mca_coll_wan_module_t *module, int rc)
 {
     bool agreed = false;
+
+    if (OMPI_SUCCESS == rc) {
+        rc = votes_count(module, &agreed);
+    }
+    if (OMPI_SUCCESS == rc && agreed) {
+        rc = 0 != module->asking.votes[WAN_VOTES + 2]
+                 ? measure_links(module)
+                 : mca_coll_wan_code(wan_comm_assume(module->view), NULL, NULL);
+    }
+    if (OMPI_SUCCESS == rc && agreed) {
+        module->serving = module->view;
+        module->state = WAN_STATE_SERVING;
+        say_served(module);
+    } else {
+        module->state = WAN_STATE_OFF;
+    }
+    module->asking.code = rc;
+    mca_coll_wan_line_move(module);
+}
+
+static bool ask_step(wan_item_t *item)
+{
+    mca_coll_wan_module_t *module =
+        (mca_coll_wan_module_t *) ((char *) item - offsetof(mca_coll_wan_module_t, asking.item));
+    struct ompi_communicator_t *comm = module->comm;
+
+    if (!REQUEST_COMPLETE(module->asking.exchange)) {
+        return false;
+    }
+    ask_answer(module, exchange_end(&module->asking.exchange));
+    OBJ_RELEASE(comm);
+    return true;
+}
+
+int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
+{
     int rc;
 
-    /* What the saved module calls on this communicator must not ask again. */
-    module->state = WAN_STATE_ASKING;
-    rc = ask_votes(module, &agreed);
-    if (OMPI_SUCCESS == rc && agreed) {
-        rc = measure_links(module);
+    if (NULL == module->saved.coll_iallreduce_module) {
+        return OMPI_SUCCESS;
     }
-    if (OMPI_SUCCESS != rc || !agreed) {
+    votes_fill(module, false);
+    rc = exchange_begin(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op,
+                        &module->asking.exchange);
+    if (OMPI_SUCCESS != rc) {
         module->state = WAN_STATE_OFF;
         return rc;
     }
-    module->state = WAN_STATE_SERVING;
-    module->serving = module->view;
-    say_served(module);
+    module->state = WAN_STATE_ASKING;
+    module->asking.item.step = ask_step;
+    OBJ_RETAIN(module->comm);
+    mca_coll_wan_progress_add(&module->asking.item);
     return OMPI_SUCCESS;
+}
+
+int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
+{
+    if (WAN_STATE_ASKING == module->state) {
+        while (WAN_STATE_ASKING == *(volatile wan_state_t *) &module->state) {
+            opal_progress();
+        }
+        return OMPI_SUCCESS;
+    }
+    votes_fill(module, true);
+    module->state = WAN_STATE_ASKING;
+    ask_answer(module, exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
+    return module->asking.code;
 }

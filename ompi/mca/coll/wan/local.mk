@@ -17,6 +17,8 @@ libwan_core_la_SOURCES = ompi/mca/coll/wan/wan_core.h $(core_sources)
 plugin_LTLIBRARIES = mca_coll_wan.la
 mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan.h \
+	ompi/mca/coll/wan/coll_wan_args.h \
+	ompi/mca/coll/wan/coll_wan_call.c \
 	ompi/mca/coll/wan/coll_wan_compat.h \
 	ompi/mca/coll/wan/coll_wan_component.c \
 	ompi/mca/coll/wan/coll_wan_counters.c \

@@ -189,6 +189,8 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char 
 typedef struct wan_run wan_run_t;
 #define WAN_FACTS 64
 int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run);
+/* Instead, where nobody can wait for measurements: what the map says, and for the rest any network's. */
+int wan_comm_assume(wan_comm_t *comm);
 void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 

@@ -167,6 +167,18 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
     });
 }
 
+int wan_comm_assume(wan_comm_t *comm)
+{
+    return guarded([&]() -> int {
+        if (comm->known)
+            return WAN_OK;
+        comm->measuring.reset();
+        comm->learned = {};
+        comm->learn();
+        return WAN_OK;
+    });
+}
+
 void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS])
 {
     std::copy(comm->learned.begin(), comm->learned.end(), facts);
