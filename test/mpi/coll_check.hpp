@@ -76,6 +76,7 @@ struct state {
     int rank = 0, size = 0;     // of MPI_COMM_WORLD
     uint64_t seed = 1;
     bool plugin = false;        // its counters are there
+    bool background = false;    // calls that nobody looks at are under way: counters say no less than expected
     std::string unserved;       // why no communicator of this job is served
     std::vector<std::string> sites, hosts;  // by rank of MPI_COMM_WORLD
     uint64_t calls = 0, compared = 0, wrong = 0, digest = 0;
@@ -98,6 +99,8 @@ void bcast(const target &t, const layout &at_root, int root_count, const layout 
 inline void bcast(const target &t, const layout &l, int count, int root) { bcast(t, l, count, l, count, root); }
 void allreduce(const target &t, const reduction &r, int count, bool in_place);
 
+/** From here on, expect_total() counts. */
+void look();
 /** Where calls of threads overlap: how many were served since the last call that was looked at. */
 void expect_total(unsigned long long bcasts, unsigned long long allreduces);
 

@@ -45,8 +45,8 @@ void any_int(random &r, char *element)
 /* ---- user-defined operators ----------------------------------------------- */
 
 /* The function of an operator gets a handle, no context: where the words of an element are. */
-std::vector<ptrdiff_t> words;
-ptrdiff_t step;
+thread_local std::vector<ptrdiff_t> words;
+thread_local ptrdiff_t step;
 
 using word_vector = std::array<uint32_t, 4>;
 

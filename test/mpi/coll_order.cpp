@@ -68,7 +68,7 @@ void fail_unless(bool good, const char *what)
         check::fail(what);
 }
 
-/** Non-blocking calls by hand: they are libnbc's until coll/wan has them, and must not be disturbed. */
+/** Non-blocking calls by hand, beside blocking ones. */
 struct pending {
     static constexpr int count = 301;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -107,6 +107,7 @@ struct pending {
 template <typename F> void on_fresh(F first)
 {
     const target world = check::target_of(MPI_COMM_WORLD, "world");
+    now.background = true;      // the first call may be non-blocking
     first(world);
     few(world);
     MPI_Comm copy;
@@ -115,6 +116,7 @@ template <typename F> void on_fresh(F first)
     first(t);
     few(t);
     MPI_Comm_free(&copy);
+    now.background = false;
 }
 
 } // namespace
@@ -315,21 +317,29 @@ void nonblocking(int n)
 {
     const target t = check::target_of(MPI_COMM_WORLD, "world");
     random naps = private_random(5), order = common_random(6);
+    unsigned long long bcasts = 0, allreduces = 0;
+    now.background = true;
+    check::look();
     for (int i = 0; i < 60 * n; ++i) {
         pending all[4];
         MPI_Request barrier;
         for (auto &one : all) {
             check::doing("non-blocking calls");
-            if (order.below(2))
+            const bool first = order.below(2);
+            if (first)
                 one.ibcast(t, static_cast<int>(order.below(static_cast<uint64_t>(t.size))));
             else
                 one.iallreduce(t);
             nap(naps, 300);
-            if (order.below(2))
+            const bool second = order.below(2);
+            if (second)
                 check::allreduce(t, int_sum(), 33, false);
             else
                 check::bcast(t, ints(), 33, i % t.size);
+            bcasts += (first ? 1u : 0u) + (second ? 0u : 1u);
+            allreduces += (first ? 0u : 1u) + (second ? 1u : 0u);
         }
+        ++bcasts;       // beside the barrier
         MPI_Ibarrier(t.comm, &barrier);
         check::bcast(t, ints(), 1500, i % t.size);
         check::doing("end of non-blocking calls");
@@ -337,6 +347,8 @@ void nonblocking(int n)
             all[k].finish(t);
         MPI_Wait(&barrier, MPI_STATUS_IGNORE);
     }
+    now.background = false;
+    check::expect_total(bcasts, allreduces);
 }
 
 /* Making a communicator in the background takes tags of the parent at times that differ by rank. */
@@ -344,6 +356,7 @@ void duplicating(int n)
 {
     const target t = check::target_of(MPI_COMM_WORLD, "world");
     random naps = private_random(7);
+    now.background = true;
     for (int i = 0; i < 30 * n; ++i) {
         MPI_Comm copy, second;
         MPI_Request request, other;
@@ -370,6 +383,7 @@ void duplicating(int n)
         MPI_Comm_free(&second);
         MPI_Comm_free(&copy);
     }
+    now.background = false;
 }
 
 /* ---- threads --------------------------------------------------------------------- */
@@ -380,6 +394,7 @@ void threads(int n)
     MPI_Comm comms[count];
     for (auto &c : comms)
         MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    check::look();
     check::state states[count];
     matrix_product();   // made before threads use it
     std::vector<std::thread> all;

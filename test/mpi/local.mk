@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/collectives_worker
+mpi_test_programs = test/mpi/probe test/mpi/collectives_worker test/mpi/fuzz
 mpi_test_plugins = test/mpi/other_series.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -19,6 +19,10 @@ test_mpi_collectives_worker_SOURCES = \
 	test/mpi/collectives.cpp
 test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
+
+test_mpi_fuzz_SOURCES = test/mpi/fuzz.cpp
+test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 
 # A component that claims to be for another series: see selection.
 test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
@@ -59,6 +63,7 @@ EXTRA_DIST += \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \
 	test/mpi/collectives \
+	test/mpi/fuzz_jobs \
 	test/mpi/ompi_info \
 	test/mpi/placed \
 	test/mpi/other_series.c \
