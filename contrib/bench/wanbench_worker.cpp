@@ -42,6 +42,7 @@ struct options {
     double point_seconds = 10;
     double lead_ms = 200, warm_ms = 30, cold_ms = 1000, settle_ms = 0;
     double spin_us = 0;
+    double slice_us = 0;
     std::int64_t flow_bytes = 4 << 20;
     int empty_rounds = 20;
     bool calibrate = true;
@@ -60,10 +61,11 @@ point point_parse(const std::string &text, const options &o, int size) {
         fields.push_back(f);
     fields.resize(std::max<std::size_t>(fields.size(), 1));
     point p;
-    p.kind = operation_find(fields[0]);
+    p.kind = operation_find(fields[0], &p.what.nonblocking);
     if (!p.kind)
         throw std::invalid_argument("unknown operation " + fields[0]);
     p.what.type = o.type;
+    p.what.slice_us = static_cast<int>(o.slice_us);
     if (fields.size() > 1)
         p.what.bytes = std::stoll("0" + fields[1]);
     if (fields.size() > 2)
@@ -130,7 +132,7 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
     char digest[17];
     std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(o.digest));
     json line = {{"type", "point"},
-                 {"op", p.kind->name},
+                 {"op", (p.what.nonblocking ? "i" : "") + std::string(p.kind->name)},
                  {"bytes", p.what.bytes},
                  {"root", p.what.root},
                  {"mode", p.cold ? "cold" : "warm"},
@@ -261,6 +263,7 @@ void options_declare(CLI::App &app, options &o) {
     app.add_option("--type", o.type, "reductions: auto, double, int64, int32, xor");
     app.add_option("--clock", o.clock, "auto, or pingpong: map every rank's clock")
         ->check(CLI::IsMember({"auto", "pingpong"}));
+    app.add_option("--slice-us", o.slice_us, "non-blocking: sleep so long between calls of MPI_Test; 0: MPI_Wait");
     app.add_flag("!--no-calibrate", o.calibrate, "skip latency and bandwidth (bounds are 0)");
 }
 

@@ -4,6 +4,7 @@
 
 #include <numeric>
 #include <stdexcept>
+#include <unistd.h>
 #include <utility>
 
 #include "wb_pattern.hpp"
@@ -16,19 +17,56 @@ using buffer = std::vector<std::byte>;
 
 std::size_t as_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
+/** A call in one of its forms: `now` blocks, `later` gives a request, which is waited for. */
+template <typename F, typename G> void call(const request &q, F now, G later) {
+    if (!q.nonblocking) {
+        now();
+        return;
+    }
+    MPI_Request pending = MPI_REQUEST_NULL;
+    later(&pending);
+    if (q.slice_us == 0) {
+        MPI_Wait(&pending, MPI_STATUS_IGNORE);
+        return;
+    }
+    for (int done = 0; !done; MPI_Test(&pending, &done, MPI_STATUS_IGNORE))
+        usleep(static_cast<useconds_t>(q.slice_us));
+}
+#define CALL(name, ...)                                                         \
+    call(what_, [&] { MPI_##name(__VA_ARGS__, comm); },                         \
+         [&](MPI_Request *r) { MPI_I##name(__VA_ARGS__, comm, r); })
+// MPI's names of the non-blocking forms.
+#define MPI_IBcast MPI_Ibcast
+#define MPI_IGather MPI_Igather
+#define MPI_IGatherv MPI_Igatherv
+#define MPI_IScatter MPI_Iscatter
+#define MPI_IScatterv MPI_Iscatterv
+#define MPI_IAllgather MPI_Iallgather
+#define MPI_IAllgatherv MPI_Iallgatherv
+#define MPI_IAlltoall MPI_Ialltoall
+#define MPI_IAlltoallv MPI_Ialltoallv
+#define MPI_IAlltoallw MPI_Ialltoallw
+#define MPI_IReduce MPI_Ireduce
+#define MPI_IAllreduce MPI_Iallreduce
+#define MPI_IScan MPI_Iscan
+#define MPI_IExscan MPI_Iexscan
+#define MPI_IReduce_scatter MPI_Ireduce_scatter
+#define MPI_IReduce_scatter_block MPI_Ireduce_scatter_block
+
 class nothing_operation : public operation {
 public:
-    explicit nothing_operation(bool barrier) : barrier_(barrier) {}
+    nothing_operation(bool barrier, const request &q) : barrier_(barrier), what_(q) {}
     void fill(std::uint64_t) override {}
     void run(MPI_Comm comm) override {
         if (barrier_)
-            MPI_Barrier(comm);
+            call(what_, [&] { MPI_Barrier(comm); }, [&](MPI_Request *r) { MPI_Ibarrier(comm, r); });
     }
     bool verify(std::uint64_t) override { return true; }    // a barrier is checked by its times
     std::uint64_t digest() const override { return 0; }
 
 private:
     bool barrier_;
+    request what_;
 };
 
 // ---- data that only moves ------------------------------------------------
@@ -39,7 +77,7 @@ enum move_variant { v_bcast, v_gather, v_gatherv, v_scatter, v_scatterv, v_allga
 class move_operation : public operation {
 public:
     move_operation(int variant, const request &q, int rank, int size)
-        : variant_(variant), bytes_(as_size(q.bytes)), count_(static_cast<int>(q.bytes)),
+        : what_(q), variant_(variant), bytes_(as_size(q.bytes)), count_(static_cast<int>(q.bytes)),
           root_(q.root) {
         const bool at_root = rank == root_;
         switch (variant) {
@@ -104,30 +142,31 @@ public:
         void *in = in_.data(), *out = out_.data();
         const int *counts = counts_.data(), *offsets = offsets_.data();
         switch (variant_) {
-        case v_bcast: MPI_Bcast(out, n, MPI_BYTE, root_, comm); break;
-        case v_gather: MPI_Gather(in, n, MPI_BYTE, out, n, MPI_BYTE, root_, comm); break;
+        case v_bcast: CALL(Bcast, out, n, MPI_BYTE, root_); break;
+        case v_gather: CALL(Gather, in, n, MPI_BYTE, out, n, MPI_BYTE, root_); break;
         case v_gatherv:
-            MPI_Gatherv(in, n, MPI_BYTE, out, counts, offsets, MPI_BYTE, root_, comm);
+            CALL(Gatherv, in, n, MPI_BYTE, out, counts, offsets, MPI_BYTE, root_);
             break;
-        case v_scatter: MPI_Scatter(in, n, MPI_BYTE, out, n, MPI_BYTE, root_, comm); break;
+        case v_scatter: CALL(Scatter, in, n, MPI_BYTE, out, n, MPI_BYTE, root_); break;
         case v_scatterv:
-            MPI_Scatterv(in, counts, offsets, MPI_BYTE, out, n, MPI_BYTE, root_, comm);
+            CALL(Scatterv, in, counts, offsets, MPI_BYTE, out, n, MPI_BYTE, root_);
             break;
-        case v_allgather: MPI_Allgather(in, n, MPI_BYTE, out, n, MPI_BYTE, comm); break;
+        case v_allgather: CALL(Allgather, in, n, MPI_BYTE, out, n, MPI_BYTE); break;
         case v_allgatherv:
-            MPI_Allgatherv(in, n, MPI_BYTE, out, counts, offsets, MPI_BYTE, comm);
+            CALL(Allgatherv, in, n, MPI_BYTE, out, counts, offsets, MPI_BYTE);
             break;
-        case v_alltoall: MPI_Alltoall(in, n, MPI_BYTE, out, n, MPI_BYTE, comm); break;
+        case v_alltoall: CALL(Alltoall, in, n, MPI_BYTE, out, n, MPI_BYTE); break;
         case v_alltoallv:
-            MPI_Alltoallv(in, counts, offsets, MPI_BYTE, out, counts, offsets, MPI_BYTE, comm);
+            CALL(Alltoallv, in, counts, offsets, MPI_BYTE, out, counts, offsets, MPI_BYTE);
             break;
         default:
-            MPI_Alltoallw(in, counts, offsets, types_.data(), out, counts, offsets,
-                          types_.data(), comm);
+            CALL(Alltoallw, in, counts, offsets, types_.data(), out, counts, offsets,
+                          types_.data());
         }
     }
 
 private:
+    request what_;
     int variant_;
     std::size_t bytes_;
     int count_, root_;
@@ -164,7 +203,7 @@ element element_choose(const request &q) {
 class reduce_operation : public operation {
 public:
     reduce_operation(int variant, const request &q, int rank, int size)
-        : variant_(variant), element_(element_choose(q)), root_(q.root), rank_(rank), size_(size) {
+        : what_(q), variant_(variant), element_(element_choose(q)), root_(q.root), rank_(rank), size_(size) {
         constexpr std::size_t widths[] = {8, 8, 4, 1};
         const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT64_T, MPI_INT32_T, MPI_UINT8_T};
         width_ = widths[static_cast<int>(element_)];
@@ -230,16 +269,16 @@ public:
         const void *in = in_.data();
         void *out = out_.data();
         switch (variant_) {
-        case v_reduce: MPI_Reduce(in, out, n, type_, op_, root_, comm); break;
-        case v_scan: MPI_Scan(in, out, n, type_, op_, comm); break;
-        case v_exscan: MPI_Exscan(in, out, n, type_, op_, comm); break;
+        case v_reduce: CALL(Reduce, in, out, n, type_, op_, root_); break;
+        case v_scan: CALL(Scan, in, out, n, type_, op_); break;
+        case v_exscan: CALL(Exscan, in, out, n, type_, op_); break;
         case v_reduce_scatter:
-            MPI_Reduce_scatter(in, out, counts_.data(), type_, op_, comm);
+            CALL(Reduce_scatter, in, out, counts_.data(), type_, op_);
             break;
         case v_reduce_scatter_block:
-            MPI_Reduce_scatter_block(in, out, n, type_, op_, comm);
+            CALL(Reduce_scatter_block, in, out, n, type_, op_);
             break;
-        default: MPI_Allreduce(in, out, n, type_, op_, comm);
+        default: CALL(Allreduce, in, out, n, type_, op_);
         }
     }
 
@@ -260,6 +299,7 @@ private:
         }
     }
 
+    request what_;
     int variant_;
     element element_;
     int root_, rank_, size_;
@@ -277,8 +317,8 @@ private:
 
 using made = std::unique_ptr<operation>;
 
-made make_nothing(const operation_kind &k, const request &, int, int) {
-    return std::make_unique<nothing_operation>(k.variant != 0);
+made make_nothing(const operation_kind &k, const request &q, int, int) {
+    return std::make_unique<nothing_operation>(k.variant != 0, q);
 }
 made make_move(const operation_kind &k, const request &q, int rank, int size) {
     return std::make_unique<move_operation>(k.variant, q, rank, size);
@@ -314,10 +354,14 @@ const std::vector<operation_kind> &operation_table() {
     return table;
 }
 
-const operation_kind *operation_find(const std::string &name) {
+const operation_kind *operation_find(const std::string &name, bool *nonblocking) {
+    const bool prefixed = nonblocking && name.starts_with('i');
     for (const auto &kind : operation_table())
-        if (name == kind.name)
+        if (name == kind.name || (prefixed && name.substr(1) == kind.name)) {
+            if (nonblocking)
+                *nonblocking = name != kind.name;
             return &kind;
+        }
     return nullptr;
 }
 

@@ -35,6 +35,8 @@ struct request {
     std::int64_t bytes = 0;
     int root = 0;
     std::string type = "auto";  // double, int64, int32, xor; reductions only
+    bool nonblocking = false;   // MPI_I... and MPI_Wait
+    int slice_us = 0;           // instead of MPI_Wait: sleep so long, MPI_Test, and so on
 };
 
 class operation {
@@ -52,10 +54,21 @@ struct operation_kind {
     bool rooted;
     std::unique_ptr<operation> (*make)(const operation_kind &, const request &, int rank, int size);
     int variant;                // for the family's switch
+
+    /** coll/wan's name: forms with counts, types or one block size count as the plain one. */
+    std::string counter() const {
+        std::string n = name;
+        if (n == "reduce_scatter_block")
+            return "reduce_scatter";
+        if (n.ends_with('v') || n.ends_with('w'))
+            n.pop_back();
+        return n;
+    }
 };
 
 const std::vector<operation_kind> &operation_table();
-const operation_kind *operation_find(const std::string &name);
+/** "bcast", or "ibcast": then `nonblocking`. */
+const operation_kind *operation_find(const std::string &name, bool *nonblocking = nullptr);
 
 }  // namespace wb
 #endif

@@ -23,7 +23,7 @@ constexpr ns_t margin_ns = millisecond_ns;
 ns_t scaled(ns_t t, double factor) { return static_cast<ns_t>(static_cast<double>(t) * factor); }
 
 std::vector<std::int64_t> counters_read(counters &c, const point &p) {
-    return {c.read(std::string("served_") + p.kind->name), c.read("wan_bytes"),
+    return {c.read(std::string("served_") + p.kind->counter()), c.read("wan_bytes"),
             c.read("wan_messages")};
 }
 

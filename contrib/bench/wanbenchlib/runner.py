@@ -45,7 +45,7 @@ class Plan:
         for op in self.ops:
             if setting.ops and op not in setting.ops:
                 continue
-            roots = self.roots if op in ROOTED else [0]
+            roots = self.roots if op.removeprefix('i') in ROOTED else [0]
             for mode in self.modes:
                 for root in roots:
                     for size in [0] if op == 'barrier' else self.sizes:

@@ -66,7 +66,7 @@ def tables_text(points, settings, reference=None):
                       if s in row and base in row and row[base].times.median > 0 else ''
                       for s in others]
             body.append([size_text(size), ms_text(bound)] + texts + ratios)
-        where = f'root {root}, ' if op in ROOTED else ''
+        where = f'root {root}, ' if op.removeprefix('i') in ROOTED else ''
         out.append(f'{op}, {mode}, {where}{placement} -- {network}')
         out.append(f'ms, median of {jobs} jobs (min-max), minus the empty operation '
                    f'({ms_text(empty)} ms), multiple of the lower bound')
