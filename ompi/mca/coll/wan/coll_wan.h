@@ -34,6 +34,7 @@ typedef struct mca_coll_wan_component {
     wan_params_t params;        /* what the core gets: taken when the component is opened */
     char site[WAN_SITE_MAX];    /* of this process */
     uint64_t node;              /* of this process: hash of the host's name */
+    uint64_t domain;            /* of this process: package and NUMA node */
     bool active;                /* published: modules may be made */
 } mca_coll_wan_component_t;
 
@@ -57,20 +58,14 @@ void mca_coll_wan_message_show(const char *topic, const wan_message_t *message);
 
 /* ---- what peers published: coll_wan_peers.c ------------------------------ */
 
-typedef enum wan_peers_state {
-    WAN_PEERS_KNOWN,        /* all peers run our version */
-    WAN_PEERS_FOREIGN,      /* some peer definitely has no plugin, or another version */
-    WAN_PEERS_UNKNOWN       /* a lookup failed: stay in, and vote no */
-} wan_peers_state_t;
-
-int mca_coll_wan_peers_publish(const char *site, uint64_t node, uint64_t domain);
+void mca_coll_wan_peers_open(void);
+void mca_coll_wan_peers_close(void);
+int mca_coll_wan_peers_publish(void);   /* this process's card, from the component */
 uint64_t mca_coll_wan_hash(const char *text);
-/*
- * Fills peers[size of comm]; *sites holds the strings and is freed by the
- * caller.  *reason is set, with its owner being nobody, unless KNOWN.
- */
-wan_peers_state_t mca_coll_wan_peers_lookup(struct ompi_communicator_t *comm, wan_peer_t *peers,
-                                            char **sites, const char **reason);
+/* What the cards of all ranks mean for a communicator; *reason has no owner. */
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, const char **reason);
+/* After ASK: fills peers[size of comm], whose texts live until close.  False: no memory. */
+bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers);
 
 /* ---- module of one communicator ------------------------------------------ */
 

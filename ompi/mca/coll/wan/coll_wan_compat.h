@@ -23,11 +23,14 @@
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/mpiruntime.h"
+#include "opal/class/opal_hash_table.h"
 #include "opal/datatype/opal_convertor.h"
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
+#include "opal/util/arch.h"
 #include "opal/util/show_help.h"
 
 #if OMPI_MAJOR_VERSION >= 5

@@ -246,10 +246,10 @@ static int component_open(void)
         locality = NULL;        /* not bound, or a runtime that does not tell */
     }
     WAN_VERBOSE(4, "locality on this host: %s", NULL == locality ? "unknown" : locality);
-    rc = mca_coll_wan_peers_publish(component->site, component->node,
-                                    NULL == locality ? 0 : wan_locality_domain(locality));
+    component->domain = NULL == locality ? 0 : wan_locality_domain(locality);
+    mca_coll_wan_peers_open();
     free(locality);
-    component->active = OMPI_SUCCESS == rc;
+    component->active = OMPI_SUCCESS == mca_coll_wan_peers_publish();
     return OMPI_SUCCESS;
 }
 
@@ -266,3 +266,4 @@ static int component_init_query(bool progress_threads, bool mpi_threads)
     (void) mpi_threads;
     return OMPI_SUCCESS;
 }
+    mca_coll_wan_peers_close();
