@@ -82,7 +82,8 @@ typedef enum wan_state {
     WAN_STATE_FIRST,        /* the first collective will ask all ranks */
     WAN_STATE_ASKING,       /* it is asking: calls made by that pass through */
     WAN_STATE_SERVING,
-    WAN_STATE_OFF           /* this communicator is not ours */
+    WAN_STATE_OFF,          /* all ranks know: this communicator is not ours */
+    WAN_STATE_BROKEN        /* this rank failed while others may serve: every call ends with that error */
 } wan_state_t;
 
 typedef struct mca_coll_wan_module {
@@ -92,6 +93,7 @@ typedef struct mca_coll_wan_module {
     wan_comm_t *view;               /* NULL: vote no */
     wan_comm_t *serving;            /* == view while SERVING, else NULL: the one check of a call */
     wan_state_t state;
+    int error;                      /* while BROKEN */
     unsigned long long passed;
     int tag;                        /* first of the tags that are ours, downwards; agreed */
     unsigned runs;                  /* that have taken tags: the same on all ranks */

@@ -2,8 +2,9 @@
  * MPI arguments to one wan_call, for every collective we fill in.
  *
  * Each entry has the same shape: pass on what is not served (one pointer
- * check), hand zero bytes back at once, describe the call to the core, run it,
- * undo what was prepared.  What the core declines, the same on all ranks, goes
+ * check), hand zero bytes back at once, take the call's tag, describe the call
+ * to the core, run it, undo what was prepared.  The tag is taken before anything
+ * can fail: ranks stay in step whatever happens to one of them.  What the core declines, the same on all ranks, goes
  * to the saved function with the caller's own arguments.
  *
  * Broadcast goes to the core in bytes, since ranks may describe the same bytes
@@ -28,17 +29,19 @@ static bool entry_passes(mca_coll_wan_module_t *module, int *rc)
         if (NULL != module->serving) {
             return false;
         }
+    } else if (WAN_STATE_BROKEN == module->state) {
+        *rc = module->error;
     }
-    ++module->passed;
+    if (OMPI_SUCCESS == *rc) {
+        ++module->passed;
+    }
     return true;
 }
 
-/*
- * Runs one call to its end.  OMPI_ERR_NOT_AVAILABLE: the core declined it,
- * nothing was sent.
- */
+/* Runs one call to its end.  *declined: the core has no algorithm for it, nothing was sent. */
 static int entry_run(mca_coll_wan_module_t *module, const wan_call_t *call,
-                     struct ompi_datatype_t *datatype, struct ompi_op_t *op)
+                     struct ompi_datatype_t *datatype, struct ompi_op_t *op, int tag,
+                     bool *declined)
 {
     mca_coll_wan_port_t port;
     wan_run_t *run = NULL;
@@ -46,12 +49,13 @@ static int entry_run(mca_coll_wan_module_t *module, const wan_call_t *call,
 
     mca_coll_wan_port_construct(&port, module->comm, datatype, op);
     code = wan_run_begin(module->serving, call, &mca_coll_wan_port_pml, &port, &run);
+    *declined = WAN_DECLINED == code;
     if (WAN_OK != code) {
         mca_coll_wan_port_destruct(&port);
         return mca_coll_wan_code(code, NULL, &port);
     }
     mca_coll_wan_run_say(module, run);
-    mca_coll_wan_port_bind(&port, run, mca_coll_wan_module_tag(module));
+    mca_coll_wan_port_bind(&port, run, tag);
     return mca_coll_wan_run_wait(run, &port);
 }
 
@@ -89,7 +93,8 @@ static int bytes_convert(bool pack, void *buffer, int count, struct ompi_datatyp
 }
 
 static int bcast_serve(mca_coll_wan_module_t *module, void *buffer, int count,
-                       struct ompi_datatype_t *datatype, int root, size_t bytes)
+                       struct ompi_datatype_t *datatype, int root, size_t bytes, int tag,
+                       bool *declined)
 {
     bool am_root = root == ompi_comm_rank(module->comm);
     bool direct = ompi_datatype_is_contiguous_memory_layout(datatype, count);
@@ -118,7 +123,7 @@ static int bcast_serve(mca_coll_wan_module_t *module, void *buffer, int count,
             goto release;
         }
     }
-    rc = entry_run(module, &call, &ompi_mpi_byte.dt, NULL);
+    rc = entry_run(module, &call, &ompi_mpi_byte.dt, NULL, tag, declined);
     if (OMPI_SUCCESS == rc && !direct && !am_root) {
         rc = bytes_convert(false, buffer, count, datatype, packed, bytes);
     }
@@ -132,6 +137,7 @@ int mca_coll_wan_bcast(void *buffer, int count, struct ompi_datatype_t *datatype
                        struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
+    bool declined = false;
     size_t size;
     int rc;
 
@@ -145,8 +151,9 @@ int mca_coll_wan_bcast(void *buffer, int count, struct ompi_datatype_t *datatype
     if (0 == count || 0 == size) {
         return OMPI_SUCCESS;
     }
-    rc = bcast_serve(module, buffer, count, datatype, root, count * size);
-    if (OMPI_ERR_NOT_AVAILABLE != rc) {
+    rc = bcast_serve(module, buffer, count, datatype, root, count * size,
+                     mca_coll_wan_module_tag(module), &declined);
+    if (!declined) {
         return rc;
     }
 
@@ -163,6 +170,7 @@ int mca_coll_wan_allreduce(const void *in, void *out, int count, struct ompi_dat
 {
     mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
     wan_call_t call = { .collective = WAN_ALLREDUCE, .count = count, .out = out };
+    bool declined = false;
     ptrdiff_t lb;
     int rc;
 
@@ -179,8 +187,8 @@ int mca_coll_wan_allreduce(const void *in, void *out, int count, struct ompi_dat
     ompi_datatype_get_extent(datatype, &lb, &call.extent);
     call.in = MPI_IN_PLACE == in ? out : in;
     call.commutative = ompi_op_is_commute(op);
-    rc = entry_run(module, &call, datatype, op);
-    if (OMPI_ERR_NOT_AVAILABLE != rc) {
+    rc = entry_run(module, &call, datatype, op, mca_coll_wan_module_tag(module), &declined);
+    if (!declined) {
         return rc;
     }
 

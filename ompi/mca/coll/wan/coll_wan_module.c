@@ -31,6 +31,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->view = NULL;
     module->serving = NULL;
     module->state = WAN_STATE_FIRST;
+    module->error = OMPI_SUCCESS;
     module->passed = 0;
     module->tag = 0;
     module->runs = 0;
@@ -66,8 +67,8 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
     }
     module = OBJ_NEW(mca_coll_wan_module_t);
     if (NULL == module) {
-        return NULL;
         module_abort(comm, "no memory");    /* the others may stay in, and would wait */
+        return NULL;
     }
     module->super.coll_module_enable = module_enable;
 #define INSTALL(name, collective) module->super.coll_##name = mca_coll_wan_##name;
@@ -156,8 +157,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     case WAN_STAND_REFUSE:
         goto refuse;
     }
-    module->comm = comm;
     view_open(module, comm);
+    module->comm = comm;
     mca_coll_wan_counters_add(module);
     return OMPI_SUCCESS;
 
@@ -300,16 +301,18 @@ int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
     if (OMPI_SUCCESS == rc && agreed) {
         rc = measure_links(module);
     }
-    if (OMPI_SUCCESS != rc || !agreed) {
-        module->state = WAN_STATE_OFF;
+    if (OMPI_SUCCESS != rc) {
+        /* Others may have agreed: what they send must not meet calls of another module. */
+        module->state = WAN_STATE_BROKEN;
+        module->error = rc;
         return rc;
     }
-    module->state = WAN_STATE_SERVING;
-    module->serving = module->view;
-    say_served(module);
     if (!agreed) {
         module->state = WAN_STATE_OFF;
         return OMPI_SUCCESS;
     }
+    module->state = WAN_STATE_SERVING;
+    module->serving = module->view;
+    say_served(module);
     return OMPI_SUCCESS;
 }
