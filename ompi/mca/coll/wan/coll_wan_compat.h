@@ -28,9 +28,10 @@
 #include "opal/datatype/opal_convertor.h"
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/base/mca_base_vari.h"
 #include "opal/runtime/opal_progress.h"
-#include "opal/util/output.h"
 #include "opal/util/arch.h"
+#include "opal/util/output.h"
 #include "opal/util/show_help.h"
 
 #if OMPI_MAJOR_VERSION >= 5
