@@ -108,9 +108,6 @@ inline int postal_entries(int hosts, const plan &p, int gap)
     return entries;
 }
 
-/** Whether an algorithm stands back where an operator commutes. */
-inline bool only_ordered(const algorithm &a) { return std::string(a.name) == "ordered" || std::string(a.name) == "runs"; }
-
 /** Elements that cross from site a to site b: exactly. */
 inline uint64_t expected_crossing(const topology &t, const plan &p, const verify_options &o, int a, int b)
 {
@@ -218,7 +215,7 @@ inline bool is_long() { return std::getenv("WAN_TEST_LONG") != nullptr; }
 inline bool serves(const algorithm &a, const topology &t, const verify_options &o)
 {
     const request r{.collective = a.collective, .root = 0, .bytes = o.count, .element_bytes = 1, .commutative = o.commutative};
-    return a.serves(t, r) && (o.commutative || a.keeps_order);
+    return a.serves(t, r) && (o.commutative ? !a.only_ordered : a.keeps_order);
 }
 
 inline std::string name_of(const algorithm &a) { return std::string(wan_collective_name(a.collective)) + " " + a.name; }
