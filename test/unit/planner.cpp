@@ -215,6 +215,36 @@ std::string check_determinism()
     return "";
 }
 
+/**
+ * The same plan on every machine: integers, so that the text is constant.  After a change of
+ * costs that is meant:  make check TESTS=test/unit/planner WAN_GOLDEN_WRITE=1, and read the diff.
+ */
+std::string check_constants()
+{
+    const struct {
+        const char *name;
+        topology t;
+    } shapes[] = {{"2x16", two_sites(16)},
+                  {"3x11 shuffled", lay_out({11, 11, 11}, placement::shuffled, 1, 1)},
+                  {"3+1+5 of 2", lay_out({6, 2, 10}, placement::block, 2, 1)},
+                  {"64x1563", topology::blocks(std::vector<int>(64, 1563))}};
+    std::ostringstream text;
+    for (const auto &[name, t] : shapes)
+        for (int64_t byte_ps : {int64_t{80}, int64_t{200'000}})
+            for (uint32_t links : {0u, 2u})
+                for (auto [c, commutative] : {std::pair{WAN_BCAST, true}, {WAN_ALLREDUCE, true}, {WAN_ALLREDUCE, false}})
+                    for (uint64_t bytes : {uint64_t{4}, uint64_t{65536}, uint64_t{16} << 20}) {
+                        facts f = facts_of(t);
+                        f.byte_ps = byte_ps;
+                        wishes w;
+                        w.links = links;
+                        const auto p = choose(t, f, w, call(c, bytes, commutative));
+                        text << name << ", " << byte_ps << " ps/B, n " << links << ", " << bytes << (commutative ? " B: " : " B in order: ")
+                             << (p ? print(*p) + ", " + std::to_string(p->predicted_ns) + " ns" : "declined") << '\n';
+                    }
+    return golden_compare(test_file("golden/plans.txt"), text.str());
+}
+
 /** Extremes neither overflow nor divide by zero (watch under UBSan). */
 std::string check_extremes()
 {
@@ -266,6 +296,28 @@ std::string check_bounds()
     return "";
 }
 
+/** Gateways carry what crosses, and hand it in and out: nothing is predicted below their interfaces' time. */
+std::string check_gateways()
+{
+    const int64_t hosts = 16;
+    const topology t = two_sites(static_cast<int>(hosts));
+    facts f = facts_of(t);
+    f.byte_ps = 200'000;
+    f.step_ns = f.message_ns = 1;       // the wire alone
+    for (int64_t n : {1, 2, 4, 8})
+        for (bool commutative : {true, false}) {
+            wishes w;
+            w.links = static_cast<uint32_t>(n);
+            w.algo = algorithm_named(WAN_ALLREDUCE, commutative ? "rabenseifner" : "runs");
+            const uint64_t bytes = 16 << 20;
+            // Inside twice all but a block, across a stripe, and of that what belongs to others once more.
+            const int64_t bound = f.wire_ns(bytes) * 2 * (hosts - 1) / hosts + f.wire_ns(bytes) / n + f.wire_ns(bytes) * (hosts - n) / (hosts * n);
+            for (const plan &p : candidates(t, f, w, call(WAN_ALLREDUCE, bytes, commutative)))
+                WAN_CHECK_THAT(p.algo == w.algo && p.predicted_ns >= bound, print(p) + " " + std::to_string(p.predicted_ns) + " bound " + std::to_string(bound));
+        }
+    return "";
+}
+
 /** What the model is for: short messages by trees, long ones cut and spread. */
 std::string check_sense()
 {
@@ -291,7 +343,8 @@ int main()
         cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>),    cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
-        cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),
+        cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),
+        cmocka_unit_test(test<check_gateways>),
     };
     return cmocka_run_group_tests_name("planner", tests, nullptr, nullptr);
 }

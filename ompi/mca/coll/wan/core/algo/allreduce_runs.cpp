@@ -13,6 +13,8 @@
  *
  *     T = L + (2 + runs of a site / n) M/B        n hosts of a site send across
  *
+ * and, where n is less than the p hosts of a site, (p-n)/p (runs of the site)
+ * M/(nB) more: gateways are handed the runs, and hand out the result meanwhile.
  * Ranks in blocks make one run a site: the bytes of an operator that commutes.
  * Source: coll/wan; GridMPI's n links (Matsuda et al., section 3).
  *
@@ -203,13 +205,18 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
     }
     const int64_t links = std::min<int64_t>(p.links, narrowest);
-    const int64_t runs = most_runs(t, runs_of(t)) * remote;
+    const int64_t mine = most_runs(t, runs_of(t)), runs = mine * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
+    // Through a gateway's interface, from and to the hosts of its site: runs come in, the result goes out.
+    const bool gateways = p.links < static_cast<uint64_t>(widest);
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
+    const int64_t hands = gateways ? (mine + 1) * ((widest + links - 1) / links) : 0;
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links)
-                         + wire_part(f, bytes, widest - 1, widest);
-    const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes;
-    const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes) * hop_ns(f, 0);
+                         + wire_part(f, bytes, widest - 1, widest) + mine * hand;
+    const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;
+    const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes + (gateways ? 2 : 0)) * hop_ns(f, 0)
+                         + (mine + 1) * hand / c.segments;
     return f.widest_ns() + pipeline(f, shared_wire(wire, widest), c.segments * messages) + last;
 }
 
