@@ -111,9 +111,6 @@ inline int postal_entries(int hosts, const plan &p, int gap)
     return entries;
 }
 
-/** Whether an algorithm stands back where an operator commutes. */
-inline bool only_ordered(const algorithm &a) { return std::string(a.name) == "ordered" || std::string(a.name) == "runs"; }
-
 /** Elements that cross from site a to site b: exactly. */
 inline uint64_t expected_crossing(const topology &t, const plan &p, const verify_options &o, int a, int b)
 {
@@ -230,7 +227,7 @@ inline bool serves(const algorithm &a, const topology &t, const verify_options &
     const bool vary = !o.sizes.empty(), local = vary && a.collective != WAN_ALLGATHER && a.collective != WAN_REDUCE_SCATTER;
     const request r{.collective = a.collective, .root = 0, .bytes = o.count, .element_bytes = 1, .commutative = o.commutative,
                     .counts_vary = vary, .counts_local = local};
-    return a.serves(t, r) && (o.commutative || a.keeps_order) && (!vary || a.any_counts) && (!local || a.local_counts);
+    return a.serves(t, r) && (o.commutative ? !a.only_ordered : a.keeps_order) && (!vary || a.any_counts) && (!local || a.local_counts);
 }
 
 inline std::string name_of(const algorithm &a) { return std::string(wan_collective_name(a.collective)) + " " + a.name; }

@@ -56,7 +56,7 @@ std::string check_random()
                                                    : std::max<size_t>(1, o.count);
         o.window = static_cast<uint32_t>(pick(1, 2, 4, 64));
         o.in_place = random() % 2;
-        o.commutative = !kind_of(a->collective).operation || !a->keeps_order || (random() % 2 && !only_ordered(*a));
+        o.commutative = !kind_of(a->collective).operation || !a->keeps_order || (random() % 2 && !a->only_ordered);
         o.seed = random();
         if (a->parameters & uses_pieces)
             p.pieces = static_cast<uint32_t>(pick(1, 2, 3, 8));
@@ -102,6 +102,7 @@ std::string check_links()
                         o.count = 2048;
                         o.segment = 512;
                         o.window = 3;
+                        o.commutative = !a->only_ordered;
                         o.seed = random();
                         if (kind_of(a->collective).blocks)
                             o.count = o.segment = 64;
@@ -109,6 +110,134 @@ std::string check_links()
                             return why;
                     }
                 }
+    return "";
+}
+
+/** Runs of a site have a label each: all of them used, over gateways and a ring; one more is refused. */
+std::string check_most_runs()
+{
+    const algorithm *runs = algorithm_named(WAN_ALLREDUCE, "runs");
+    for (int hosts : {26, 27}) {
+        for (int lanes : {1, 2}) {
+            const topology t = lay_out({hosts * lanes, hosts * lanes}, placement::roundrobin, lanes, 1);
+            verify_options o;
+            o.collective = WAN_ALLREDUCE;
+            o.count = 1500;
+            o.segment = 700;
+            o.window = 2;
+            o.commutative = false;
+            WAN_CHECK(serves(*runs, t, o) == (hosts * lanes == 26));
+            if (!serves(*runs, t, o))
+                continue;
+            for (uint32_t links : {1u, 5u, 26u})
+                for (auto inner : {inner_steps::circulant, inner_steps::ring}) {
+                    plan p;
+                    p.algo = runs;
+                    p.links = links;
+                    p.inner = inner;
+                    if (std::string why = try_one(t, p, build_all(t, p), o); !why.empty())
+                        return why;
+                }
+        }
+    }
+    return "";
+}
+
+/** Nearly all the scratch buffers there can be, and as many as are declared. */
+std::string check_most_buffers()
+{
+    const algorithm *runs = algorithm_named(WAN_ALLREDUCE, "runs");
+    verify_options o;
+    o.collective = WAN_ALLREDUCE;
+    o.count = 900;
+    o.segment = 500;
+    o.commutative = false;
+    // 238 ranks on few hosts and 2 runs: 240.  Then one more.
+    for (int ranks : {238, 239}) {
+        const topology t = lay_out({ranks, 3}, placement::block, 40, 1);
+        WAN_CHECK(serves(*runs, t, o) == (ranks == 238));
+        if (ranks != 238)
+            continue;
+        for (uint32_t links : {1u, 6u}) {
+            plan p;
+            p.algo = runs;
+            p.links = links;
+            const programs all = build_all(t, p);
+            int most = 0;
+            for (const auto &one : all)
+                most = std::max(most, one->text().tmp_count);
+            WAN_CHECK(most >= 238 && static_cast<uint32_t>(most) <= runs->buffers(t, p));
+            if (std::string why = try_one(t, p, all, o); !why.empty())
+                return why;
+        }
+    }
+    return "";
+}
+
+/** What is declared of scratch is enough, for every algorithm. */
+std::string check_buffers()
+{
+    std::mt19937_64 random(test_seed() + 2);
+    for (int trial = 0; trial < 60; ++trial) {
+        std::vector<int> sizes(2 + random() % 4);
+        for (int &s : sizes)
+            s = 1 + static_cast<int>(random() % 24);
+        const topology t = lay_out(sizes, static_cast<placement>(random() % 3), 1 + static_cast<int>(random() % 6), random());
+        for (const algorithm *a : algorithms()) {
+            const request r{.collective = a->collective, .commutative = !a->only_ordered};
+            if (!a->serves(t, r))
+                continue;
+            auto plans = plans_of(*a, t);
+            std::shuffle(plans.begin(), plans.end(), random);
+            plans.resize(std::min<size_t>(plans.size(), 4));
+            for (const plan &p : plans)
+                for (int rank = 0; rank < t.size(); ++rank) {
+                    const int has = build_schedule(t, p, rank).tmp_count;
+                    const uint32_t declared = a->buffers ? a->buffers(t, p) : 0;
+                    WAN_CHECK_THAT(static_cast<uint32_t>(has) <= declared, describe(t, p, {}) + ": " + std::to_string(has) + " of " + std::to_string(declared));
+                }
+        }
+    }
+    return "";
+}
+
+/** Shapes near the number of operations that a schedule can have: what is served can be built. */
+std::string check_most_operations()
+{
+    const algorithm *runs = algorithm_named(WAN_ALLREDUCE, "runs");
+    const request r{.collective = WAN_ALLREDUCE, .bytes = 1 << 20, .commutative = false};
+    int served = 0, refused = 0;
+    size_t longest = 0;
+    for (int sites : {2, 8, 20})
+        for (int hosts : {40, 80, 130})
+            for (int scattered : {1, 8, 26}) {
+                // One host with ranks scattered among the blocks of all others.
+                std::vector<place> places;
+                std::vector<std::string> names;
+                for (int s = 0; s < sites; ++s)
+                    names.push_back("s" + std::to_string(s));
+                const int all = sites * hosts;
+                for (int k = 0; k < all; ++k) {
+                    if (k % (all / scattered) == 0 && k / (all / scattered) < scattered)
+                        places.push_back({"lone", 9'999'999});
+                    places.push_back({names[static_cast<size_t>(k / hosts)], static_cast<uint64_t>(k)});
+                }
+                const topology t(places);
+                if (!runs->serves(t, r)) {
+                    ++refused;
+                    continue;
+                }
+                ++served;
+                for (uint32_t links : {1u, 4096u}) {
+                    plan p;
+                    p.algo = runs;
+                    p.links = links;
+                    for (int rank : {0, 1, all / 2})
+                        longest = std::max(longest, build_schedule(t, p, rank).ops.size());     // throws where it is too long
+                }
+            }
+    WAN_CHECK_THAT(served == 26 && refused == 1 && longest > 50'000,
+                   std::to_string(served) + " served, " + std::to_string(refused) + " refused, longest " + std::to_string(longest));
     return "";
 }
 
@@ -140,20 +269,26 @@ std::string check_wide()
             }
         }
     }
-    // 4096 hosts: only the text is looked at, at some ranks.
-    const int sizes[] = {4096, 4095};
-    const topology t = topology::blocks(sizes);
-    for (const algorithm *a : algorithms()) {
-        plan p;
-        p.algo = a;
-        p.links = 4096;
-        const request r{.collective = a->collective, .root = 0, .bytes = 1 << 20, .element_bytes = 1, .commutative = true};
-        if (!a->serves(t, r))
-            continue;
-        for (int rank : {1, 4095, 4096, 8190})
-            if (std::string why = verify_static(build_schedule(t, p, rank)); !why.empty())
-                return std::string(a->name) + " rank " + std::to_string(rank) + ": " + why;
+    // The most hosts that an algorithm takes: only the text is looked at, at some ranks.
+    std::set<std::string> looked_at;
+    for (int hosts : {4096, 239, 120, 64}) {
+        const int sizes[] = {hosts, hosts - 1};
+        const topology t = topology::blocks(sizes);
+        for (const algorithm *a : algorithms()) {
+            const request r{.collective = a->collective, .root = 0, .bytes = 1 << 20, .element_bytes = 1, .commutative = !a->only_ordered};
+            if (!a->serves(t, r) || !looked_at.insert(name_of(*a)).second)
+                continue;
+            for (uint32_t links : {1u, static_cast<uint32_t>(hosts)}) {
+                plan p;
+                p.algo = a;
+                p.links = links;
+                for (int rank : {1, hosts - 1, hosts, 2 * hosts - 2})
+                    if (std::string why = verify_static(build_schedule(t, p, rank)); !why.empty())
+                        return std::string(a->name) + " rank " + std::to_string(rank) + ": " + why;
+            }
+        }
     }
+    WAN_CHECK_THAT(looked_at.size() == algorithms().size(), "an algorithm that serves none of these");
     return "";
 }
 
@@ -165,6 +300,10 @@ int main()
         cmocka_unit_test(test<check_random>),
         cmocka_unit_test(test<check_links>),
         cmocka_unit_test(test<check_wide>),
+        cmocka_unit_test(test<check_most_runs>),
+        cmocka_unit_test(test<check_most_buffers>),
+        cmocka_unit_test(test<check_buffers>),
+        cmocka_unit_test(test<check_most_operations>),
     };
     return cmocka_run_group_tests_name("matrix_random", tests, nullptr, nullptr);
 }

@@ -1,14 +1,18 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/collectives_worker test/mpi/fuzz
-mpi_test_plugins = test/mpi/other_series.so
+mpi_test_programs = test/mpi/probe test/mpi/in_step test/mpi/collectives_worker test/mpi/fuzz
+mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
 # MPI's public interface only.
 test_mpi_probe_SOURCES = test/mpi/probe.c
 test_mpi_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_mpi_probe_LDADD = $(OMPI_LIBS)
+
+test_mpi_in_step_SOURCES = test/mpi/in_step.c
+test_mpi_in_step_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_mpi_in_step_LDADD = $(OMPI_LIBS) -ldl
 
 test_mpi_collectives_worker_SOURCES = \
 	test/mpi/coll_check.cpp \
@@ -28,6 +32,11 @@ test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
 	@$(MKDIR_P) test/mpi
 	$(AM_V_CC)$(CC) $(CFLAGS) $(OMPI_CPPFLAGS) -shared -fPIC -o $@ $(top_srcdir)/test/mpi/other_series.c
+
+# Preloaded into ranks that something fails in.
+test/mpi/faults.so: $(top_srcdir)/test/mpi/faults.c
+	@$(MKDIR_P) test/mpi
+	$(AM_V_CC)$(CC) $(CFLAGS) -shared -fPIC -o $@ $(top_srcdir)/test/mpi/faults.c -ldl
 
 stage = $(abs_top_builddir)/test/stage
 
@@ -60,14 +69,17 @@ CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
 
 EXTRA_DIST += \
 	contrib/check \
+	test/install \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \
 	test/mpi/collectives \
 	test/mpi/fuzz_jobs \
+	test/mpi/faults.c \
 	test/mpi/ompi_info \
 	test/mpi/placed \
 	test/mpi/other_series.c \
 	test/mpi/selection \
+	test/mpi/sites \
 	test/mpi/sites_by_rank \
 	test/run-scripts \
 	test/scripts.list \

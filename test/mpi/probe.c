@@ -67,6 +67,17 @@ static int rounds_run(int rank, int size)
     return wrong;
 }
 
+/* More communicators, of several sites and of one, for those who count lookups. */
+static void communicators_make(int rank)
+{
+    MPI_Comm two[2];
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &two[0]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &two[1]);
+    MPI_Comm_free(&two[1]);
+    MPI_Comm_free(&two[0]);
+}
+
 int main(int argc, char **argv)
 {
     unsigned long long values[COUNTERS];
@@ -93,6 +104,7 @@ int main(int argc, char **argv)
         printf("rank %d: %d wrong values\n", rank, wrong);
     }
     fflush(stdout);
+    communicators_make(rank);
     MPI_T_pvar_session_free(&session);
     /* 4.1.4 crashes when this comes after MPI_Finalize. */
     MPI_T_finalize();

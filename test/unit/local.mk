@@ -21,10 +21,13 @@ check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
 
+dist_check_SCRIPTS += test/unit/source_id
+TESTS += test/unit/source_id
+
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
 unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp
-EXTRA_DIST += test/README.md test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
+EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
 
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
 test_unit_builder_CPPFLAGS = $(unit_cppflags)

@@ -282,7 +282,7 @@ std::string check_scratch_of_algorithms()
             sizes[0] = 1;
         const topology t = topology::blocks(sizes, lanes);
         for (const algorithm *a : algorithms()) {
-            const request r{.collective = a->collective, .root = 0, .bytes = 8, .element_bytes = 8, .commutative = true};
+            const request r{.collective = a->collective, .root = 0, .bytes = 8, .element_bytes = 8, .commutative = !a->only_ordered};
             if (!a->serves(t, r))
                 continue;
             for (uint32_t lambda : {1u, 64u}) {

@@ -44,7 +44,7 @@ std::string check_forced()
                 const request r = call(a->collective, bytes, commutative);
                 const auto p = choose(t, facts_of(t), w, r);
                 WAN_CHECK_THAT(p, a->name);
-                const bool can = a->serves(t, r) && (commutative || a->keeps_order);
+                const bool can = a->serves(t, r) && (commutative ? !a->only_ordered : a->keeps_order);
                 WAN_CHECK_THAT((p->algo == a) == can || (!can && p->algo->automatic), a->name);
                 WAN_CHECK_THAT(p->algo->collective == a->collective && p->algo->serves(t, r), a->name);
                 WAN_CHECK_THAT(commutative || p->algo->keeps_order, a->name);
@@ -94,7 +94,7 @@ std::string check_links()
     const topology t = two_sites(16);
     wishes w;
     w.algo = algorithm_named(WAN_BCAST, "vandegeijn");
-    WAN_CHECK(choose(t, facts_of(t), w, call(WAN_BCAST, 1 << 20))->links >= 1);
+    WAN_CHECK(choose(t, facts_of(t), w, call(WAN_BCAST, 1 << 20))->links == 16);
     return "";
 }
 
@@ -146,7 +146,8 @@ std::string check_segments()
                 for (uint64_t segment : {uint64_t{0}, uint64_t{1}, uint64_t{100}, uint64_t{8192}, uint64_t{1} << 30}) {
                     wishes w;
                     w.segment_bytes = segment;
-                    const request r = call(c, bytes, true, element);
+                  for (bool commutative : {true, false}) {
+                    const request r = call(c, bytes, commutative, element);
                     for (const plan &p : candidates(t, facts_of(t), w, r)) {
                         WAN_CHECK_THAT(p.segment_bytes % element == 0 && p.segment_bytes >= element, print(p));
                         WAN_CHECK_THAT(p.segment_bytes <= std::max(element, r.bytes), print(p));
@@ -156,15 +157,31 @@ std::string check_segments()
                             WAN_CHECK_THAT(p.segment_bytes <= std::max(segment, element), print(p));
                         if (!(p.algo->parameters & uses_segment))
                             WAN_CHECK_THAT(p.segment_bytes + element > r.bytes, print(p));
-                        // Scratch is a window of segments: bounded but for unsegmented messages.
-                        if (p.segment_bytes < r.bytes && p.segment_bytes <= 32u << 20)
-                            WAN_CHECK_THAT(static_cast<uint64_t>(p.window) * p.segment_bytes <= 64u << 20, print(p));
+                        // Scratch is a window of segments in each buffer: bounded but where one segment is too
+                        // much and cannot be shorter, by its wish, its algorithm or the number of segments.
+                        const uint64_t scratch = p.segment_bytes * (p.algo->buffers ? p.algo->buffers(t, p) : 0);
+                        WAN_CHECK_THAT(p.window == 1 || p.window * scratch <= 64u << 20, print(p));
+                        if ((p.algo->parameters & uses_segment) && !segment && r.bytes <= 1u << 30)
+                            WAN_CHECK_THAT(p.window * scratch <= 64u << 20, print(p));
                     }
+                  }
                 }
     return "";
 }
 
-/** Same facts, same plan; the same on every machine: integers, so the text can be compared with constants. */
+/** The most scratch buffers that there can be share the memory, too. */
+std::string check_scratch()
+{
+    const topology t = lay_out({200, 3}, placement::block, 40, 1);
+    const algorithm *runs = algorithm_named(WAN_ALLREDUCE, "runs");
+    WAN_CHECK(runs->buffers(t, plan{}) >= 200);
+    for (uint64_t bytes : {uint64_t{1} << 20, uint64_t{16} << 20, uint64_t{256} << 20})
+        for (const plan &p : candidates(t, facts_of(t), {}, call(WAN_ALLREDUCE, bytes, false)))
+            WAN_CHECK_THAT(p.segment_bytes * p.window * runs->buffers(t, p) <= 64u << 20, print(p));
+    return "";
+}
+
+/** Same facts, same plan. */
 std::string check_determinism()
 {
     std::mt19937_64 random(test_seed());
@@ -198,6 +215,36 @@ std::string check_determinism()
     return "";
 }
 
+/**
+ * The same plan on every machine: integers, so that the text is constant.  After a change of
+ * costs that is meant:  make check TESTS=test/unit/planner WAN_GOLDEN_WRITE=1, and read the diff.
+ */
+std::string check_constants()
+{
+    const struct {
+        const char *name;
+        topology t;
+    } shapes[] = {{"2x16", two_sites(16)},
+                  {"3x11 shuffled", lay_out({11, 11, 11}, placement::shuffled, 1, 1)},
+                  {"3+1+5 of 2", lay_out({6, 2, 10}, placement::block, 2, 1)},
+                  {"64x1563", topology::blocks(std::vector<int>(64, 1563))}};
+    std::ostringstream text;
+    for (const auto &[name, t] : shapes)
+        for (int64_t byte_ps : {int64_t{80}, int64_t{200'000}})
+            for (uint32_t links : {0u, 2u})
+                for (auto [c, commutative] : {std::pair{WAN_BCAST, true}, {WAN_ALLREDUCE, true}, {WAN_ALLREDUCE, false}})
+                    for (uint64_t bytes : {uint64_t{4}, uint64_t{65536}, uint64_t{16} << 20}) {
+                        facts f = facts_of(t);
+                        f.byte_ps = byte_ps;
+                        wishes w;
+                        w.links = links;
+                        const auto p = choose(t, f, w, call(c, bytes, commutative));
+                        text << name << ", " << byte_ps << " ps/B, n " << links << ", " << bytes << (commutative ? " B: " : " B in order: ")
+                             << (p ? print(*p) + ", " + std::to_string(p->predicted_ns) + " ns" : "declined") << '\n';
+                    }
+    return golden_compare(test_file("golden/plans.txt"), text.str());
+}
+
 /** Extremes neither overflow nor divide by zero (watch under UBSan). */
 std::string check_extremes()
 {
@@ -218,7 +265,10 @@ std::string check_extremes()
     return "";
 }
 
-/** No prediction is below what the links allow, whatever the shape: L + M/B, or what an Allreduce must move. */
+/**
+ * No prediction is below what the links allow, whatever the shape: L + M/B, and for an Allreduce on
+ * p hosts 2 (p-1)/p M/B, what each of them must send and receive.
+ */
 std::string check_bounds()
 {
     const int lone[] = {1, 1}, one_sided[] = {1, 16}, many[] = {3, 1, 5, 2};
@@ -231,9 +281,40 @@ std::string check_bounds()
                         f.byte_ps = byte_ps;
                         wishes w;
                         w.links = links;
-                        for (const plan &p : candidates(t, f, w, call(c, bytes)))
-                            WAN_CHECK_THAT(p.predicted_ns >= f.wan_ns + f.wire_ns(bytes), print(p) + " " + std::to_string(p.predicted_ns));
+                        int64_t hosts = 0;
+                        for (int s = 0; s < t.site_count(); ++s)
+                            hosts += t.node_count(site_at(s));
+                        const int64_t moved = c == WAN_ALLREDUCE ? 2 * f.wire_ns(bytes) * (hosts - 1) / hosts : 0;
+                        const int64_t bound = std::max(f.wan_ns + f.wire_ns(bytes), moved);
+                        for (bool commutative : {true, false}) {
+                            const auto all = candidates(t, f, w, call(c, bytes, commutative));
+                            WAN_CHECK(!all.empty());
+                            for (const plan &p : all)
+                                WAN_CHECK_THAT(p.predicted_ns >= bound, print(p) + (commutative ? " " : " in order ") + std::to_string(p.predicted_ns) + " bound " + std::to_string(bound));
+                        }
                     }
+    return "";
+}
+
+/** Gateways carry what crosses, and hand it in and out: nothing is predicted below their interfaces' time. */
+std::string check_gateways()
+{
+    const int64_t hosts = 16;
+    const topology t = two_sites(static_cast<int>(hosts));
+    facts f = facts_of(t);
+    f.byte_ps = 200'000;
+    f.step_ns = f.message_ns = 1;       // the wire alone
+    for (int64_t n : {1, 2, 4, 8})
+        for (bool commutative : {true, false}) {
+            wishes w;
+            w.links = static_cast<uint32_t>(n);
+            w.algo = algorithm_named(WAN_ALLREDUCE, commutative ? "rabenseifner" : "runs");
+            const uint64_t bytes = 16 << 20;
+            // Inside twice all but a block, across a stripe, and of that what belongs to others once more.
+            const int64_t bound = f.wire_ns(bytes) * 2 * (hosts - 1) / hosts + f.wire_ns(bytes) / n + f.wire_ns(bytes) * (hosts - n) / (hosts * n);
+            for (const plan &p : candidates(t, f, w, call(WAN_ALLREDUCE, bytes, commutative)))
+                WAN_CHECK_THAT(p.algo == w.algo && p.predicted_ns >= bound, print(p) + " " + std::to_string(p.predicted_ns) + " bound " + std::to_string(bound));
+        }
     return "";
 }
 
@@ -262,7 +343,8 @@ int main()
         cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>),    cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
-        cmocka_unit_test(test<check_bounds>),
+        cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),
+        cmocka_unit_test(test<check_gateways>),
     };
     return cmocka_run_group_tests_name("planner", tests, nullptr, nullptr);
 }

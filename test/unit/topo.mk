@@ -3,6 +3,7 @@
 
 if HAVE_CMOCKA
 topo_tests = \
+	test/unit/topo_card \
 	test/unit/topo_site_name \
 	test/unit/topo_hostlist \
 	test/unit/topo_cluster_map \
@@ -17,6 +18,9 @@ TESTS += test/unit/topo_locality
 endif
 endif
 
+test_unit_topo_card_SOURCES = test/unit/topo_card.cpp
+test_unit_topo_card_CPPFLAGS = $(unit_cppflags)
+test_unit_topo_card_LDADD = $(unit_libs)
 test_unit_topo_site_name_SOURCES = test/unit/topo_site_name.cpp
 test_unit_topo_site_name_CPPFLAGS = $(unit_cppflags)
 test_unit_topo_site_name_LDADD = $(unit_libs)

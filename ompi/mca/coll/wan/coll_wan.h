@@ -31,6 +31,7 @@ typedef struct mca_coll_wan_component {
     wan_params_t params;        /* what the core gets: taken when the component is opened */
     char site[WAN_SITE_MAX];    /* of this process */
     uint64_t node;              /* of this process: hash of the host's name */
+    uint64_t domain;            /* of this process: package and NUMA node */
     bool active;                /* published: modules may be made */
 } mca_coll_wan_component_t;
 
@@ -54,20 +55,14 @@ void mca_coll_wan_message_show(const char *topic, const wan_message_t *message);
 
 /* ---- what peers published: coll_wan_peers.c ------------------------------ */
 
-typedef enum wan_peers_state {
-    WAN_PEERS_KNOWN,        /* all peers run our version */
-    WAN_PEERS_FOREIGN,      /* some peer definitely has no plugin, or another version */
-    WAN_PEERS_UNKNOWN       /* a lookup failed: stay in, and vote no */
-} wan_peers_state_t;
-
-int mca_coll_wan_peers_publish(const char *site, uint64_t node, uint64_t domain);
+bool mca_coll_wan_peers_open(void);     /* false: no memory */
+void mca_coll_wan_peers_close(void);
+int mca_coll_wan_peers_publish(void);   /* this process's card, from the component */
 uint64_t mca_coll_wan_hash(const char *text);
-/*
- * Fills peers[size of comm]; *sites holds the strings and is freed by the
- * caller.  *reason is set, with its owner being nobody, unless KNOWN.
- */
-wan_peers_state_t mca_coll_wan_peers_lookup(struct ompi_communicator_t *comm, wan_peer_t *peers,
-                                            char **sites, const char **reason);
+/* What the cards of all ranks mean for a communicator; *reason has no owner. */
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, const char **reason);
+/* After ASK: fills peers[size of comm], whose texts live until close.  False: no memory. */
+bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers);
 
 /* ---- module of one communicator ------------------------------------------ */
 
@@ -91,7 +86,8 @@ typedef enum wan_state {
     WAN_STATE_FIRST,        /* the first collective will ask all ranks */
     WAN_STATE_ASKING,       /* the answer is on its way: non-blocking calls wait for it in line */
     WAN_STATE_SERVING,
-    WAN_STATE_OFF           /* this communicator is not ours */
+    WAN_STATE_OFF,          /* all ranks know: this communicator is not ours */
+    WAN_STATE_BROKEN        /* this rank failed while others may serve: every call ends with that error */
 } wan_state_t;
 
 /* The core's, and three of the module: tags, and whether ranks wait. */
@@ -112,6 +108,7 @@ typedef struct mca_coll_wan_module {
     wan_comm_t *view;               /* NULL: vote no */
     wan_comm_t *serving;            /* == view while SERVING, else NULL: the one check of a call */
     wan_state_t state;
+    int error;                      /* while BROKEN */
     unsigned long long passed;
     int tag;                        /* first of the tags that are ours, downwards; agreed */
     unsigned blocking, nonblocking, persistent;     /* runs that have taken tags: the same on all ranks */
@@ -122,7 +119,6 @@ typedef struct mca_coll_wan_module {
         ompi_request_t *exchange;   /* of the votes */
         int64_t votes[WAN_MODULE_VOTES];
         bool inside;                /* what the saved module calls in there passes through */
-        int code;                   /* OMPI_ */
     } asking;
     uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
     unsigned plans;

@@ -23,10 +23,14 @@
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/mpiruntime.h"
+#include "opal/class/opal_hash_table.h"
 #include "opal/datatype/opal_convertor.h"
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/base/mca_base_vari.h"
 #include "opal/runtime/opal_progress.h"
+#include "opal/util/arch.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
 
@@ -69,8 +73,9 @@ static inline uint32_t mca_coll_wan_compat_cid(const ompi_communicator_t *comm)
 /* ---- modex -------------------------------------------------------------- */
 
 /*
- * Lookups give: OMPI_SUCCESS and a malloc'ed string; OMPI_ERR_NOT_FOUND; or
- * another error.  OPTIONAL looks only into what this process already holds,
+ * Lookups give: OMPI_SUCCESS and a malloc'ed string; OMPI_ERR_NOT_FOUND;
+ * OMPI_ERR_TIMEOUT where a server waited 2 s for the key in vain; or another
+ * error.  OPTIONAL looks only into what this process already holds,
  * BLOCKING asks the peer's server, which costs about 2 s for a missing key.
  */
 typedef enum wan_lookup {
@@ -86,6 +91,7 @@ typedef enum wan_lookup {
 #define WAN_PMIX_LOCALITY PMIX_LOCALITY_STRING
 #define WAN_PMIX_RANK_JOB OPAL_VPID_WILDCARD
 #define WAN_PMIX_NOT_FOUND(rc) (PMIX_ERR_NOT_FOUND == (rc))
+#define WAN_PMIX_TIMEOUT(rc) (PMIX_ERR_TIMEOUT == (rc))
 #else
 #define WAN_PMIX_GLOBAL OPAL_PMIX_GLOBAL
 #define WAN_PMIX_STRING OPAL_STRING
@@ -93,6 +99,7 @@ typedef enum wan_lookup {
 #define WAN_PMIX_LOCALITY OPAL_PMIX_LOCALITY_STRING
 #define WAN_PMIX_RANK_JOB OPAL_VPID_WILDCARD
 #define WAN_PMIX_NOT_FOUND(rc) (OPAL_ERR_NOT_FOUND == (rc))
+#define WAN_PMIX_TIMEOUT(rc) (OPAL_ERR_TIMEOUT == (rc))
 #endif
 
 static inline int mca_coll_wan_compat_publish(const char *key, char *text)
@@ -129,7 +136,10 @@ static inline int mca_coll_wan_compat_lookup(wan_lookup_t how, const char *key,
     }
     free(*text);
     *text = NULL;
-    return 0 == rc || WAN_PMIX_NOT_FOUND(rc) ? OMPI_ERR_NOT_FOUND : OMPI_ERROR;
+    if (0 == rc || WAN_PMIX_NOT_FOUND(rc)) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    return WAN_PMIX_TIMEOUT(rc) ? OMPI_ERR_TIMEOUT : OMPI_ERROR;
 }
 
 #endif

@@ -76,24 +76,51 @@ static void knob_refuse(const wan_knob_t *knob, const char *what)
 }
 
 /*
- * Open MPI knows no ranges, and reads text that is no number as 0.  The text itself it does not
- * keep, but values of the command line reach a process in its environment.
+ * The text that a variable's value was read from, NULL for its default.  Open MPI keeps that of
+ * parameter files; values of the command line reach a process in its environment.
  */
-static void knob_check_number(const wan_knob_t *knob)
+static const char *knob_text(const wan_knob_t *knob, int index, const char **file)
+{
+    const mca_base_var_t *variable = NULL;
+    char name[128];
+
+    *file = NULL;
+    if (OPAL_SUCCESS != mca_base_var_get(index, &variable)) {
+        return NULL;
+    }
+    switch (variable->mbv_source) {
+    case MCA_BASE_VAR_SOURCE_DEFAULT:
+        return NULL;
+    case MCA_BASE_VAR_SOURCE_FILE:
+    case MCA_BASE_VAR_SOURCE_OVERRIDE:
+        if (NULL != variable->mbv_file_value) {
+            const mca_base_var_file_value_t *value = variable->mbv_file_value;
+
+            *file = value->mbvfv_file;
+            return value->mbvfv_value;
+        }
+        return NULL;
+    default:
+        snprintf(name, sizeof(name), "OMPI_MCA_coll_wan_%s", knob->name);
+        return getenv(name);
+    }
+}
+
+/* Open MPI knows no ranges, and reads text that is no number as 0. */
+static void knob_check_number(const wan_knob_t *knob, int index)
 {
     int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
                                                : *(int64_t *) knob_storage(knob);
-    char text[128];
-    const char *given;
+    const char *file, *given = knob_text(knob, index, &file);
+    char text[384];
 
-    snprintf(text, sizeof(text), "OMPI_MCA_coll_wan_%s", knob->name);
-    given = getenv(text);
     if (NULL != given) {
         char *end;
 
         (void) strtoll(given, &end, 0);
         if (end == given || strlen(end) > 1 || NULL == strchr("kKmMgG", *end)) {
-            snprintf(text, sizeof(text), "'%.64s' is not a number", given);
+            snprintf(text, sizeof(text), "'%.64s' is not a number%s%.256s", given,
+                     NULL != file ? ", in " : "", NULL != file ? file : "");
             knob_refuse(knob, text);
             return;
         }
@@ -158,7 +185,7 @@ static int knob_register(const wan_knob_t *knob)
         return rc;
     }
     if (WAN_KNOB_INT == knob->type || WAN_KNOB_INT64 == knob->type) {
-        knob_check_number(knob);
+        knob_check_number(knob, rc);
     }
     return OMPI_SUCCESS;
 }
@@ -246,10 +273,9 @@ static int component_open(void)
         locality = NULL;        /* not bound, or a runtime that does not tell */
     }
     WAN_VERBOSE(4, "locality on this host: %s", NULL == locality ? "unknown" : locality);
-    rc = mca_coll_wan_peers_publish(component->site, component->node,
-                                    NULL == locality ? 0 : wan_locality_domain(locality));
+    component->domain = NULL == locality ? 0 : wan_locality_domain(locality);
     free(locality);
-    component->active = OMPI_SUCCESS == rc;
+    component->active = mca_coll_wan_peers_open() && OMPI_SUCCESS == mca_coll_wan_peers_publish();
     return OMPI_SUCCESS;
 }
 
@@ -258,6 +284,7 @@ static int component_close(void)
     mca_coll_wan_component.active = false;
     mca_coll_wan_progress_close();
     mca_coll_wan_counters_close();
+    mca_coll_wan_peers_close();
     return OMPI_SUCCESS;
 }
 

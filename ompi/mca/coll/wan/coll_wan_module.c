@@ -3,8 +3,9 @@
  * collectives, and how do all ranks come to the same answer.
  *
  *   comm_query  -> no inter-communicator, not alone
- *   enable      -> what peers published: foreign, or one site: we refuse, and
- *                  the communicator is as if we were not installed
+ *   enable      -> what peers published: foreign, or one site: all refuse, and
+ *                  the communicator is as if we were not installed; where it
+ *                  cannot be read, the job ends
  *   first call  -> one exchange over the module that would serve without us:
  *                  same version, sites, parameters? then the links are measured
  *   later calls -> coll_wan_entry.c, by module->serving alone
@@ -16,12 +17,14 @@
 #include "coll_wan.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- life ---------------------------------------------------------------- */
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+static void module_abort(struct ompi_communicator_t *comm, const char *what);
 
 static void module_construct(mca_coll_wan_module_t *module)
 {
@@ -30,6 +33,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->view = NULL;
     module->serving = NULL;
     module->state = WAN_STATE_FIRST;
+    module->error = OMPI_SUCCESS;
     module->passed = 0;
     module->tag = 0;
     module->blocking = module->nonblocking = module->persistent = 0;
@@ -70,6 +74,7 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
     }
     module = OBJ_NEW(mca_coll_wan_module_t);
     if (NULL == module) {
+        module_abort(comm, "no memory");    /* the others may stay in, and would wait */
         return NULL;
     }
     module->super.coll_module_enable = module_enable;
@@ -115,46 +120,56 @@ static bool saved_take(mca_coll_wan_module_t *module, struct ompi_communicator_t
     return NULL != module->super.coll_allreduce;
 }
 
-/* OMPI_SUCCESS with module->view, or without one: then this rank votes no. */
-static int view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm,
-                     const char **reason)
+/*
+ * Nobody can be told: whoever stood back is in the user's collective by then, whoever did not
+ * waits for this rank.
+ */
+static void module_abort(struct ompi_communicator_t *comm, const char *what)
 {
-    const wan_params_t *params = &mca_coll_wan_component.params;
-    wan_peer_t *peers = calloc(ompi_comm_size(comm), sizeof(*peers));
-    wan_peers_state_t state = WAN_PEERS_UNKNOWN;
-    char *sites = NULL;
-    int rc = WAN_ERR_NOMEM;
+    wan_message_t message;
 
-    if (NULL != peers) {
-        state = mca_coll_wan_peers_lookup(comm, peers, &sites, reason);
-    }
-    if (WAN_PEERS_KNOWN == state) {
-        rc = wan_comm_open(params, peers, ompi_comm_size(comm), ompi_comm_rank(comm),
-                           &module->view, reason);
-    }
-    if (WAN_OK != rc) {
+    snprintf(message.where, sizeof(message.where), "rank %d of communicator %u, %d ranks",
+             ompi_comm_rank(comm), (unsigned) mca_coll_wan_compat_cid(comm), ompi_comm_size(comm));
+    snprintf(message.what, sizeof(message.what), "%s", what);
+    snprintf(message.remedy, sizeof(message.remedy),
+             "start the job again; where it happens again, run it without coll/wan");
+    mca_coll_wan_message_show("no-common-decision", &message);
+    (void) ompi_mpi_abort(comm, 1);
+}
+
+/* Without memory there is no view, and this rank votes no. */
+static void view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm)
+{
+    wan_peer_t *peers = calloc(ompi_comm_size(comm), sizeof(*peers));
+    const char *reason;
+
+    if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
+        || WAN_OK != wan_comm_open(&mca_coll_wan_component.params, peers, ompi_comm_size(comm),
+                                   ompi_comm_rank(comm), &module->view, &reason)) {
         module->view = NULL;
     }
-    free(sites);
     free(peers);
-    return WAN_PEERS_FOREIGN == state || WAN_DECLINED == rc ? OMPI_ERR_NOT_AVAILABLE
-                                                            : OMPI_SUCCESS;
 }
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
     const char *reason = "no reason given";
-    int rc = OMPI_ERR_NOT_AVAILABLE;
 
     if (!saved_take(module, comm)) {
         reason = "no other component serves its collectives";
         goto refuse;
     }
-    rc = view_open(module, comm, &reason);
-    if (OMPI_SUCCESS != rc) {
+    switch (mca_coll_wan_peers_decide(comm, &reason)) {
+    case WAN_STAND_ASK:
+        break;
+    case WAN_STAND_ABORT:
+        module_abort(comm, reason);
+        goto refuse;
+    case WAN_STAND_REFUSE:
         goto refuse;
     }
+    view_open(module, comm);
     module->comm = comm;
     mca_coll_wan_counters_add(module);
     return OMPI_SUCCESS;
@@ -162,7 +177,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 refuse:
     /* Open MPI releases the module, which releases what it has taken. */
     say_not_served(comm, reason);
-    return rc;
+    return OMPI_ERR_NOT_AVAILABLE;
 }
 
 /* ---- first call ----------------------------------------------------------- */
@@ -262,7 +277,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
 static int votes_count(mca_coll_wan_module_t *module, bool *agreed)
 {
     const int64_t *votes = module->asking.votes;
-    const char *reason = "a rank could not find out the sites of the others";
+    const char *reason = "a rank has no memory for what it must know";
     int rc;
 
     *agreed = false;
@@ -349,10 +364,13 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;
         say_served(module);
-    } else {
+    } else if (OMPI_SUCCESS == rc) {
         module->state = WAN_STATE_OFF;
+    } else {
+        /* Others may have agreed: what they send must not meet calls of another module. */
+        module->error = rc;
+        module->state = WAN_STATE_BROKEN;
     }
-    module->asking.code = rc;
     mca_coll_wan_line_move(module);
 }
 
@@ -381,7 +399,8 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
     rc = exchange_begin(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op,
                         &module->asking.exchange);
     if (OMPI_SUCCESS != rc) {
-        module->state = WAN_STATE_OFF;
+        module->state = WAN_STATE_BROKEN;
+        module->error = rc;
         return rc;
     }
     module->state = WAN_STATE_ASKING;
@@ -402,5 +421,5 @@ int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
     votes_fill(module, true);
     module->state = WAN_STATE_ASKING;
     ask_answer(module, exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
-    return module->asking.code;
+    return WAN_STATE_BROKEN == module->state ? module->error : OMPI_SUCCESS;
 }

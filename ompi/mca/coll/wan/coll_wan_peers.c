@@ -1,23 +1,23 @@
 /*
  * What processes tell each other before any collective: one string per
- * process in the modex, `VERSION NODE DOMAIN SITE`, under a key of our own.
+ * process in the modex, its card (wan_core.h), under a key of our own.
  *
- * A lookup has three outcomes that must not be mixed up.  A peer that
- * definitely published nothing, or another version, will not take part in the
- * agreement, so that nobody may start one.  A lookup that failed says nothing
- * about the peer: the others may have seen its string, so that this process
- * must take part, and votes no.
+ * A lookup has three outcomes that must not be mixed up: a card, definitely
+ * none, or an error, which says nothing about the peer.  Errors are tried
+ * again; what follows from one that stays is the core's to say
+ * (wan_census_decide).  Cards and their absence never change, so that each is
+ * looked up once in a process, whatever the number of communicators.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char modex_key[] = "wan-ompi.place";
+/* Another key for another form of the text that begins differently. */
+static const char modex_key[] = "wan-ompi.card";
 
 /* 64-bit FNV-1a: two hosts get one number with probability 2^-64 per pair. */
 uint64_t mca_coll_wan_hash(const char *text)
@@ -30,141 +30,257 @@ uint64_t mca_coll_wan_hash(const char *text)
     return hash;
 }
 
-int mca_coll_wan_peers_publish(const char *site, uint64_t node, uint64_t domain)
-{
-    char text[WAN_SITE_MAX + 80];
+/* ---- cache ----------------------------------------------------------------- */
 
-    snprintf(text, sizeof(text), WAN_PLUGIN_VERSION " %" PRIx64 " %" PRIx64 " %s", node, domain, site);
+/* Sites are few and shared by many processes: kept once. */
+typedef struct wan_site_entry {
+    struct wan_site_entry *next;
+    char name[];
+} wan_site_entry_t;
+
+typedef struct wan_peer_entry {
+    wan_peer_state_t state;     /* KNOWN or FOREIGN */
+    wan_peer_t peer;            /* if KNOWN */
+    const char *reason;         /* if FOREIGN */
+} wan_peer_entry_t;
+
+static struct {
+    opal_mutex_t lock;
+    opal_hash_table_t table;    /* opal_process_name_t -> wan_peer_entry_t */
+    wan_site_entry_t *sites;
+    bool open;
+} cache = { .lock = OPAL_MUTEX_STATIC_INIT };
+
+bool mca_coll_wan_peers_open(void)
+{
+    if (!cache.open) {
+        OBJ_CONSTRUCT(&cache.table, opal_hash_table_t);
+        cache.open = OPAL_SUCCESS == opal_hash_table_init(&cache.table, 64);
+        if (!cache.open) {
+            OBJ_DESTRUCT(&cache.table);
+        }
+    }
+    return cache.open;
+}
+
+void mca_coll_wan_peers_close(void)
+{
+    void *key, *value, *node = NULL;
+    size_t length;
+
+    if (!cache.open) {
+        return;
+    }
+    for (int rc = opal_hash_table_get_first_key_ptr(&cache.table, &key, &length, &value, &node);
+         OPAL_SUCCESS == rc;
+         rc = opal_hash_table_get_next_key_ptr(&cache.table, &key, &length, &value, node, &node)) {
+        free(value);
+    }
+    OBJ_DESTRUCT(&cache.table);
+    while (NULL != cache.sites) {
+        wan_site_entry_t *next = cache.sites->next;
+
+        free(cache.sites);
+        cache.sites = next;
+    }
+    cache.open = false;
+}
+
+/* NULL: not there yet. */
+static const wan_peer_entry_t *cache_find(opal_process_name_t name)
+{
+    void *found = NULL;
+
+    opal_mutex_lock(&cache.lock);
+    if (OPAL_SUCCESS != opal_hash_table_get_value_ptr(&cache.table, &name, sizeof(name), &found)) {
+        found = NULL;
+    }
+    opal_mutex_unlock(&cache.lock);
+    return found;
+}
+
+/* With the lock held.  NULL: no memory. */
+static const char *site_keep(const char *name)
+{
+    wan_site_entry_t **at = &cache.sites, *entry;
+
+    while (NULL != *at && 0 != strcmp((*at)->name, name)) {
+        at = &(*at)->next;
+    }
+    entry = *at;
+    if (NULL != entry) {
+        *at = entry->next;
+    } else if (NULL == (entry = malloc(sizeof(*entry) + strlen(name) + 1))) {
+        return NULL;
+    } else {
+        strcpy(entry->name, name);
+    }
+    entry->next = cache.sites;      /* to the front: the next process is mostly of the same site */
+    cache.sites = entry;
+    return entry->name;
+}
+
+/* Another thread may have been faster: its entry stays, and may be in use.  NULL: no memory. */
+static const wan_peer_entry_t *cache_keep(opal_process_name_t name, const wan_peer_entry_t *found)
+{
+    wan_peer_entry_t *entry = NULL;
+    void *there = NULL;
+
+    opal_mutex_lock(&cache.lock);
+    if (OPAL_SUCCESS == opal_hash_table_get_value_ptr(&cache.table, &name, sizeof(name), &there)) {
+        entry = there;
+        goto unlock;
+    }
+    entry = malloc(sizeof(*entry));
+    if (NULL == entry) {
+        goto unlock;
+    }
+    *entry = *found;
+    if (WAN_PEER_KNOWN == entry->state) {
+        entry->peer.site = site_keep(found->peer.site);
+    }
+    if ((WAN_PEER_KNOWN == entry->state && NULL == entry->peer.site)
+        || OPAL_SUCCESS != opal_hash_table_set_value_ptr(&cache.table, &name, sizeof(name), entry)) {
+        free(entry);
+        entry = NULL;
+    }
+
+unlock:
+    opal_mutex_unlock(&cache.lock);
+    return entry;
+}
+
+/* ---- cards ------------------------------------------------------------------ */
+
+static wan_card_t card_mine(void)
+{
+    const mca_coll_wan_component_t *component = &mca_coll_wan_component;
+
+    return (wan_card_t) {
+        .priority = component->params.priority, .arch = opal_local_arch, .node = component->node,
+        .domain = component->domain, .site = component->site,
+    };
+}
+
+int mca_coll_wan_peers_publish(void)
+{
+    const wan_card_t mine = card_mine();
+    char text[WAN_CARD_MAX];
+
+    wan_card_print(&mine, text);
     return mca_coll_wan_compat_publish(modex_key, text);
 }
 
 /*
  * Where the fence at start gathered everything, what is not here does not
- * exist.  Otherwise (asynchronous or direct modex, processes of another job)
- * the peer's server is asked; only then does a missing key cost its 2 s, and
- * the first one ends the search.
+ * exist.  Otherwise (asynchronous or direct modex, processes of another job),
+ * and after an error, the peer's server is asked; only then does a missing key
+ * cost its seconds, and the first one ends the search.
  */
-static int peer_lookup(opal_process_name_t *name, char **text)
+static int card_lookup_once(opal_process_name_t *name, char **text)
 {
     bool complete = opal_pmix_collect_all_data && !opal_pmix_base_async_modex
                     && name->jobid == OPAL_PROC_MY_NAME.jobid;
     int rc = mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, modex_key, name, text);
 
-    if (OMPI_ERR_NOT_FOUND != rc || complete) {
+    if (OMPI_SUCCESS == rc || (OMPI_ERR_NOT_FOUND == rc && complete)) {
         return rc;
     }
     rc = mca_coll_wan_compat_lookup(WAN_LOOKUP_IMMEDIATE, modex_key, name, text);
-    if (OMPI_ERR_NOT_FOUND != rc) {
+    if (OMPI_SUCCESS == rc) {
         return rc;
     }
     return mca_coll_wan_compat_lookup(WAN_LOOKUP_BLOCKING, modex_key, name, text);
 }
 
-/* Copies the site into site[]; false for another version. */
-static bool peer_parse(const char *text, wan_peer_t *peer, char site[WAN_SITE_MAX])
-{
-    const size_t length = strlen(WAN_PLUGIN_VERSION);
-    char *end;
+/*
+ * An error that stays ends the job: waiting 10, 20, 40, 80 ms in between costs little.
+ *
+ * Where cards are fetched one by one, a time-out is the only way in which a server tells that
+ * there is none: cards were committed before anyone could ask.  It is also what a server gives
+ * that was slow, hence three of them.
+ */
+#define LOOKUP_ATTEMPTS 5
+#define LOOKUP_TIMEOUTS 3
+#define LOOKUP_PAUSE_US 10000
 
-    if (0 != strncmp(text, WAN_PLUGIN_VERSION, length) || ' ' != text[length]) {
-        return false;
+static int card_lookup(opal_process_name_t *name, char **text)
+{
+    int rc = OMPI_ERROR, timeouts = 0;
+
+    for (int attempt = 0; attempt < LOOKUP_ATTEMPTS; ++attempt) {
+        if (0 < attempt) {
+            usleep(LOOKUP_PAUSE_US << (attempt - 1));
+        }
+        rc = card_lookup_once(name, text);
+        if (OMPI_SUCCESS == rc || OMPI_ERR_NOT_FOUND == rc) {
+            break;
+        }
+        if (OMPI_ERR_TIMEOUT == rc && LOOKUP_TIMEOUTS == ++timeouts) {
+            return OMPI_ERR_NOT_FOUND;
+        }
     }
-    peer->node = strtoull(text + length + 1, &end, 16);
-    if (' ' != *end) {
-        return false;
-    }
-    peer->domain = strtoull(end + 1, &end, 16);
-    if (' ' != *end || strlen(end + 1) >= WAN_SITE_MAX) {
-        return false;
-    }
-    strcpy(site, end + 1);
-    return true;
+    return rc;
 }
 
-/*
- * Appends a site to *sites, or uses the one before it: ranks of one site mostly
- * follow each other.  The text may move, hence offsets.
- */
-static bool site_append(char **sites, size_t *used, size_t *room, size_t previous,
-                        const char *site, size_t *offset)
+/* NULL: it could not be looked up. */
+static const wan_peer_entry_t *peer_find(opal_process_name_t name)
 {
-    size_t length = strlen(site) + 1;
+    const wan_peer_entry_t *kept = cache_find(name);
+    wan_peer_entry_t found = { .state = WAN_PEER_FOREIGN, .reason = "a process runs without coll/wan" };
+    const wan_card_t mine = card_mine();
+    char *text = NULL;
+    int rc;
 
-    if (SIZE_MAX != previous && 0 == strcmp(*sites + previous, site)) {
-        *offset = previous;
-        return true;
+    if (NULL != kept) {
+        return kept;
     }
-    if (*used + length > *room) {
-        size_t wanted = 2 * *room + WAN_SITE_MAX;
-        char *grown = realloc(*sites, wanted);
-        if (NULL == grown) {
+    rc = card_lookup(&name, &text);
+    if (OMPI_SUCCESS != rc && OMPI_ERR_NOT_FOUND != rc) {
+        return NULL;
+    }
+    if (OMPI_SUCCESS == rc) {
+        wan_card_t card;
+
+        if (wan_card_read(&mine, text, &card, &found.reason)) {
+            found.state = WAN_PEER_KNOWN;
+            found.peer = (wan_peer_t) { .site = card.site, .node = card.node, .domain = card.domain };
+        }
+    }
+    kept = cache_keep(name, &found);
+    free(text);
+    return kept;
+}
+
+/* ---- a communicator's ranks ----------------------------------------------------- */
+
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, const char **reason)
+{
+    wan_census_t census;
+
+    memset(&census, 0, sizeof(census));
+    /* A foreign one decides, and the first one found ends the search: looking for it may cost seconds. */
+    for (int i = 0; i < ompi_comm_size(comm) && !census.foreign; ++i) {
+        const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
+
+        if (NULL == entry) {
+            wan_census_add(&census, WAN_PEER_UNKNOWN, NULL, "the card of a process could not be looked up");
+        } else {
+            wan_census_add(&census, entry->state, entry->peer.site, entry->reason);
+        }
+    }
+    return wan_census_decide(&census, reason);
+}
+
+bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers)
+{
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
+
+        if (NULL == entry || WAN_PEER_KNOWN != entry->state) {
             return false;
         }
-        *sites = grown;
-        *room = wanted;
+        peers[i] = entry->peer;
     }
-    memcpy(*sites + *used, site, length);
-    *offset = *used;
-    *used += length;
     return true;
-}
-
-/* One peer's site into site[]. */
-static wan_peers_state_t peer_read(struct ompi_communicator_t *comm, int rank, wan_peer_t *peer,
-                                   char site[WAN_SITE_MAX], const char **reason)
-{
-    opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
-    char *text = NULL;
-    bool ours;
-    int rc = peer_lookup(&name, &text);
-
-    if (OMPI_ERR_NOT_FOUND == rc) {
-        *reason = "a process runs without coll/wan";
-        return WAN_PEERS_FOREIGN;
-    }
-    if (OMPI_SUCCESS != rc) {
-        *reason = "the site of a process could not be looked up";
-        return WAN_PEERS_UNKNOWN;
-    }
-    ours = peer_parse(text, peer, site);
-    free(text);
-    if (!ours) {
-        *reason = "a process runs another version of coll/wan";
-        return WAN_PEERS_FOREIGN;
-    }
-    return WAN_PEERS_KNOWN;
-}
-
-wan_peers_state_t mca_coll_wan_peers_lookup(struct ompi_communicator_t *comm, wan_peer_t *peers,
-                                            char **sites, const char **reason)
-{
-    wan_peers_state_t state = WAN_PEERS_KNOWN;
-    int size = ompi_comm_size(comm);
-    size_t used = 0, room = 0, previous = SIZE_MAX;
-    size_t *offsets = malloc(size * sizeof(*offsets));
-    char site[WAN_SITE_MAX];
-
-    *sites = NULL;
-    *reason = "no memory";
-    if (NULL == offsets) {
-        return WAN_PEERS_UNKNOWN;
-    }
-    for (int i = 0; i < size && WAN_PEERS_FOREIGN != state; ++i) {
-        wan_peers_state_t one = peer_read(comm, i, &peers[i], site, reason);
-
-        if (WAN_PEERS_KNOWN == one
-            && !site_append(sites, &used, &room, previous, site, &offsets[i])) {
-            one = WAN_PEERS_UNKNOWN;
-        }
-        if (WAN_PEERS_KNOWN != one) {
-            state = one;    /* after an unknown one, a definite absence may follow */
-            continue;
-        }
-        previous = offsets[i];
-    }
-    for (int i = 0; WAN_PEERS_KNOWN == state && i < size; ++i) {
-        peers[i].site = *sites + offsets[i];
-    }
-    free(offsets);
-    return state;
 }

@@ -145,6 +145,9 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
             return WAN_NOT_OURS;
         }
     }
+    if (WAN_STATE_BROKEN == module->state) {
+        return module->error;
+    }
     number = module->blocking++ % WAN_TAGS_BLOCKING;    /* whatever happens: ranks stay in step */
     rc = mca_coll_wan_bind(&bound, args, module->comm);
     if (OMPI_SUCCESS != rc) {
@@ -472,7 +475,9 @@ static void request_go(mca_coll_wan_request_t *request)
     const bool persistent = request->base.super.req_persistent;
     int rc = WAN_NOT_OURS;
 
-    if (NULL == request->inner && WAN_STATE_SERVING == module->state) {
+    if (WAN_STATE_BROKEN == module->state) {
+        rc = module->error;
+    } else if (NULL == request->inner && WAN_STATE_SERVING == module->state) {
         rc = request_run(request, false);
     }
     if (WAN_NOT_OURS == rc) {
@@ -546,7 +551,9 @@ static void request_settle(mca_coll_wan_request_t *request)
     int rc = WAN_NOT_OURS;
     bool wanted, orphan;
 
-    if (WAN_STATE_SERVING == module->state) {
+    if (WAN_STATE_BROKEN == module->state) {
+        rc = module->error;
+    } else if (WAN_STATE_SERVING == module->state) {
         rc = request_run(request, true);
     }
     if (WAN_NOT_OURS == rc) {
@@ -622,6 +629,9 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
             ++module->passed;
             return WAN_NOT_OURS;
         }
+    }
+    if (WAN_STATE_BROKEN == module->state) {
+        return module->error;
     }
     if (persistent && WAN_TAGS_PERSISTENT <= module->persistent) {
         ++module->passed;

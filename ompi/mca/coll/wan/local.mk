@@ -4,10 +4,11 @@
 
 include ompi/mca/coll/wan/core/local.mk
 
-# A number for what decides: builds from other sources may plan otherwise.
-wan_source_id.h: $(core_sources) ompi/mca/coll/wan/wan_core.h
-	$(AM_V_GEN)cat $^ | cksum | awk '{ print "#define WAN_SOURCE_ID " $$1 }' >$@.new && mv $@.new $@
-ompi/mca/coll/wan/core/core.lo: wan_source_id.h
+# A number for all that the ranks of a job must have in common: builds from
+# other sources may plan otherwise, take other tags or ask each other otherwise.
+wan_source_id.h: $(core_sources) ompi/mca/coll/wan/wan_core.h $(mca_coll_wan_la_SOURCES)
+	$(AM_V_GEN){ cat $^ | cksum | awk '{ print "#define WAN_SOURCE_ID " $$1 "u" }' && echo '/* of $(^F) */'; } >$@.new && mv $@.new $@
+ompi/mca/coll/wan/core/core.lo ompi/mca/coll/wan/core/topo/card.lo: wan_source_id.h
 BUILT_SOURCES += wan_source_id.h
 CLEANFILES += wan_source_id.h
 
@@ -31,7 +32,7 @@ mca_coll_wan_la_SOURCES = \
 # Never compiled: makes Automake link with the C++ compiler.
 nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
 mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) \
-	-DWAN_PLUGIN_VERSION='"$(PACKAGE_VERSION)"' -DWAN_HELPDIR='"$(helpdir)"' \
+	-DWAN_HELPDIR='"$(helpdir)"' \
 	-DWAN_VERSION_MAJOR=$(WAN_VERSION_MAJOR) -DWAN_VERSION_MINOR=$(WAN_VERSION_MINOR) \
 	-DWAN_VERSION_RELEASE=$(WAN_VERSION_RELEASE)
 # Components are loaded lazily: without -z now, a missing symbol shows when it

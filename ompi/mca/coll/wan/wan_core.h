@@ -126,6 +126,51 @@ int wan_site_resolve(const wan_params_t *params, const wan_runtime_hints_t *hint
  */
 uint64_t wan_locality_domain(const char *text);
 
+/* ---- what processes publish, and what follows from it -------------------- */
+
+/*
+ * A process's card: what others must know of it before the first collective.
+ * Two processes whose build, priority or arch differ are foreign to each other,
+ * both ways: neither takes part in the other's agreement.
+ */
+typedef struct wan_card {
+    int priority;                       /* with another one, another component may win on that host */
+    uint32_t arch;                      /* of the runtime: byte order, sizes of types */
+    uint64_t node;                      /* see wan_peer_t */
+    uint64_t domain;
+    const char *site;                   /* nested name, "" if unknown */
+} wan_card_t;
+
+#define WAN_CARD_MAX (WAN_SITE_MAX + 128)
+
+void wan_card_print(const wan_card_t *card, char text[WAN_CARD_MAX]);
+/* False with one sentence in *reason where `text` is foreign to `mine`.  card->site points into text. */
+bool wan_card_read(const wan_card_t *mine, const char *text, wan_card_t *card, const char **reason);
+
+typedef enum wan_peer_state {
+    WAN_PEER_KNOWN,                     /* its card was read */
+    WAN_PEER_FOREIGN,                   /* it definitely published none, or one that is foreign */
+    WAN_PEER_UNKNOWN                    /* its card could not be looked up: it may be either */
+} wan_peer_state_t;
+
+/* What is known of a communicator's ranks.  Starts as all zero; takes no memory. */
+typedef struct wan_census {
+    bool foreign, unknown, nameless, several;
+    const char *site;                   /* of the first known rank; must outlive the census */
+    const char *reason;
+} wan_census_t;
+
+typedef enum wan_stand {
+    WAN_STAND_ASK,                      /* every rank comes to this: the first collective asks all */
+    WAN_STAND_REFUSE,                   /* every rank comes to this: not ours */
+    WAN_STAND_ABORT                     /* what the others came to cannot be told */
+} wan_stand_t;
+
+/* site: where KNOWN; reason: where not. */
+void wan_census_add(wan_census_t *census, wan_peer_state_t state, const char *site, const char *reason);
+/* *reason unless ASK. */
+wan_stand_t wan_census_decide(const wan_census_t *census, const char **reason);
+
 /* ---- the port: how the core communicates -------------------------------- */
 
 /*

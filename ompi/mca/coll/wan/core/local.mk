@@ -43,6 +43,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/sched/schedule.hpp \
 	ompi/mca/coll/wan/core/sched/verifier.cpp \
 	ompi/mca/coll/wan/core/sched/verifier.hpp \
+	ompi/mca/coll/wan/core/topo/card.cpp \
 	ompi/mca/coll/wan/core/topo/cluster_map.cpp \
 	ompi/mca/coll/wan/core/topo/cluster_map.hpp \
 	ompi/mca/coll/wan/core/topo/domain.cpp \

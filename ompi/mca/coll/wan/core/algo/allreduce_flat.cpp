@@ -72,6 +72,7 @@ const algorithm allreduce_flat = {
     .keeps_order = true,
     .senders = all_senders,
     .serves = [](const topology &t, const request &) { return t.size() <= 128; },
+    .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
 };

@@ -92,6 +92,7 @@ const algorithm allreduce_leaders = {
     .keeps_order = false,
     .senders = one_sender,
     .serves = [](const topology &t, const request &r) { return r.commutative && t.site_count() <= 150; },
+    .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_site(t)) + tree_buffers(widest_node(t)) + static_cast<uint32_t>(t.site_count()); },
     .cost = cost,
     .build = build,
 };

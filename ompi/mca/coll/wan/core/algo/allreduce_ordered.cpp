@@ -59,8 +59,10 @@ const algorithm allreduce_ordered = {
     .automatic = true,
     .long_messages = true,
     .keeps_order = true,
+    .only_ordered = true,
     .senders = all_senders,
-    .serves = [](const topology &t, const request &r) { return !r.commutative && t.size() <= 128; },
+    .serves = [](const topology &t, const request &) { return t.size() <= 128; },
+    .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
 };

@@ -13,7 +13,9 @@
  *
  *     T = max(2(p-1)/p M/B, L + M/B) + S/B + small
  *
- * where the paper's form (one segment) takes L + M/(nB) + 2M/B.
+ * where the paper's form (one segment) takes L + M/(nB) + 2M/B.  Where n is
+ * less than the p hosts of a site, the n gateways are handed what crosses and
+ * hand out the result: their interfaces carry (p-n)/p M/(nB) more each way.
  * Source: Matsuda et al., Efficient Collective Algorithms for Grid
  * Environment, section 3; inner steps: circulant graphs (Traeff), any p.
  *
@@ -80,19 +82,22 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t links = p.links >= static_cast<uint64_t>(widest) ? narrowest : std::min<int64_t>(p.links, narrowest);
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t remote = t.site_count() - 1;
-    const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
+    const bool gateways = p.links < static_cast<uint64_t>(widest);
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
+    const int64_t hands = gateways ? (widest + links - 1) / links : 0;      // hosts of a gateway
+    const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
-    const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes;
+    const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes + 2 * hands;
     const int64_t far = f.widest_ns();
     const int64_t connections = inner.connections + remote;
-    const int64_t last_hops = (2 + 2 * lanes) * hop_ns(f, 0);
+    const int64_t last_hops = (2 + 2 * lanes + (gateways ? 2 : 0)) * hop_ns(f, 0);
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
-        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links);
+        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
         const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments * messages);
         const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments * messages) + far;
-        return std::max(busy, through) + inner.last_ns + (widest - 1) * f.step_ns + last_hops;
+        return std::max(busy, through) + 2 * hand / c.segments + inner.last_ns + (widest - 1) * f.step_ns + last_hops;
     }
     // Reducing and gathering hold each other up on the same connections (1 MB, 2 x 16 hosts: 1.35
     // times the wire's time), and partners whose messages wait for their receivers do so behind
@@ -100,14 +105,15 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest);
     const int64_t across = wire_part(f, bytes, remote, links);
-    const int64_t busy = pipeline(f, shared_wire(2 * inside + across, 2 * connections), c.segments * messages);
+    const int64_t busy = pipeline(f, shared_wire(2 * inside + across + hand, 2 * connections), c.segments * messages);
     // Segments take turns in reducing: the first one's latency hides the others' reducing, or the
     // last one's comes after it.
     const int64_t gather = inside / c.segments;
     const int64_t reduce = gather + inner.steps_ns;
-    const int64_t forward = reduce + across / c.segments + (remote + lanes) * f.step_ns / 2;
-    const int64_t first_back = forward + far + c.segments * gather + inner.steps_ns;
-    const int64_t last_back = c.segments * forward + far + reduce;
+    const int64_t handed = hand / c.segments;
+    const int64_t forward = reduce + handed + across / c.segments + (remote + lanes + hands) * f.step_ns / 2;
+    const int64_t first_back = forward + far + c.segments * (gather + handed) + inner.steps_ns;
+    const int64_t last_back = c.segments * forward + far + handed + reduce;
     return std::max({busy, first_back, last_back}) + last_hops;
 }
 
@@ -125,6 +131,7 @@ const algorithm allreduce_rabenseifner = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
+    .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count()); },
     .cost = cost,
     .build = build,
 };

@@ -13,6 +13,8 @@
  *
  *     T = L + (2 + runs of a site / n) M/B        n hosts of a site send across
  *
+ * and, where n is less than the p hosts of a site, (p-n)/p (runs of the site)
+ * M/(nB) more: gateways are handed the runs, and hand out the result meanwhile.
  * Ranks in blocks make one run a site: the bytes of an operator that commutes.
  * Source: coll/wan; GridMPI's n links (Matsuda et al., section 3).
  *
@@ -23,6 +25,7 @@
 #include "model/cost.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace wan {
 
@@ -45,11 +48,17 @@ std::vector<run> runs_of(const topology &t)
     return all;
 }
 
-int most_runs(const topology &t, const std::vector<run> &runs)
+std::vector<int> runs_by_site(const topology &t, const std::vector<run> &runs)
 {
     std::vector<int> of_site(static_cast<size_t>(t.site_count()));
     for (const run &r : runs)
         ++of_site[static_cast<size_t>(r.site)];
+    return of_site;
+}
+
+int most_runs(const topology &t, const std::vector<run> &runs)
+{
+    const auto of_site = runs_by_site(t, runs);
     return *std::max_element(of_site.begin(), of_site.end());
 }
 
@@ -58,9 +67,36 @@ constexpr int run_label = label::reduce_scatter, most_labels = label::allgather 
 /** Of the 253 a schedule may have; memory is a window of segments for each. */
 constexpr int most_buffers = 240;
 
-bool serves(const topology &t, const request &r)
+/** Parts of a block of one partition that another one cuts it into, at most. */
+constexpr int64_t parts_of(int64_t hosts, int64_t others) { return (others + hosts - 1) / hosts + 1; }
+
+/**
+ * Operations of a host of `site`, at most, where sites have these `sizes`: what each function
+ * below adds, with one gateway where that makes most of it (hand-in and hand-out) and with all
+ * hosts where that does.
+ */
+int64_t most_operations(const topology &t, const std::vector<int> &runs_of_site, const std::set<int> &sizes, int site)
 {
-    if (r.commutative || !few_enough(t, 8) || t.site_count() > most_buffers)
+    const int64_t hosts = t.node_count(site_at(site)), ranks = t.rank_count(site_at(site));
+    const int64_t mine = runs_of_site[static_cast<size_t>(site)];
+    int64_t all = 0, crossing = 0, pieces = 1;
+    for (int s = 0; s < t.site_count(); ++s) {
+        all += runs_of_site[static_cast<size_t>(s)];
+        if (s == site)
+            continue;
+        crossing += (mine + runs_of_site[static_cast<size_t>(s)]) * parts_of(hosts, t.node_count(site_at(s)));
+    }
+    for (int size : sizes)
+        pieces += parts_of(hosts, size) - 1;
+    const int64_t collecting = hosts + ranks + ranks;               // sent, received, combined
+    const int64_t handing = (mine + 1) * (hosts + 3);               // in, and out
+    const int64_t gathering = std::max<int64_t>(4 * steps(hosts), 2 * largest_ring);
+    return collecting + handing + crossing + pieces * all + gathering + t.most_lanes();
+}
+
+bool serves(const topology &t, const request &)
+{
+    if (t.site_count() > most_buffers)
         return false;
     int ranks = 0;
     for (int s = 0; s < t.site_count(); ++s)
@@ -68,7 +104,25 @@ bool serves(const topology &t, const request &r)
     if (ranks > most_buffers)
         return false;
     const auto runs = runs_of(t);
-    return most_runs(t, runs) <= most_labels && ranks + static_cast<int>(runs.size()) <= most_buffers;
+    if (most_runs(t, runs) > most_labels || ranks + static_cast<int>(runs.size()) > most_buffers)
+        return false;
+    const auto of_site = runs_by_site(t, runs);
+    std::set<int> sizes;
+    for (int s = 0; s < t.site_count(); ++s)
+        sizes.insert(t.node_count(site_at(s)));
+    for (int s = 0; s < t.site_count(); ++s)
+        if (most_operations(t, of_site, sizes, s) > UINT16_MAX)
+            return false;
+    return true;
+}
+
+/** A gateway has one for each rank of its site and one for each run of the others. */
+uint32_t buffers(const topology &t, const plan &)
+{
+    int ranks = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        ranks = std::max(ranks, t.rank_count(site_at(s)));
+    return static_cast<uint32_t>(ranks) + static_cast<uint32_t>(runs_of(t).size());
 }
 
 /** Everyone's share of each block goes to the block's owner: a buffer for each rank of my site, if I am one. */
@@ -116,7 +170,7 @@ void build(const topology &t, const plan &p, builder &b)
         for (size_t k = 0; k < runs.size(); ++k) {
             number[k] = seen[static_cast<size_t>(runs[k].site)]++;
             if (runs[k].site != mine) {
-                partial.push_back(b.scratch());
+                partial.push_back(across.has_me() ? b.scratch() : buffer::out);     // others never see it
                 continue;
             }
             const std::vector<buffer> x(from_rank.begin() + runs[k].first, from_rank.begin() + runs[k].last + 1);
@@ -151,13 +205,18 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
     }
     const int64_t links = std::min<int64_t>(p.links, narrowest);
-    const int64_t runs = most_runs(t, runs_of(t)) * remote;
+    const int64_t mine = most_runs(t, runs_of(t)), runs = mine * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
+    // Through a gateway's interface, from and to the hosts of its site: runs come in, the result goes out.
+    const bool gateways = p.links < static_cast<uint64_t>(widest);
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
+    const int64_t hands = gateways ? (mine + 1) * ((widest + links - 1) / links) : 0;
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links)
-                         + wire_part(f, bytes, widest - 1, widest);
-    const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes;
-    const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes) * hop_ns(f, 0);
+                         + wire_part(f, bytes, widest - 1, widest) + mine * hand;
+    const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;
+    const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes + (gateways ? 2 : 0)) * hop_ns(f, 0)
+                         + (mine + 1) * hand / c.segments;
     return f.widest_ns() + pipeline(f, shared_wire(wire, widest), c.segments * messages) + last;
 }
 
@@ -173,8 +232,10 @@ const algorithm allreduce_runs = {
     .automatic = true,
     .long_messages = true,
     .keeps_order = true,
+    .only_ordered = true,
     .senders = gateway_senders,
     .serves = serves,
+    .buffers = buffers,
     .cost = cost,
     .build = build,
 };

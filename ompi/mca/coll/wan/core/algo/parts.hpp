@@ -118,6 +118,9 @@ std::vector<uint32_t> entries_of(const std::vector<int> &parent);
 /** Sends data[whole] down a tree, to the child with most below it first. */
 void tree_broadcast(builder &b, const team &g, const std::vector<int> &parent, buffer data, int label);
 
+/** Scratch buffers of tree_reduce, at most, whatever the shape of the tree. */
+constexpr uint32_t tree_buffers(int nodes) { return nodes < 65 ? static_cast<uint32_t>(nodes - 1) : 64; }
+
 /** Reduces acc of all members into the root's; a fixed order of evaluation. */
 void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buffer acc, int label);
 

@@ -53,11 +53,14 @@ struct algorithm {
     bool automatic;             // false: reference, chosen only by name
     bool long_messages;         // on which side of coll_wan_threshold it stands
     bool keeps_order;           // right for operators that do not commute
+    bool only_ordered = false;  // and only for those: commuting ones have faster forms
 
     /** Most processes of one site that send to another one: the planner keeps it within n. */
     uint32_t (*senders)(const topology &t, const plan &p);
     /** Whether it can serve the call at all on this topology. */
     bool (*serves)(const topology &t, const request &r);
+    /** Most scratch buffers of a rank, each of a segment's size; nullptr: none. */
+    uint32_t (*buffers)(const topology &t, const plan &p) = nullptr;
     /** Predicted time of the slowest rank in ns; integers only. */
     int64_t (*cost)(const topology &t, const facts &f, const request &r, const plan &p);
     /** Rank me's operations. */

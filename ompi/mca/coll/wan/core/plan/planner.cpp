@@ -16,22 +16,43 @@ namespace {
 
 /** Segments below this cost more in messages than they hide on any network seen. */
 constexpr uint64_t least_segment_bytes = 1024;
-/** A segment's scratch is held `window` times. */
+/** Segments under way without which nothing hides behind anything. */
+constexpr uint64_t least_window = 4;
+/** Of all scratch buffers together: each holds `window` segments. */
 constexpr uint64_t most_scratch_bytes = 64u << 20;
+/** Where an algorithm cannot cut the message: 64 sites exchange 16 MB at once, five times as fast as in segments. */
+constexpr uint64_t most_uncut_bytes = 1u << 30;
 
-uint32_t window_for(const facts &f, const plan &p, uint64_t bytes)
+/** Of one segment in every scratch buffer of a rank. */
+uint64_t scratch_bytes(const topology &t, const plan &p)
+{
+    return p.algo->buffers ? p.segment_bytes * p.algo->buffers(t, p) : 0;
+}
+
+uint32_t window_for(const facts &f, const plan &p, uint64_t bytes, uint64_t scratch)
 {
     // Enough segments under way to fill twice the longest path, and a few for jitter.
     const int64_t one = std::max<int64_t>(1, f.wire_ns(std::min(p.segment_bytes, bytes)));
     const int64_t far = f.widest_ns();
-    const uint64_t memory = std::max<uint64_t>(2, most_scratch_bytes / std::max<uint64_t>(1, p.segment_bytes));
-    return static_cast<uint32_t>(std::min<uint64_t>(memory, std::clamp<uint64_t>(static_cast<uint64_t>(4 + 2 * far / one), 4, 64)));
+    const uint64_t memory = std::max<uint64_t>(1, most_scratch_bytes / std::max<uint64_t>(1, scratch));
+    return static_cast<uint32_t>(
+        std::min<uint64_t>(memory, std::clamp<uint64_t>(static_cast<uint64_t>(least_window + 2 * far / one), least_window, 64)));
 }
 
-/** Calls f(plan) for each value of the parameters that the algorithm looks at. */
-template <typename F>
-void each_plan(const topology &t, const facts &known, const wishes &w, const request &r, const algorithm &a, F f)
+/** What a window lets cross at best: so many segments in a latency. */
+int64_t windows_ns(const facts &f, const plan &p, uint64_t cuts)
 {
+    return static_cast<int64_t>(static_cast<__int128>(cuts) * f.widest_ns() / p.window);
+}
+
+/**
+ * Calls f(plan) for each value of the parameters that the algorithm looks at and whose scratch
+ * fits; with `any_scratch`, for what takes least if nothing fits.  Whether it has called.
+ */
+template <typename F>
+bool each_plan(const topology &t, const facts &known, const wishes &w, const request &r, const algorithm &a, bool any_scratch, F f)
+{
+    bool found = false;
     plan p;
     p.algo = &a;
     p.root = r.root;
@@ -81,33 +102,42 @@ void each_plan(const topology &t, const facts &known, const wishes &w, const req
                             p.entries = e;
                             p.pieces = k;
                             p.segment_bytes = std::max(r.element_bytes, s / r.element_bytes * r.element_bytes);
-                            p.window = window_for(known, p, r.bytes);
-                            p.predicted_ns = a.cost(t, known, r, p);
+                            const uint64_t scratch = scratch_bytes(t, p), cuts = (r.bytes + p.segment_bytes - 1) / p.segment_bytes;
+                            const bool fits = scratch * std::min<uint64_t>(cuts, least_window)
+                                              <= (a.parameters & uses_segment ? most_scratch_bytes : most_uncut_bytes);
+                            if (!fits && (!any_scratch || s > segments.back()))
+                                continue;
+                            found = true;
+                            p.window = window_for(known, p, r.bytes, scratch);
+                            p.predicted_ns = std::max(a.cost(t, known, r, p), windows_ns(known, p, cuts));
                             f(p);
                         }
+    return found;
 }
 
 template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &r, F f)
 {
     auto usable = [&](const algorithm &a) {
-        if (a.collective != r.collective || !a.serves(t, r))
+        if (a.collective != r.collective || (a.only_ordered && r.commutative) || !a.serves(t, r))
             return false;
         plan limits;
         limits.links = w.links ? w.links : UINT32_MAX;
         return (r.commutative || a.keeps_order) && (!r.counts_vary || a.any_counts) && (!r.counts_local || a.local_counts)
                && a.senders(t, limits) <= limits.links;
     };
-    if (w.algo && usable(*w.algo))
-        return each_plan(t, known, w, r, *w.algo, f);
+    if (w.algo && usable(*w.algo)) {
+        if (!each_plan(t, known, w, r, *w.algo, false, f))
+            each_plan(t, known, w, r, *w.algo, true, f);
+        return;
+    }
     bool found = false;
-    for (int pass = 0; pass < 2 && !found; ++pass)      // the threshold yields where nothing else serves
+    for (int pass = 0; pass < 4 && !found; ++pass)      // the limit of scratch, then the threshold yield where nothing else serves
         for (const algorithm *a : algorithms()) {
             if (!a->automatic || !usable(*a))
                 continue;
-            if (pass == 0 && w.threshold_bytes && a->long_messages != (r.bytes >= w.threshold_bytes))
+            if (pass < 2 && w.threshold_bytes && a->long_messages != (r.bytes >= w.threshold_bytes))
                 continue;
-            found = true;
-            each_plan(t, known, w, r, *a, f);
+            found |= each_plan(t, known, w, r, *a, pass % 2 == 1, f);
         }
 }
 

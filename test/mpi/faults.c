@@ -1,0 +1,70 @@
+/*
+ * Preloaded into some ranks of a test job: what fails there.  The plugin knows
+ * nothing of it.
+ *
+ *   WAN_FAULT_KEY=TEXT   PMIx_Get of keys that begin so returns an error,
+ *   WAN_FAULT_TIMES=N    the first N times (default: always)
+ *   WAN_FAULT_BYTES=N    malloc of exactly N bytes finds none, while the
+ *                        program has set wan_fault_armed
+ *   WAN_FAULT_COUNT=FILE  appends a line for each lookup of WAN_FAULT_KEY: none fails
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern void *__libc_malloc(size_t bytes);
+
+__attribute__((visibility("default"))) volatile int wan_fault_armed;
+
+__attribute__((visibility("default"))) void *malloc(size_t bytes)
+{
+    if (wan_fault_armed) {
+        const char *fault = getenv("WAN_FAULT_BYTES");
+
+        if (NULL != fault && bytes == strtoull(fault, NULL, 10)) {
+            errno = ENOMEM;
+            return NULL;
+        }
+    }
+    return __libc_malloc(bytes);
+}
+
+static int lookup_fails(const char *key)
+{
+    static int failed;
+    const char *prefix = getenv("WAN_FAULT_KEY"), *times = getenv("WAN_FAULT_TIMES");
+    const char *count = getenv("WAN_FAULT_COUNT");
+
+    if (NULL == prefix || NULL == key || 0 != strncmp(key, prefix, strlen(prefix))) {
+        return 0;
+    }
+    if (NULL != count) {
+        FILE *file = fopen(count, "a");
+
+        if (NULL != file) {
+            fputs("lookup\n", file);
+            fclose(file);
+        }
+        return 0;
+    }
+    return NULL == times || failed++ < atoi(times);
+}
+
+__attribute__((visibility("default")))
+int PMIx_Get(const void *process, const char *key, const void *info, size_t infos, void **value)
+{
+    static int (*next)(const void *, const char *, const void *, size_t, void **);
+
+    if (NULL == next) {
+        *(void **) &next = dlsym(RTLD_NEXT, "PMIx_Get");
+    }
+    if (NULL == next || lookup_fails(key)) {
+        return -1;      /* PMIX_ERROR */
+    }
+    return next(process, key, info, infos, value);
+}
