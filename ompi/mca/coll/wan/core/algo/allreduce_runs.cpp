@@ -19,80 +19,20 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "algo/fold.hpp"
+#include "algo/runs.hpp"
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
-
-#include <algorithm>
 
 namespace wan {
 
 namespace {
 
-/** Ranks first .. last, all in one site, and neither neighbour is. */
-struct run {
-    int first, last, site;
-};
-
-std::vector<run> runs_of(const topology &t)
-{
-    std::vector<run> all;
-    for (int r = 0; r < t.size(); ++r) {
-        const int s = static_cast<int>(value(t.site_of(r)));
-        if (all.empty() || all.back().site != s)
-            all.push_back({r, r, s});
-        all.back().last = r;
-    }
-    return all;
-}
-
-int most_runs(const topology &t, const std::vector<run> &runs)
-{
-    std::vector<int> of_site(static_cast<size_t>(t.site_count()));
-    for (const run &r : runs)
-        ++of_site[static_cast<size_t>(r.site)];
-    return *std::max_element(of_site.begin(), of_site.end());
-}
-
 /** Labels for the runs of a site: crossing, and to the gateways, which are never the same pair of hosts. */
 constexpr int run_label = label::reduce_scatter, most_labels = label::allgather - label::reduce_scatter;
-/** Of the 253 a schedule may have; memory is a window of segments for each. */
-constexpr int most_buffers = 240;
 
 bool serves(const topology &t, const request &r)
 {
-    if (r.commutative || !few_enough(t, 8) || t.site_count() > most_buffers)
-        return false;
-    int ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max(ranks, t.rank_count(site_at(s)));
-    if (ranks > most_buffers)
-        return false;
-    const auto runs = runs_of(t);
-    return most_runs(t, runs) <= most_labels && ranks + static_cast<int>(runs.size()) <= most_buffers;
-}
-
-/** Everyone's share of each block goes to the block's owner: a buffer for each rank of my site, if I am one. */
-std::vector<buffer> collect(builder &b, const topology &t, const team &own, int mine)
-{
-    for (uint32_t k = 0; k < own.blocks; ++k) {
-        const uint32_t j = (static_cast<uint32_t>(b.me()) + k) % own.blocks;     // not all to the first at first
-        if (own.rank(j) != b.me())
-            b.send(buffer::in, block(j, own.blocks), own.rank(j), label::direct);
-    }
-    std::vector<buffer> from_rank;
-    if (!own.has_me())
-        return from_rank;
-    from_rank.assign(static_cast<size_t>(t.size()), buffer::out);
-    for (int node = 0; node < t.node_count(site_at(mine)); ++node)
-        for (int lane = 0; lane < t.lane_count(site_at(mine), node); ++lane) {
-            const int r = t.rank_at(site_at(mine), node, lane);
-            from_rank[static_cast<size_t>(r)] = b.scratch();
-            if (r == b.me())
-                b.copy(buffer::in, from_rank[static_cast<size_t>(r)], own.own());
-            else
-                b.recv(from_rank[static_cast<size_t>(r)], own.own(), r, label::direct);
-        }
-    return from_rank;
+    return !r.commutative && few_enough(t, 8) && runs_fit(t) && most_runs(t, runs_of(t)) <= most_labels;
 }
 
 void build(const topology &t, const plan &p, builder &b)
@@ -104,7 +44,7 @@ void build(const topology &t, const plan &p, builder &b)
     for (int s = 0; s < t.site_count(); ++s)
         owners.push_back(site_team(t, site_at(s), me));
     const team &own = owners[static_cast<size_t>(mine)];
-    const std::vector<buffer> from_rank = collect(b, t, own, mine);
+    const std::vector<buffer> from_rank = collect_blocks(b, t, own, mine);
     if (leader == me) {
         const gateways gates(p.links, owners);
         const team across = gates.of(own, me);
@@ -145,11 +85,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
     const int64_t widest = widest_site(t), lanes = widest_node(t), remote = t.site_count() - 1;
-    int64_t narrowest = widest, ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s) {
-        narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
-        ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
-    }
+    const int64_t narrowest = narrowest_site(t), ranks = most_ranks(t);
     const int64_t links = std::min<int64_t>(p.links, narrowest);
     const int64_t runs = most_runs(t, runs_of(t)) * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
