@@ -26,6 +26,8 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
     for (const algorithm *a : algorithms()) {
         auto cuts = cuts_of(*a, t.size());
         std::erase_if(cuts, [&](const verify_options &o) { return !serves(*a, t, o); });
+        if (cuts.empty())
+            continue;
         tally &n = counts[name_of(*a)];
         ++n.topologies;
         for (const plan &p : plans_of(*a, t)) {
@@ -33,7 +35,8 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
             const programs apart = kind_of(a->collective).blocks ? build_all(t, p, true) : programs{};
             ++n.plans;
             // Few plans, many cuts, and the other way round.
-            const size_t some = a->parameters & (uses_entries | uses_order) ? cuts_each : cuts_each * 3;
+            const bool many = a->parameters & (uses_entries | uses_order) || kind_of(a->collective).root;
+            const size_t some = many ? cuts_each : cuts_each * 3;
             const size_t stride = cuts_each >= cuts.size() ? 1 : std::max<size_t>(1, cuts.size() / some);
             for (size_t i = stride > 1 ? random() % stride : 0; i < cuts.size(); i += stride) {
                 verify_options o = cuts[i];

@@ -21,6 +21,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace wan_test {
 
@@ -116,6 +117,32 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
 {
     const std::string name = p.algo->name;
     const int sites = t.site_count();
+    auto site_at_rank = [&](int r) { return static_cast<int>(value(t.site_of(r))); };
+    if (p.algo->collective == WAN_BARRIER)
+        return 0;
+    if (p.algo->collective == WAN_REDUCE) {
+        uint64_t runs = 0;      // as often as a rank of a follows one that is not
+        for (int r = 0; r < t.size(); ++r)
+            runs += site_at_rank(r) == a && (r == 0 || site_at_rank(r - 1) != a);
+        const uint64_t times = name == "flat" ? static_cast<uint64_t>(t.rank_count(site_at(a))) : name == "runs" ? runs : 1;
+        const int home = site_at_rank(p.root);
+        if (name == "chain" && p.order == site_order::chain)     // each to the one before it, counted from the root's
+            return a != home && b == (a + sites - 1) % sites ? o.count : 0;
+        return b == home ? times * o.count : 0;
+    }
+    if (p.algo->collective == WAN_SCAN || p.algo->collective == WAN_EXSCAN) {
+        if (name == "chain" && p.order == site_order::chain)
+            return b == a + 1 ? o.count : 0;
+        // What ranks of a without one of another site between them add up to, once, where ranks of b follow.
+        uint64_t totals = 0, pending = 0;
+        for (int r = 0; r < t.size(); ++r) {
+            if (site_at_rank(r) == a && (r == 0 || site_at_rank(r - 1) != a))
+                ++pending;
+            if (site_at_rank(r) == b)
+                totals += std::exchange(pending, 0);
+        }
+        return totals * o.count * (name == "leaders" ? static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, 1)) : 1);
+    }
     if (p.algo->collective == WAN_ALLGATHER) {
         uint64_t of_a = 0;
         for (int r = 0; r < t.size(); ++r)
@@ -168,7 +195,7 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
 inline int possible_gateways(const topology &t, const plan &p, int s)
 {
     const int hosts = t.node_count(site_at(s));
-    if (p.algo->collective == WAN_BCAST && s == static_cast<int>(value(t.site_of(p.root))))
+    if (kind_of(p.algo->collective).root && !kind_of(p.algo->collective).blocks && s == static_cast<int>(value(t.site_of(p.root))))
         return std::max(1, hosts - 1);      // the root is left out where there is another host
     return hosts;
 }

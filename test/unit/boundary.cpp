@@ -436,6 +436,35 @@ std::string check_calls()
     return run_calls({"g1", "g1", "g1", "g2", "g2", "g2"}, one, true);
 }
 
+/** A Barrier has no elements, and still nobody leaves before the last has come. */
+std::string check_barrier()
+{
+    const params p;
+    const std::vector<const char *> sites{"k1", "k1", "k2", "k2"};
+    std::vector<comm_ptr> comms;
+    for (int r = 0; r < 4; ++r)
+        comms.push_back(open(p, peers_of(sites), r));
+    fabric f(4);
+    if (std::string why = bring_up(comms, f); !why.empty())
+        return why;
+    const wan_call_t call = call_of(WAN_BARRIER, 0, 0, 0, nullptr, nullptr);
+    for (size_t r = 0; r < 4; ++r) {
+        auto &e = f.ends[r];
+        WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &e, &e.run) == WAN_OK && e.run);
+        WAN_CHECK(r == 3 || wan_run_progress(e.run) == WAN_OK);
+    }
+    WAN_CHECK(f.run_all() == WAN_DONE && f.empty());
+    uint64_t messages = 0, bytes = 0;
+    for (size_t r = 0; r < 4; ++r) {
+        wan_run_release(f.ends[r].run);
+        f.ends[r].run = nullptr;
+        messages += wan_comm_counters(comms[r].get())->wan_messages;
+        bytes += wan_comm_counters(comms[r].get())->wan_bytes;
+    }
+    WAN_CHECK(messages >= 2 && bytes == 0);
+    return "";
+}
+
 std::string check_declined()
 {
     // Ranks in turn, one link, and an operator that does not commute: more runs than are exchanged one by one.
@@ -517,7 +546,7 @@ std::string check_errors()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_open>),     cmocka_unit_test(test<check_agree>),  cmocka_unit_test(test<check_agree_maps>), cmocka_unit_test(test<check_calls>),
+        cmocka_unit_test(test<check_open>),     cmocka_unit_test(test<check_agree>),  cmocka_unit_test(test<check_agree_maps>), cmocka_unit_test(test<check_calls>), cmocka_unit_test(test<check_barrier>),
         cmocka_unit_test(test<check_declined>), cmocka_unit_test(test<check_errors>),
     };
     return cmocka_run_group_tests_name("boundary", tests, nullptr, nullptr);

@@ -28,6 +28,9 @@ facts facts_of(const topology &t)
 
 const uint64_t sizes_tried[] = {0, 1, 4, 8, 1000, 1024, 65536, 262144, 1 << 20, 16 << 20, uint64_t{1} << 32};
 
+/** Collectives about one message. */
+constexpr wan_collective_t whole_messages[] = {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_BARRIER, WAN_SCAN, WAN_EXSCAN};
+
 request call(wan_collective_t c, uint64_t bytes, bool commutative = true, uint64_t element = 4)
 {
     return {.collective = c, .root = 0, .bytes = bytes / element * element, .element_bytes = element, .commutative = commutative};
@@ -58,7 +61,7 @@ std::string check_forced()
             }
     }
     // References are never chosen unasked.
-    for (auto c : {WAN_BCAST, WAN_ALLREDUCE})
+    for (auto c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE})
         for (uint64_t bytes : sizes_tried)
             for (const plan &p : candidates(t, facts_of(t), {}, call(c, bytes)))
                 WAN_CHECK(p.algo->automatic);
@@ -73,7 +76,7 @@ std::string check_links()
                 const topology t = two_sites(hosts, lanes);
                 wishes w;
                 w.links = links;
-                for (auto c : {WAN_BCAST, WAN_ALLREDUCE})
+                for (auto c : whole_messages)
                     for (uint64_t bytes : sizes_tried) {
                         WAN_CHECK(choose(t, facts_of(t), w, call(c, bytes)));
                         for (const plan &p : candidates(t, facts_of(t), w, call(c, bytes)))
@@ -87,8 +90,10 @@ std::string check_links()
                         }
                     }
                 // Operators that do not commute go through gateways where not all ranks may send.
-                const auto p = choose(t, facts_of(t), w, call(WAN_ALLREDUCE, 1024, false));
-                WAN_CHECK(p && (static_cast<uint32_t>(hosts * lanes) <= links || std::string(p->algo->name) == "runs"));
+                for (auto c : {WAN_ALLREDUCE, WAN_REDUCE}) {
+                    const auto p = choose(t, facts_of(t), w, call(c, 1024, false));
+                    WAN_CHECK(p && (static_cast<uint32_t>(hosts * lanes) <= links || std::string(p->algo->name) == "runs"));
+                }
             }
     // 0: as many as there are hosts, where the algorithm uses links.
     const topology t = two_sites(16);
@@ -140,7 +145,7 @@ std::string check_order()
 std::string check_segments()
 {
     const topology t = two_sites();
-    for (auto c : {WAN_BCAST, WAN_ALLREDUCE})
+    for (auto c : whole_messages)
         for (uint64_t element : {1, 3, 4, 8, 12, 1000, 4096})
             for (uint64_t bytes : sizes_tried)
                 for (uint64_t segment : {uint64_t{0}, uint64_t{1}, uint64_t{100}, uint64_t{8192}, uint64_t{1} << 30}) {
@@ -200,9 +205,9 @@ std::string check_determinism()
         for (int i = 0; i < f.sites * f.sites; ++i)
             f.pair_ns.push_back(static_cast<int64_t>(random() % 3) * f.wan_ns);
         const facts copy = f;
-        const auto c = random() % 2 ? WAN_BCAST : WAN_ALLREDUCE;
+        const auto c = whole_messages[random() % std::size(whole_messages)];
         request r = call(c, random() % (uint64_t{1} << (random() % 26)));
-        if (c == WAN_BCAST)
+        if (kind_of(c).root)
             r.root = static_cast<int>(random() % static_cast<uint64_t>(t.size()));
         const auto p = choose(t, f, {}, r), q = choose(again, copy, {}, r);
         WAN_CHECK(p && q && print(*p) == print(*q) && p->predicted_ns == q->predicted_ns);
@@ -253,7 +258,7 @@ std::string check_extremes()
         for (int64_t ns : {int64_t{1}, int64_t{1'000'000'000}})
             for (int64_t ps : {int64_t{1}, int64_t{1'000'000'000}})
                 for (uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40})
-                    for (auto c : {WAN_BCAST, WAN_ALLREDUCE}) {
+                    for (auto c : whole_messages) {
                         if (bytes > (uint64_t{1} << 32) && ps > 1'000'000)
                             continue;       // centuries
                         facts f = facts_of(t);
@@ -266,7 +271,7 @@ std::string check_extremes()
 }
 
 /**
- * No prediction is below what the links allow, whatever the shape: L + M/B, and for an Allreduce on
+ * No prediction is below what the links allow, whatever the shape: L + M/B (a Barrier: L), and for an Allreduce on
  * p hosts 2 (p-1)/p M/B, what each of them must send and receive.
  */
 std::string check_bounds()
@@ -275,7 +280,7 @@ std::string check_bounds()
     for (const topology &t : {topology::blocks(lone), topology::blocks(one_sided), topology::blocks(many), two_sites(16), two_sites(8, 2)})
         for (int64_t byte_ps : {8'000, 200'000})
             for (uint64_t bytes : {uint64_t{1}, uint64_t{4096}, uint64_t{65536}, uint64_t{1} << 20, uint64_t{1} << 24})
-                for (auto c : {WAN_BCAST, WAN_ALLREDUCE})
+                for (auto c : whole_messages)
                     for (uint32_t links : {0u, 1u, 2u}) {
                         facts f = facts_of(t);
                         f.byte_ps = byte_ps;
@@ -285,13 +290,16 @@ std::string check_bounds()
                         for (int s = 0; s < t.site_count(); ++s)
                             hosts += t.node_count(site_at(s));
                         const int64_t moved = c == WAN_ALLREDUCE ? 2 * f.wire_ns(bytes) * (hosts - 1) / hosts : 0;
-                        const int64_t bound = std::max(f.wan_ns + f.wire_ns(bytes), moved);
-                        for (bool commutative : {true, false}) {
-                            const auto all = candidates(t, f, w, call(c, bytes, commutative));
-                            WAN_CHECK(!all.empty());
-                            for (const plan &p : all)
-                                WAN_CHECK_THAT(p.predicted_ns >= bound, print(p) + (commutative ? " " : " in order ") + std::to_string(p.predicted_ns) + " bound " + std::to_string(bound));
-                        }
+                        const int64_t bound = std::max(f.wan_ns + (c == WAN_BARRIER ? 0 : f.wire_ns(bytes)), moved);
+                        for (bool commutative : {true, false})
+                            for (int root : {0, t.size() - 1}) {
+                                request r = call(c, bytes, commutative, 1);
+                                r.root = kind_of(c).root ? root : 0;
+                                const auto all = candidates(t, f, w, r);
+                                WAN_CHECK(!all.empty() || c == WAN_SCAN || c == WAN_EXSCAN);
+                                for (const plan &p : all)
+                                    WAN_CHECK_THAT(p.predicted_ns >= bound, print(p) + (commutative ? " " : " in order ") + std::to_string(p.predicted_ns) + " bound " + std::to_string(bound));
+                            }
                     }
     return "";
 }
@@ -324,12 +332,12 @@ std::string check_sense()
     const topology t = two_sites(16);
     facts f = facts_of(t);
     f.byte_ps = 200'000;    // 40 Mb/s, as in the lab
-    for (auto c : {WAN_BCAST, WAN_ALLREDUCE}) {
+    for (auto c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_SCAN, WAN_EXSCAN}) {
         WAN_CHECK(!choose(t, f, {}, call(c, 4))->algo->long_messages);
         const auto p = choose(t, f, {}, call(c, 16 << 20));
         WAN_CHECK(p->algo->long_messages && p->segment_bytes < 1 << 20 && p->window > 1);
         // Within a factor of two of the bound: L + M/B, or 2(p-1)/p M/B.
-        const int64_t bound = c == WAN_BCAST ? f.wan_ns + f.wire_ns(16 << 20) : 2 * f.wire_ns(16 << 20) * 31 / 32;
+        const int64_t bound = c == WAN_ALLREDUCE ? 2 * f.wire_ns(16 << 20) * 31 / 32 : f.wan_ns + f.wire_ns(16 << 20);
         WAN_CHECK_THAT(p->predicted_ns > bound && p->predicted_ns < 2 * bound, print(*p) + " " + std::to_string(p->predicted_ns) + " bound " + std::to_string(bound));
     }
     return "";

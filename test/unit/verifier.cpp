@@ -41,6 +41,9 @@ std::string run(const job &j, wan_traffic *traffic = nullptr)
 
 verify_options bcast(int root = 0, size_t count = 4) { return {.collective = WAN_BCAST, .root = root, .count = count, .segment = count}; }
 verify_options sum(size_t count = 4) { return {.collective = WAN_ALLREDUCE, .count = count, .segment = count}; }
+verify_options reduce(int root = 0) { return {.collective = WAN_REDUCE, .root = root, .count = 4, .segment = 4}; }
+verify_options scan(wan_collective_t c = WAN_SCAN) { return {.collective = c, .count = 4, .segment = 4}; }
+verify_options barrier() { return {.collective = WAN_BARRIER, .count = 1, .segment = 1}; }
 verify_options ordered(verify_options o) { return o.commutative = false, o; }
 verify_options in_place(verify_options o) { return o.in_place = true, o; }
 verify_options cut(verify_options o, size_t segment, uint32_t window) { return o.segment = segment, o.window = window, o; }
@@ -63,6 +66,13 @@ std::vector<row> rows()
                         "2 recv tmp0 0/1..1/1 from 0 label 0\n"
                         "3 reduce tmp0 out 0/1..1/1 after 1 2\n";
     const char *send = "0 send out 0/1..1/1 to 1 label 0\n", *recv = "0 recv out 0/1..1/1 from 0 label 0\n";
+    // Rank 0 adds up what rank 1 gives: in order, in the other order, twice; or hands its own on.
+    const char *give = "0 send in 0/1..1/1 to 0 label 0\n";
+    const char *take = "0 recv tmp0 0/1..1/1 from 1 label 0\n1 reduce in tmp0 0/1..1/1 after 0\n2 copy tmp0 out 0/1..1/1 after 1\n";
+    const char *add = "0 recv tmp0 0/1..1/1 from 1 label 0\n1 copy in out 0/1..1/1\n2 reduce tmp0 out 0/1..1/1 after 0 1\n";
+    const char *twice = "0 recv tmp0 0/1..1/1 from 1 label 0\n1 copy in out 0/1..1/1\n2 reduce tmp0 out 0/1..1/1 after 0 1\n3 reduce tmp0 out 0/1..1/1 after 2\n";
+    const char *first = "0 send in 0/1..1/1 to 1 label 0\n1 copy in out 0/1..1/1 after 0\n";
+    const char *second = "0 recv tmp0 0/1..1/1 from 0 label 0\n1 copy in out 0/1..1/1\n2 reduce tmp0 out 0/1..1/1 after 0 1\n";
     return {
         {"broadcast", {{send, recv}, 0, bcast()}, ""},
         {"broadcast of nothing", {{send, recv}, 0, bcast(0, 0)}, ""},
@@ -74,6 +84,37 @@ std::vector<row> rows()
         {"allreduce in order", {{left, right}, 1, ordered(sum())}, ""},
         {"allreduce in place", {{left, right}, 1, in_place(sum())}, ""},
         {"allreduce in segments", {{left, right}, 1, cut(in_place(sum(7)), 2, 3)}, ""},
+
+        {"reduce", {{take, give}, 1, reduce()}, ""},
+        {"reduce in order", {{take, give}, 1, ordered(reduce())}, ""},
+        {"reduce in place", {{take, give}, 1, in_place(reduce())}, ""},
+        {"reduce, a contribution dropped", {{"0 copy in out 0/1..1/1\n1 recv tmp0 0/1..1/1 from 1 label 0\n", give}, 1, reduce()}, "rank 0, element 0: contribution of rank 1 is missing"},
+        {"reduce, a contribution doubled", {{twice, give}, 1, reduce()}, "more contributions than ranks"},
+        {"reduce in the wrong order", {{add, give}, 1, ordered(reduce())}, "not in the order of ranks"},
+        {"reduce in any order", {{add, give}, 1, reduce()}, ""},
+        {"reduce at the wrong root", {{take, give}, 1, reduce(1)}, "rank 0: operation 2: only the root"},
+        {"reduce into a buffer that is not there", {{take, "0 copy in out 0/1..1/1\n1 send out 0/1..1/1 to 0 label 0 after 0\n"}, 1, reduce()}, "rank 1: operation 0: only the root"},
+        {"reduce over a send buffer", {{take, "0 send in 0/1..1/1 to 0 label 0\n1 copy tmp0 in 0/1..1/1 after 0\n"}, 1, in_place(reduce())}, "rank 1, element 0: the send buffer was overwritten"},
+
+        {"scan", {{first, second}, 1, scan()}, ""},
+        {"scan in order, in place", {{first, second}, 1, in_place(ordered(scan()))}, ""},
+        {"scan, what stands before is dropped", {{first, "0 recv tmp0 0/1..1/1 from 0 label 0\n1 copy in out 0/1..1/1\n"}, 1, scan()}, "rank 1, element 0: contribution of rank 0 is missing"},
+        {"scan, too much at the first rank", {{take, give}, 1, scan()}, "rank 0, element 0: more contributions"},
+        {"scan in the wrong order", {{first, "0 recv tmp0 0/1..1/1 from 0 label 0\n1 reduce in tmp0 0/1..1/1 after 0\n2 copy tmp0 out 0/1..1/1 after 1\n"}, 1, ordered(scan())}, "not in the order of ranks"},
+        {"scan that leaves itself out", {{first, recv}, 1, scan()}, "rank 1, element 0: contribution of rank 1 is missing"},
+        {"exscan", {{"0 send in 0/1..1/1 to 1 label 0\n", recv}, 1, scan(WAN_EXSCAN)}, ""},
+        {"exscan in place", {{"0 send in 0/1..1/1 to 1 label 0\n", recv}, 1, in_place(scan(WAN_EXSCAN))}, ""},
+        {"exscan that includes itself", {{"0 send in 0/1..1/1 to 1 label 0\n", second}, 1, scan(WAN_EXSCAN)}, "rank 1, element 0: more contributions"},
+        {"exscan writes at rank 0", {{first, recv}, 1, scan(WAN_EXSCAN)}, "rank 0, element 0: nothing stands before it"},
+        {"exscan writes at rank 0, in place", {{"0 send in 0/1..1/1 to 1 label 0\n1 copy tmp0 out 0/1..1/1 after 0\n", recv}, 1, in_place(scan(WAN_EXSCAN))}, "nothing stands before it"},
+
+        {"barrier", {{"0 signal to 1 label 0\n1 await from 1 label 0\n", "0 signal to 0 label 0\n1 await from 0 label 0\n"}, 0, barrier()}, ""},
+        {"barrier by a root", {{"0 await from 1 label 0\n1 signal to 1 label 0 after 0\n", "0 signal to 0 label 0\n1 await from 0 label 0 after 0\n"}, 0, barrier()}, ""},
+        {"barrier in one direction", {{"0 signal to 1 label 0\n", "0 await from 0 label 0\n"}, 0, barrier()}, "rank 0 may leave before rank 1 has come"},
+        {"barrier that does not wait", {{"0 await from 1 label 0\n1 await from 2 label 0\n2 signal to 1 label 0 after 0\n3 signal to 2 label 0 after 0 1\n",
+                                         "0 signal to 0 label 0\n1 await from 0 label 0\n", "0 signal to 0 label 0\n1 await from 0 label 0\n"}, 0, barrier()},
+         "rank 1 may leave before rank 2 has come"},
+        {"barrier, a signal dropped", {{"0 await from 1 label 0\n1 signal to 1 label 0 after 0\n", "0 await from 0 label 0\n"}, 0, barrier()}, "deadlock"},
 
         {"from the wrong root", {{send, recv}, 0, bcast(1)}, "does not hold the root's data"},
         {"half is missing", {{"0 send out 0/2..1/2 to 1 label 0\n", "0 recv out 0/2..1/2 from 0 label 0\n"}, 0, bcast()}, "rank 1, element 2: does not hold"},

@@ -9,6 +9,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/allreduce_runs.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_rabenseifner.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_twotier.cpp \
+	ompi/mca/coll/wan/core/algo/barrier_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_chain.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
@@ -16,8 +17,18 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/fold.hpp \
 	ompi/mca/coll/wan/core/algo/parts.cpp \
 	ompi/mca/coll/wan/core/algo/parts.hpp \
+	ompi/mca/coll/wan/core/algo/reduce_chain.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_flat.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_leaders.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_rabenseifner.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_runs.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_twotier.cpp \
 	ompi/mca/coll/wan/core/algo/registry.cpp \
 	ompi/mca/coll/wan/core/algo/registry.hpp \
+	ompi/mca/coll/wan/core/algo/runs.hpp \
+	ompi/mca/coll/wan/core/algo/scan_chain.cpp \
+	ompi/mca/coll/wan/core/algo/scan_leaders.cpp \
+	ompi/mca/coll/wan/core/algo/scan_runs.cpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
 	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
 	ompi/mca/coll/wan/core/collective.hpp \

@@ -100,7 +100,7 @@ bound_call bind_call(const topology &t, int me, const wan_call_t &call)
     bound_call b;
     b.where.in = call.collective == WAN_BCAST ? call.out : call.in;
     b.where.out = call.out;
-    b.where.count = call.count;
+    b.where.count = call.collective == WAN_BARRIER ? 1 : call.count;    // nothing travels, but a segment of it does
     b.where.extent = call.extent;
     if (!kind_of(call.collective).blocks)
         return b;

@@ -21,6 +21,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "algo/fold.hpp"
+#include "algo/runs.hpp"
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
@@ -31,41 +32,8 @@ namespace wan {
 
 namespace {
 
-/** Ranks first .. last, all in one site, and neither neighbour is. */
-struct run {
-    int first, last, site;
-};
-
-std::vector<run> runs_of(const topology &t)
-{
-    std::vector<run> all;
-    for (int r = 0; r < t.size(); ++r) {
-        const int s = static_cast<int>(value(t.site_of(r)));
-        if (all.empty() || all.back().site != s)
-            all.push_back({r, r, s});
-        all.back().last = r;
-    }
-    return all;
-}
-
-std::vector<int> runs_by_site(const topology &t, const std::vector<run> &runs)
-{
-    std::vector<int> of_site(static_cast<size_t>(t.site_count()));
-    for (const run &r : runs)
-        ++of_site[static_cast<size_t>(r.site)];
-    return of_site;
-}
-
-int most_runs(const topology &t, const std::vector<run> &runs)
-{
-    const auto of_site = runs_by_site(t, runs);
-    return *std::max_element(of_site.begin(), of_site.end());
-}
-
 /** Labels for the runs of a site: crossing, and to the gateways, which are never the same pair of hosts. */
 constexpr int run_label = label::reduce_scatter, most_labels = label::allgather - label::reduce_scatter;
-/** Of the 253 a schedule may have; memory is a window of segments for each. */
-constexpr int most_buffers = 240;
 
 /** Parts of a block of one partition that another one cuts it into, at most. */
 constexpr int64_t parts_of(int64_t hosts, int64_t others) { return (others + hosts - 1) / hosts + 1; }
@@ -98,9 +66,7 @@ bool serves(const topology &t, const request &)
 {
     if (t.site_count() > most_buffers)
         return false;
-    int ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max(ranks, t.rank_count(site_at(s)));
+    const int ranks = most_ranks(t);
     if (ranks > most_buffers)
         return false;
     const auto runs = runs_of(t);
@@ -119,34 +85,8 @@ bool serves(const topology &t, const request &)
 /** A gateway has one for each rank of its site and one for each run of the others. */
 uint32_t buffers(const topology &t, const plan &)
 {
-    int ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max(ranks, t.rank_count(site_at(s)));
+    const int ranks = most_ranks(t);
     return static_cast<uint32_t>(ranks) + static_cast<uint32_t>(runs_of(t).size());
-}
-
-/** Everyone's share of each block goes to the block's owner: a buffer for each rank of my site, if I am one. */
-std::vector<buffer> collect(builder &b, const topology &t, const team &own, int mine)
-{
-    for (uint32_t k = 0; k < own.blocks; ++k) {
-        const uint32_t j = (static_cast<uint32_t>(b.me()) + k) % own.blocks;     // not all to the first at first
-        if (own.rank(j) != b.me())
-            b.send(buffer::in, block(j, own.blocks), own.rank(j), label::direct);
-    }
-    std::vector<buffer> from_rank;
-    if (!own.has_me())
-        return from_rank;
-    from_rank.assign(static_cast<size_t>(t.size()), buffer::out);
-    for (int node = 0; node < t.node_count(site_at(mine)); ++node)
-        for (int lane = 0; lane < t.lane_count(site_at(mine), node); ++lane) {
-            const int r = t.rank_at(site_at(mine), node, lane);
-            from_rank[static_cast<size_t>(r)] = b.scratch();
-            if (r == b.me())
-                b.copy(buffer::in, from_rank[static_cast<size_t>(r)], own.own());
-            else
-                b.recv(from_rank[static_cast<size_t>(r)], own.own(), r, label::direct);
-        }
-    return from_rank;
 }
 
 void build(const topology &t, const plan &p, builder &b)
@@ -158,7 +98,7 @@ void build(const topology &t, const plan &p, builder &b)
     for (int s = 0; s < t.site_count(); ++s)
         owners.push_back(site_team(t, site_at(s), me));
     const team &own = owners[static_cast<size_t>(mine)];
-    const std::vector<buffer> from_rank = collect(b, t, own, mine);
+    const std::vector<buffer> from_rank = collect_blocks(b, t, own, mine);
     if (leader == me) {
         const gateways gates(p.links, owners);
         const team across = gates.of(own, me);

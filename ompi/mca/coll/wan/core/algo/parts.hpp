@@ -26,6 +26,8 @@ constexpr int scatter = 2, gather = 3, direct = 4;
 constexpr int tree_up = 5, tree_down = 6;
 constexpr int cross_in = 8, cross = 9, cross_out = 10;  // to the gateway, across, from the gateway
 constexpr int reduce_scatter = 12, allgather = 38;
+constexpr int stripe = 128;                     // one each for 64 stripes
+constexpr int run = 256;                        // one each for 240 runs of neighbouring ranks
 } // namespace label
 
 /**

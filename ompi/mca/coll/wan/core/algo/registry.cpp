@@ -14,6 +14,10 @@ namespace wan {
 extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
     allreduce_runs;
+extern const algorithm reduce_flat, reduce_leaders, reduce_rabenseifner, reduce_chain, reduce_twotier, reduce_runs;
+extern const algorithm barrier_leaders;
+extern const algorithm scan_leaders, scan_collect, scan_chain, scan_runs;
+extern const algorithm exscan_leaders, exscan_collect, exscan_chain, exscan_runs;
 extern const algorithm allgather_direct;
 
 std::span<const algorithm *const> algorithms()
@@ -29,6 +33,21 @@ std::span<const algorithm *const> algorithms()
         &allreduce_twotier,
         &allreduce_ordered,
         &allreduce_runs,
+        &reduce_flat,
+        &reduce_leaders,
+        &reduce_rabenseifner,
+        &reduce_chain,
+        &reduce_twotier,
+        &reduce_runs,
+        &barrier_leaders,
+        &scan_leaders,
+        &scan_collect,
+        &scan_chain,
+        &scan_runs,
+        &exscan_leaders,
+        &exscan_collect,
+        &exscan_chain,
+        &exscan_runs,
         &allgather_direct,
     };
     return all;

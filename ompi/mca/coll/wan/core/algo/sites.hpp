@@ -22,6 +22,24 @@ inline int widest_site(const topology &t)
     return most;
 }
 
+/** Fewest hosts in a site. */
+inline int narrowest_site(const topology &t)
+{
+    int least = t.size();
+    for (int s = 0; s < t.site_count(); ++s)
+        least = std::min(least, t.node_count(site_at(s)));
+    return least;
+}
+
+/** Most ranks in a site. */
+inline int most_ranks(const topology &t)
+{
+    int most = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        most = std::max(most, t.rank_count(site_at(s)));
+    return most;
+}
+
 /**
  * Whether every schedule stays below the number of its operations: where one
  * narrow site talks to all hosts of the others, a host of it has `for_each`

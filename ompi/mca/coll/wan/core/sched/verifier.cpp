@@ -237,8 +237,14 @@ std::string check_reductions(const verify_options &o, const terms &t, const std:
         for (int r = 0; r < all; ++r) {
             const uint32_t held = out[static_cast<size_t>(r)][e];
             const int below = o.collective == WAN_SCAN ? r + 1 : o.collective == WAN_EXSCAN ? r : all;
-            if ((o.collective == WAN_REDUCE && r != o.root) || below == 0)
+            if (o.collective == WAN_REDUCE && r != o.root)
                 continue;
+            if (below == 0) {
+                std::vector<int> own;
+                if (o.in_place ? !t.ranks_of(held, e, own) || own != std::vector<int>{r} : held != UINT32_MAX)
+                    return at(r, e) + "nothing stands before it, but its buffer was written";
+                continue;
+            }
             if (o.collective == WAN_ALLREDUCE && r > 0) {
                 if (held != out[0][e])
                     return at(r, e) + "evaluates another expression than rank 0 (bits may differ)";
@@ -286,6 +292,15 @@ std::string check_barrier(const std::vector<std::shared_ptr<const program>> &sch
         for (size_t k = 0; k < ranks; ++k)
             if (k != r && std::none_of(at_end[r].begin(), at_end[r].end(), [&](const known &x) { return x[k]; }))
                 return "rank " + std::to_string(r) + " may leave before rank " + std::to_string(k) + " has come";
+    return "";
+}
+
+/** That only the root of a Reduce touches the buffer of the result: others have none. */
+std::string check_no_result(const schedule &s)
+{
+    for (size_t i = 0; i < s.ops.size(); ++i)
+        if (const op &o = s.ops[i]; (o.reads() && o.src == buffer::out) || (o.writes() && o.dst == buffer::out))
+            return "operation " + std::to_string(i) + ": only the root has a buffer for the result";
     return "";
 }
 
@@ -358,6 +373,12 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
         if (std::string why = verify_static(schedules[static_cast<size_t>(r)]->text(), apart); !why.empty())
             return "rank " + std::to_string(r) + ": " + why;
 
+    for (int r = 0; r < ranks && o.collective == WAN_REDUCE; ++r)
+        if (std::string why = check_no_result(schedules[static_cast<size_t>(r)]->text()); r != o.root && !why.empty())
+            return "rank " + std::to_string(r) + ": " + why;
+    // In place: a Reduce only at the root.
+    const auto in_place = [&](int r) { return o.in_place && (o.collective != WAN_REDUCE || r == o.root); };
+
     terms t;
     std::vector<memory> in(static_cast<size_t>(ranks)), out(static_cast<size_t>(ranks));
     std::vector<rank_memory> vectors;
@@ -400,7 +421,7 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
     std::vector<std::unique_ptr<engine>> engines;
     for (int r = 0; r < ranks; ++r) {
         const auto i = static_cast<size_t>(r);
-        binding b{.in = o.in_place ? out[i].data() : in[i].data(), .out = out[i].data(), .count = o.collective == WAN_BARRIER ? 1 : o.count,
+        binding b{.in = in_place(r) ? out[i].data() : in[i].data(), .out = out[i].data(), .count = o.collective == WAN_BARRIER ? 1 : o.count,
                   .segment = o.segment, .window = o.window, .extent = sizeof(uint32_t)};
         if (blocks) {
             rank_memory &m = vectors[i];
@@ -437,8 +458,8 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
         }
         return check_blocks(topo, o, t, vectors);
     }
-    for (int r = 0; r < ranks && !o.in_place && o.collective != WAN_BCAST; ++r)
-        for (size_t e = 0; e < o.count; ++e)
+    for (int r = 0; r < ranks && o.collective != WAN_BCAST; ++r)
+        for (size_t e = 0; e < o.count && !in_place(r); ++e)
             if (in[static_cast<size_t>(r)][e] != t.leaf(r, e))
                 return at(r, e) + "the send buffer was overwritten";
     if (o.collective == WAN_BARRIER)

@@ -1,0 +1,165 @@
+/*
+ * Reduce: GridMPI's form (reduce-scatter, then to the root), pipelined, with
+ * the root left out of everything but the end.
+ *
+ *     site of the root:  reduce-scatter --- combine --- root
+ *                        (without the root)    ||  n WAN links
+ *     other sites:       reduce-scatter -------//
+ *
+ * Inside each site every host ends with the reduction of one block.  Owners in
+ * the other sites send theirs to the owners in the root's site, who combine
+ * what they have in the order of sites and hand it to the root.  The root's
+ * interface receives the message once and sends nothing: what bounds any
+ * Reduce.  Owners receive (p-2)/(p-1) of the message from their site and
+ * 1/(p-1) from each other one.
+ *
+ *     T = L + M/B + S/B + steps inside a site        S a segment
+ *
+ * where the paper's form (one segment) takes L + M/(nB) + 2M/B.
+ * Source: Matsuda et al., Efficient Collective Algorithms for Grid
+ * Environment, section 3; inner steps: circulant graphs (Traeff), any p.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/sites.hpp"
+#include "model/cost.hpp"
+
+#include <algorithm>
+
+namespace wan {
+
+namespace {
+
+/** Who owns blocks, site by site; nobody in the root's site where the root is alone. */
+struct owners_of_sites {
+    int home;
+    std::vector<team> owners;
+    std::vector<team> remote;
+
+    owners_of_sites(const topology &t, int root, int me) : home(static_cast<int>(value(t.site_of(root))))
+    {
+        const team at_home = site_team(t, site_at(home), me, root, true);
+        for (int s = 0; s < t.site_count(); ++s) {
+            team g = s == home ? at_home : site_team(t, site_at(s), me);
+            // Sites of one size: one of them owns nothing, so that every other has one counterpart.
+            if (s != home && at_home.size() > 0 && g.size() == at_home.size() + 1)
+                g.blocks = at_home.size();
+            owners.push_back(g);
+            if (s != home)
+                remote.push_back(g);
+        }
+    }
+};
+
+/** What comes from the other sites' owners to `to`, a buffer for each, in the order of sites. */
+std::vector<buffer> receive_sites(builder &b, const owners_of_sites &who, const gateways &gates, const team &to)
+{
+    std::vector<buffer> from_site;
+    for (const team &g : who.remote) {
+        from_site.push_back(b.scratch());
+        reshare(b, gates.of(g, b.me()), to, from_site.back(), from_site.back(), label::cross);
+    }
+    return from_site;
+}
+
+void build_root(builder &b, const owners_of_sites &who, const gateways &gates)
+{
+    const team &home = who.owners[static_cast<size_t>(who.home)];
+    if (home.size() == 0) {
+        for (buffer x : receive_sites(b, who, gates, team({b.me()}, b.me())))
+            b.reduce(x, buffer::out, whole());
+        return;
+    }
+    const buffer sum = b.scratch();
+    gather_blocks(b, home, sum, b.me());
+    for (uint32_t i = 0; i < home.blocks; ++i)
+        b.reduce(sum, buffer::out, block(i, home.blocks));
+}
+
+void build(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me();
+    const int leader = node_leader(t, me, p.root);
+    const int mine = static_cast<int>(value(t.site_of(me)));
+    const buffer acc = me == p.root ? buffer::out : b.scratch();
+    b.copy(buffer::in, acc, whole());
+    node_reduce(b, t, leader, acc);
+    if (leader != me)
+        return;
+    const owners_of_sites who(t, p.root, me);
+    const gateways gates(p.links, who.remote);
+    if (me == p.root)
+        return build_root(b, who, gates);
+
+    const team &own = who.owners[static_cast<size_t>(mine)], &home = who.owners[static_cast<size_t>(who.home)];
+    reduce_scatter(b, own, acc, p.inner);
+    // Segments that were reduced at once would all cross at once, late.  (A ring keeps its order by itself.)
+    if (p.inner != inner_steps::ring)
+        b.turn();
+    if (mine == who.home) {
+        for (buffer x : receive_sites(b, who, gates, own))
+            b.reduce(x, acc, own.own());
+        gather_blocks(b, own, acc, p.root);
+        return;
+    }
+    const team across = gates.of(own, me);
+    buffer part = acc;
+    if (!gates.direct()) {
+        part = b.scratch();
+        reshare(b, own, across, acc, part, label::cross_in);
+    }
+    reshare(b, across, home.size() > 0 ? home : team({p.root}, me), part, part, label::cross);
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const cut c(r.bytes, p.segment_bytes);
+    const site_id home_site = t.site_of(p.root);
+    const int64_t bytes = static_cast<int64_t>(r.bytes), home = t.node_count(home_site) - 1, remote = t.site_count() - 1;
+    int64_t widest = 1, narrowest = INT32_MAX;
+    for (int s = 0; s < t.site_count(); ++s)
+        if (site_at(s) != home_site) {
+            widest = std::max<int64_t>(widest, t.node_count(site_at(s)));
+            narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
+        }
+    const int64_t links = std::min<int64_t>(p.links, narrowest), lanes = widest_node(t) - 1;
+    const int64_t far = f.farthest_ns(home_site);
+    const inner_cost inner = inner_of(f, std::max(widest, home), c.segment_bytes, p.inner);
+    const int64_t inside = wire_part(f, bytes, widest - 1, widest), across = wire_part(f, bytes, 1, links);
+    const int64_t at_home = home > 0 ? wire_part(f, bytes, home - 1 + remote, home) : 0;
+    const int64_t at_root = wire_part(f, bytes, home > 0 ? 1 : remote, 1);
+    const int64_t connections = inner.connections + 1;
+    // The root hears from every owner; from when the first segment comes until the last has.
+    const int64_t root_busy = pipeline(f, at_root, c.segments * std::max<int64_t>(1, home + lanes));
+    const int64_t last_segment = at_root / c.segments + 2 * hop_ns(f, 0) + 2 * lanes * hop_ns(f, 0);
+    const int64_t messages = inner.messages + 2 * remote + 2 * lanes;
+    if (p.inner == inner_steps::ring) {
+        const int64_t busy = pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments * messages);
+        return far + std::max(busy + last_segment, root_busy + 2 * hop_ns(f, 0)) + inner.last_ns;
+    }
+    const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
+    const int64_t stage = (waits ? 2 : 1) * inside / c.segments + inner.steps_ns + across / c.segments;
+    const int64_t busy = std::max(c.segments * stage,
+                                  pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments * messages));
+    return far + std::max(busy + last_segment, stage + root_busy + 2 * hop_ns(f, 0));
+}
+
+} // namespace
+
+extern const algorithm reduce_rabenseifner;
+const algorithm reduce_rabenseifner = {
+    .collective = WAN_REDUCE,
+    .name = "rabenseifner",
+    .summary = "reduce-scatter in each site, over n links to the owners in the root's site, who hand it to the root; pipelined",
+    .source = "GridMPI (Matsuda et al.), Reduce; pipelining, leaving the root out and any number of hosts are ours",
+    .parameters = uses_links | uses_segment | uses_inner,
+    .automatic = true,
+    .long_messages = true,
+    .keeps_order = false,
+    .senders = gateway_senders,
+    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
+    .cost = cost,
+    .build = build,
+};
+
+} // namespace wan

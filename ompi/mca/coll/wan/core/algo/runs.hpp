@@ -1,0 +1,95 @@
+/*
+ * Runs of neighbouring ranks in one site: what can be combined before it
+ * crosses where the order of ranks counts.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ALGO_RUNS_HPP
+#define WAN_ALGO_RUNS_HPP
+
+#include "algo/parts.hpp"
+#include "algo/sites.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace wan {
+
+/** Scratch of a schedule that holds a buffer for each rank and run: of the 253 it may have; memory is a window of segments for each. */
+constexpr int most_buffers = 240;
+
+/** Ranks first .. last, all in one site, and neither neighbour is. */
+struct run {
+    int first, last, site;
+};
+
+/** All of them, in the order of ranks. */
+inline std::vector<run> runs_of(const topology &t)
+{
+    std::vector<run> all;
+    for (int r = 0; r < t.size(); ++r) {
+        const int s = static_cast<int>(value(t.site_of(r)));
+        if (all.empty() || all.back().site != s)
+            all.push_back({r, r, s});
+        all.back().last = r;
+    }
+    return all;
+}
+
+inline std::vector<int> runs_by_site(const topology &t, const std::vector<run> &runs)
+{
+    std::vector<int> of_site(static_cast<size_t>(t.site_count()));
+    for (const run &r : runs)
+        ++of_site[static_cast<size_t>(r.site)];
+    return of_site;
+}
+
+/** Most of one site. */
+inline int most_runs(const topology &t, const std::vector<run> &runs)
+{
+    const auto of_site = runs_by_site(t, runs);
+    return *std::max_element(of_site.begin(), of_site.end());
+}
+
+/** Whether every site's ranks are neighbours: then sites follow each other in the order of ranks, too. */
+inline bool sites_are_runs(const topology &t)
+{
+    for (int s = 0, first = 0; s < t.site_count(); first += t.rank_count(site_at(s++)))
+        if (t.rank_at(site_at(s), 0) != first)     // the lowest of a site; ranks below the next site's belong to no later one
+            return false;
+    return true;
+}
+
+/** Whether a buffer for each rank of a site and for each run is not too many. */
+inline bool runs_fit(const topology &t)
+{
+    return most_ranks(t) <= most_buffers && most_ranks(t) + static_cast<int>(runs_of(t).size()) <= most_buffers;
+}
+
+/** Everyone's share of each block goes to the block's owner: a buffer for each rank of my site (by rank), if I am one. */
+inline std::vector<buffer> collect_blocks(builder &b, const topology &t, const team &own, int mine)
+{
+    for (uint32_t k = 0; k < own.blocks; ++k) {
+        const uint32_t j = (static_cast<uint32_t>(b.me()) + k) % own.blocks;     // not all to the first at first
+        if (own.rank(j) != b.me())
+            b.send(buffer::in, block(j, own.blocks), own.rank(j), label::direct);
+    }
+    std::vector<buffer> from_rank;
+    if (!own.has_me())
+        return from_rank;
+    from_rank.assign(static_cast<size_t>(t.size()), buffer::out);
+    for (int node = 0; node < t.node_count(site_at(mine)); ++node)
+        for (int lane = 0; lane < t.lane_count(site_at(mine), node); ++lane) {
+            const int r = t.rank_at(site_at(mine), node, lane);
+            from_rank[static_cast<size_t>(r)] = b.scratch();
+            if (r == b.me())
+                b.copy(buffer::in, from_rank[static_cast<size_t>(r)], own.own());
+            else
+                b.recv(from_rank[static_cast<size_t>(r)], own.own(), r, label::direct);
+        }
+    return from_rank;
+}
+
+} // namespace wan
+
+#endif
