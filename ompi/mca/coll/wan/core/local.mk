@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 core_sources = \
+	ompi/mca/coll/wan/core/algo/allgather_counterpart.cpp \
+	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_flat.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_ordered.cpp \
@@ -14,12 +16,14 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_vandegeijn.cpp \
 	ompi/mca/coll/wan/core/algo/fold.hpp \
+	ompi/mca/coll/wan/core/algo/gather_direct.cpp \
 	ompi/mca/coll/wan/core/algo/parts.cpp \
 	ompi/mca/coll/wan/core/algo/parts.hpp \
 	ompi/mca/coll/wan/core/algo/registry.cpp \
 	ompi/mca/coll/wan/core/algo/registry.hpp \
+	ompi/mca/coll/wan/core/algo/scatter_direct.cpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
-	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
+	ompi/mca/coll/wan/core/algo/turns.hpp \
 	ompi/mca/coll/wan/core/collective.hpp \
 	ompi/mca/coll/wan/core/comm.cpp \
 	ompi/mca/coll/wan/core/comm.hpp \

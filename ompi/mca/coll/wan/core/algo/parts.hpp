@@ -26,6 +26,9 @@ constexpr int scatter = 2, gather = 3, direct = 4;
 constexpr int tree_up = 5, tree_down = 6;
 constexpr int cross_in = 8, cross = 9, cross_out = 10;  // to the gateway, across, from the gateway
 constexpr int reduce_scatter = 12, allgather = 38;
+constexpr int turn = 70, grant = 71;            // who sends next
+constexpr int piece = 80, most_pieces = 16;     // + k: part of a block, or of a bundle
+constexpr int vector = 128;                     // blocks round a site: + part * (site * steps + step)
 } // namespace label
 
 /**

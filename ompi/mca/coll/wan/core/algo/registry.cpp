@@ -14,7 +14,8 @@ namespace wan {
 extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
     allreduce_runs;
-extern const algorithm allgather_direct;
+extern const algorithm allgather_direct, allgather_counterpart;
+extern const algorithm gather_direct, scatter_direct;
 
 std::span<const algorithm *const> algorithms()
 {
@@ -30,6 +31,9 @@ std::span<const algorithm *const> algorithms()
         &allreduce_ordered,
         &allreduce_runs,
         &allgather_direct,
+        &allgather_counterpart,
+        &gather_direct,
+        &scatter_direct,
     };
     return all;
 }
