@@ -124,6 +124,8 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
         for (int r = 0; r < t.size(); ++r)
             if (t.site_of(r) == site_at(a))
                 of_a += o.sizes.empty() ? o.count : o.sizes[static_cast<size_t>(r) % o.sizes.size()];
+        if (name == "leaders")      // to each host that hears from leaders
+            return of_a * static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, 1));
         return of_a * (name == "direct" ? static_cast<uint64_t>(t.rank_count(site_at(b))) : 1);
     }
     if (p.algo->collective == WAN_GATHER || p.algo->collective == WAN_SCATTER) {
@@ -301,6 +303,8 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
                         for (inner_steps inner : inners)
                             for (uint32_t k : pieces) {
                                 if (n > std::max(widest, 1u) && n != 1)
+                                    continue;
+                                if (k > 1 && l != *lambdas.rbegin())    // pieces of bundles: where most hosts wait for them
                                     continue;
                                 plan p;
                                 p.algo = &a;

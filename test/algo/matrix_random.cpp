@@ -22,7 +22,7 @@ std::string check_random()
         const size_t list[] = {static_cast<size_t>(v)...};
         return list[random() % std::size(list)];
     };
-    const int trials = is_long() ? 20'000 : 700;
+    const int trials = is_long() ? 20'000 : 80 * static_cast<int>(algorithms().size());
     for (int trial = 0; trial < trials; ++trial) {
         const int ranks = 10 + static_cast<int>(random() % 56);
         const int sites = 2 + static_cast<int>(random() % static_cast<uint64_t>(std::min(15, ranks - 1)));

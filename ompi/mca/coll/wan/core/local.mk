@@ -5,6 +5,7 @@
 core_sources = \
 	ompi/mca/coll/wan/core/algo/allgather_counterpart.cpp \
 	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
+	ompi/mca/coll/wan/core/algo/allgather_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_flat.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_ordered.cpp \
@@ -15,12 +16,15 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_vandegeijn.cpp \
+	ompi/mca/coll/wan/core/algo/bundles.hpp \
 	ompi/mca/coll/wan/core/algo/fold.hpp \
+	ompi/mca/coll/wan/core/algo/gather_bundled.cpp \
 	ompi/mca/coll/wan/core/algo/gather_direct.cpp \
 	ompi/mca/coll/wan/core/algo/parts.cpp \
 	ompi/mca/coll/wan/core/algo/parts.hpp \
 	ompi/mca/coll/wan/core/algo/registry.cpp \
 	ompi/mca/coll/wan/core/algo/registry.hpp \
+	ompi/mca/coll/wan/core/algo/scatter_bundled.cpp \
 	ompi/mca/coll/wan/core/algo/scatter_direct.cpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
 	ompi/mca/coll/wan/core/algo/turns.hpp \

@@ -115,6 +115,12 @@ std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside =
  */
 std::vector<int> range_tree(uint32_t nodes, uint32_t root);
 
+/**
+ * A postal tree from member 0 whose subtrees are runs of neighbours [i, i + below): what a subtree
+ * holds of a vector is one part of it.  Reaches as many as a postal tree does, each as late at most.
+ */
+std::vector<int> postal_runs(uint32_t nodes, uint32_t lambda);
+
 /** Members whose parent is outside. */
 std::vector<uint32_t> entries_of(const std::vector<int> &parent);
 

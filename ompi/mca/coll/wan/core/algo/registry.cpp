@@ -14,8 +14,8 @@ namespace wan {
 extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
     allreduce_runs;
-extern const algorithm allgather_direct, allgather_counterpart;
-extern const algorithm gather_direct, scatter_direct;
+extern const algorithm allgather_direct, allgather_counterpart, allgather_leaders;
+extern const algorithm gather_direct, gather_bundled, scatter_direct, scatter_bundled;
 
 std::span<const algorithm *const> algorithms()
 {
@@ -32,8 +32,11 @@ std::span<const algorithm *const> algorithms()
         &allreduce_runs,
         &allgather_direct,
         &allgather_counterpart,
+        &allgather_leaders,
         &gather_direct,
+        &gather_bundled,
         &scatter_direct,
+        &scatter_bundled,
     };
     return all;
 }
