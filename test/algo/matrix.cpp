@@ -30,12 +30,13 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
             continue;
         tally &n = counts[name_of(*a)];
         ++n.topologies;
-        for (const plan &p : plans_of(*a, t)) {
+        const auto plans = plans_of(*a, t);
+        for (const plan &p : plans) {
             const programs dense = build_all(t, p);
             const programs apart = kind_of(a->collective).blocks ? build_all(t, p, true) : programs{};
             ++n.plans;
             // Few plans, many cuts, and the other way round.
-            const bool many = a->parameters & (uses_entries | uses_order) || kind_of(a->collective).root;
+            const bool many = plans.size() > 24 || a->parameters & (uses_entries | uses_order) || kind_of(a->collective).root;
             const size_t some = many ? cuts_each : cuts_each * 3;
             const size_t stride = cuts_each >= cuts.size() ? 1 : std::max<size_t>(1, cuts.size() / some);
             for (size_t i = stride > 1 ? random() % stride : 0; i < cuts.size(); i += stride) {

@@ -112,7 +112,7 @@ std::string check_links()
                         o.window = 3;
                         o.commutative = !a->only_ordered;
                         o.seed = random();
-                        o.commutative = !only_ordered(*a);
+                        o.commutative = !a->only_ordered;
                         if (kind_of(a->collective).blocks)
                             o.count = o.segment = 64;
                         if (!serves(*a, t, o))

@@ -31,7 +31,7 @@ std::string parameters_of(const algorithm &a)
     add(uses_links, "n (`coll_wan_links`)");
     add(uses_segment, "segment (`coll_wan_segment`)");
     add(uses_tree, "shape of the tree");
-    add(uses_entries, "entries of a remote site");
+    add(uses_entries, kind_of(a.collective).root && kind_of(a.collective).blocks && std::string(a.name) == "direct" ? "ranks of the root's site at once" : "entries of a remote site");
     add(uses_order, "order of sites");
     add(uses_inner, "steps inside a site");
     add(uses_pieces, "pieces of a block");

@@ -105,6 +105,39 @@ std::string check_postal_tree()
     return "";
 }
 
+/** Subtrees are runs; nobody has it later than in the best tree of the same nodes. */
+std::string check_postal_runs()
+{
+    WAN_CHECK(postal_runs(0, 1).empty());
+    WAN_CHECK_THAT((postal_runs(8, 1) == std::vector<int>{-1, 0, 0, 2, 0, 4, 4, 6}), show(postal_runs(8, 1)));
+    WAN_CHECK((postal_runs(5, 100) == std::vector<int>{-1, 0, 0, 0, 0}));
+    auto finish = [](const std::vector<int> &parent, uint32_t lambda, bool last_first) {
+        const size_t n = parent.size();
+        std::vector<uint64_t> time(n, 0);
+        for (size_t i = 0; i < n; ++i) {
+            uint64_t sent = 0;
+            for (size_t k = 1; k < n; ++k)
+                if (const size_t c = last_first ? n - k : k; parent[c] == static_cast<int>(i))
+                    time[c] = time[i] + sent++ + lambda;
+        }
+        return n ? *std::max_element(time.begin(), time.end()) : 0;
+    };
+    for (uint32_t lambda : {1u, 2u, 3u, 7u, 64u})
+        for (uint32_t nodes = 1; nodes <= 140; nodes += nodes < 20 ? 1 : 17) {
+            const auto runs = postal_runs(nodes, lambda), best = postal_tree(nodes, lambda);
+            WAN_CHECK(runs.size() == nodes && runs[0] == -1);
+            for (uint32_t i = 1; i < nodes; ++i) {
+                int at = static_cast<int>(i) - 1;       // the one before, or one above it
+                WAN_CHECK(runs[i] >= 0 && runs[i] < static_cast<int>(i));
+                while (at >= 0 && at != runs[i])
+                    at = runs[static_cast<size_t>(at)];
+                WAN_CHECK_THAT(at == runs[i], show(runs));
+            }
+            WAN_CHECK_THAT(finish(runs, lambda, true) == finish(best, lambda, false), std::to_string(nodes) + " " + std::to_string(lambda) + ": " + show(runs));
+        }
+    return "";
+}
+
 std::string check_circulant_skips()
 {
     for (uint32_t p = 1; p <= 5000; ++p) {
@@ -308,7 +341,7 @@ std::string check_scratch_of_algorithms()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_postal_tree>), cmocka_unit_test(test<check_range_tree>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_circulant_skips>), cmocka_unit_test(test<check_site_team>),
+        cmocka_unit_test(test<check_postal_tree>), cmocka_unit_test(test<check_postal_runs>), cmocka_unit_test(test<check_range_tree>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_circulant_skips>), cmocka_unit_test(test<check_site_team>),
         cmocka_unit_test(test<check_reshare>),     cmocka_unit_test(test<check_gateways>),        cmocka_unit_test(test<check_scratch_limit>),
         cmocka_unit_test(test<check_scratch_of_algorithms>),
     };

@@ -31,7 +31,8 @@ std::string run(const job &j, wan_traffic *traffic = nullptr)
     std::vector<std::shared_ptr<const program>> all;
     for (size_t r = 0; r < j.lines.size(); ++r) {
         std::string why;
-        auto s = parse_schedule("schedule rank " + std::to_string(r) + " tmp " + std::to_string(j.tmp) + "\n" + j.lines[r], &why);
+        auto s = parse_schedule("schedule rank " + std::to_string(r) + " tmp " + std::to_string(j.tmp)
+                                    + (kind_of(j.o.collective).blocks ? " blocks\n" : "\n") + j.lines[r], &why);
         if (!s)
             return "text: " + why;
         all.push_back(std::make_shared<const program>(std::move(*s)));
@@ -47,6 +48,13 @@ verify_options barrier() { return {.collective = WAN_BARRIER, .count = 1, .segme
 verify_options ordered(verify_options o) { return o.commutative = false, o; }
 verify_options in_place(verify_options o) { return o.in_place = true, o; }
 verify_options cut(verify_options o, size_t segment, uint32_t window) { return o.segment = segment, o.window = window, o; }
+
+verify_options blocks(wan_collective_t c, int root = 0, size_t count = 2)
+{
+    return {.collective = c, .root = root, .count = count, .segment = std::max<size_t>(1, count)};
+}
+verify_options scattered(verify_options o) { return o.scattered = true, o; }
+verify_options of_sizes(verify_options o, std::vector<size_t> sizes) { return o.sizes = std::move(sizes), o; }
 
 struct row {
     const char *name;
@@ -73,6 +81,10 @@ std::vector<row> rows()
     const char *twice = "0 recv tmp0 0/1..1/1 from 1 label 0\n1 copy in out 0/1..1/1\n2 reduce tmp0 out 0/1..1/1 after 0 1\n3 reduce tmp0 out 0/1..1/1 after 2\n";
     const char *first = "0 send in 0/1..1/1 to 1 label 0\n1 copy in out 0/1..1/1 after 0\n";
     const char *second = "0 recv tmp0 0/1..1/1 from 0 label 0\n1 copy in out 0/1..1/1\n2 reduce tmp0 out 0/1..1/1 after 0 1\n";
+    const char *all0 = "0 copy in out 0+0/1..1+0/1\n1 send in 0+0/1..1+0/1 to 1 label 0 after 0\n2 recv out 1+0/1..2+0/1 from 1 label 0\n";
+    const char *all1 = "0 copy in out 1+0/1..2+0/1\n1 send in 1+0/1..2+0/1 to 0 label 0 after 0\n2 recv out 0+0/1..1+0/1 from 0 label 0\n";
+    const char *give1 = "0 send in 1+0/1..2+0/1 to 0 label 0\n";
+    const char *deal0 = "0 send in 1+0/1..2+0/1 to 1 label 0\n1 copy in out 0+0/1..1+0/1\n";
     return {
         {"broadcast", {{send, recv}, 0, bcast()}, ""},
         {"broadcast of nothing", {{send, recv}, 0, bcast(0, 0)}, ""},
@@ -115,6 +127,28 @@ std::vector<row> rows()
                                          "0 signal to 0 label 0\n1 await from 0 label 0\n", "0 signal to 0 label 0\n1 await from 0 label 0\n"}, 0, barrier()},
          "rank 1 may leave before rank 2 has come"},
         {"barrier, a signal dropped", {{"0 await from 1 label 0\n1 signal to 1 label 0 after 0\n", "0 await from 0 label 0\n"}, 0, barrier()}, "deadlock"},
+        {"allgather", {{all0, all1}, 0, blocks(WAN_ALLGATHER)}, ""},
+        {"allgather in place", {{all0, all1}, 0, in_place(blocks(WAN_ALLGATHER))}, ""},
+        {"allgatherv, with gaps", {{all0, all1}, 0, of_sizes(scattered(blocks(WAN_ALLGATHER)), {3, 0})}, ""},
+        {"gather", {{"0 copy in out 0+0/1..1+0/1\n1 recv out 1+0/1..2+0/1 from 1 label 0\n", give1}, 0, blocks(WAN_GATHER)}, ""},
+        {"gather in place", {{"0 copy in out 0+0/1..1+0/1\n1 recv out 1+0/1..2+0/1 from 1 label 0\n", give1}, 0, in_place(blocks(WAN_GATHER))}, ""},
+        {"gather to 1", {{"0 send in 0+0/1..1+0/1 to 1 label 0\n", "0 copy in out 1+0/1..2+0/1\n1 recv out 0+0/1..1+0/1 from 0 label 0\n"}, 0, of_sizes(blocks(WAN_GATHER, 1), {1, 4})}, ""},
+        {"scatter", {{deal0, "0 recv out 1+0/1..2+0/1 from 0 label 0\n"}, 0, blocks(WAN_SCATTER)}, ""},
+        {"scatter in place", {{deal0, "0 recv out 1+0/1..2+0/1 from 0 label 0\n"}, 0, in_place(blocks(WAN_SCATTER))}, ""},
+
+        {"allgather without the own block", {{"0 send in 0+0/1..1+0/1 to 1 label 0\n1 recv out 1+0/1..2+0/1 from 1 label 0\n", all1}, 0, blocks(WAN_ALLGATHER)}, "rank 0, element 0: of the block of rank 0"},
+        {"allgather, received into the wrong block", {{"0 send in 0+0/1..1+0/1 to 1 label 0\n1 recv out 0+0/1..1+0/1 from 1 label 0 after 0\n", all1}, 0, blocks(WAN_ALLGATHER)}, "of the block of rank 0"},
+        {"allgather, half a block", {{"0 copy in out 0+0/1..1+0/1\n1 send in 0+0/1..0+1/2 to 1 label 0 after 0\n2 recv out 1+0/1..2+0/1 from 1 label 0\n",
+                                      "0 copy in out 1+0/1..2+0/1\n1 send in 1+0/1..2+0/1 to 0 label 0 after 0\n2 recv out 0+0/1..0+1/2 from 0 label 0\n"}, 0, blocks(WAN_ALLGATHER)}, "rank 1, element 1: of the block of rank 0"},
+        {"gather, doubled", {{"0 copy in out 0+0/1..1+0/1\n1 recv out 1+0/1..2+0/1 from 1 label 0\n2 recv out 0+0/1..1+0/1 from 1 label 1 after 0\n",
+                              "0 send in 1+0/1..2+0/1 to 0 label 0\n1 send in 1+0/1..2+0/1 to 0 label 1\n"}, 0, blocks(WAN_GATHER)}, "of the block of rank 0"},
+        {"gather, dropped", {{"0 copy in out 0+0/1..1+0/1\n", ""}, 0, blocks(WAN_GATHER)}, "rank 0, element 0: of the block of rank 1"},
+        {"gather to the wrong root", {{"0 copy in out 0+0/1..1+0/1\n1 recv out 1+0/1..2+0/1 from 1 label 0\n", give1}, 0, blocks(WAN_GATHER, 1)}, "does not hold"},
+        {"scatter, the neighbour's block", {{"0 send in 0+0/1..1+0/1 to 1 label 0\n1 copy in out 0+0/1..1+0/1 after 0\n", "0 recv out 1+0/1..2+0/1 from 0 label 0\n"}, 0, blocks(WAN_SCATTER)}, "rank 1"},
+        {"scatter, the root goes without", {{"0 send in 1+0/1..2+0/1 to 1 label 0\n", "0 recv out 1+0/1..2+0/1 from 0 label 0\n"}, 0, blocks(WAN_SCATTER)}, "rank 0, element 0"},
+        {"scatter, dropped", {{"0 copy in out 0+0/1..1+0/1\n", ""}, 0, blocks(WAN_SCATTER)}, "rank 1, element 0"},
+        {"a token that nobody sends", {{"0 copy in out 0+0/1..1+0/1\n1 recv out 1+0/1..2+0/1 from 1 label 0\n", "0 await from 0 label 1\n1 send in 1+0/1..2+0/1 to 0 label 0 after 0\n"}, 0, blocks(WAN_GATHER)}, "deadlock"},
+        {"a token that nobody awaits", {{"0 copy in out 0+0/1..1+0/1\n1 recv out 1+0/1..2+0/1 from 1 label 0\n2 signal to 1 label 1\n", give1}, 0, blocks(WAN_GATHER)}, ""},      // says one of two: below
 
         {"from the wrong root", {{send, recv}, 0, bcast(1)}, "does not hold the root's data"},
         {"half is missing", {{"0 send out 0/2..1/2 to 1 label 0\n", "0 recv out 0/2..1/2 from 0 label 0\n"}, 0, bcast()}, "rank 1, element 2: does not hold"},
@@ -164,7 +198,7 @@ std::string check_rows()
             job j = r.j;
             j.o.seed = seed;
             const std::string got = run(j);
-            if (std::string(r.name) == "no receiver") {
+            if (std::string(r.name) == "no receiver" || std::string(r.name) == "a token that nobody awaits") {
                 WAN_CHECK_THAT(got.find("deadlock") != got.npos || got.find("no counterpart") != got.npos, got);
                 continue;
             }
@@ -205,7 +239,32 @@ std::string check_traffic()
     WAN_CHECK_THAT(why.empty(), why);
     const auto &there = t.at(site_id{0}, site_id{1}), &back = t.at(site_id{1}, site_id{0});
     WAN_CHECK(t.sites == 2 && there.elements == 20 && there.messages == 6 && (there.senders == std::vector<int>{0, 1}));
+    WAN_CHECK((t.at_once == std::vector<int>{2, 0}));
     WAN_CHECK(back.elements == 0 && back.messages == 0 && back.senders.empty());
+    return "";
+}
+
+/** Of two who send across in turn, one at a time; without the token both at once in some order of delivery. */
+std::string check_turns()
+{
+    const char *root = "0 recv out 2+0/1..3+0/1 from 2 label 0\n1 recv out 3+0/1..4+0/1 from 3 label 0\n2 copy in out 0+0/1..1+0/1\n"
+                       "3 recv out 1+0/1..2+0/1 from 1 label 0\n";
+    const char *near = "0 send in 1+0/1..2+0/1 to 0 label 0\n";
+    for (bool token : {true, false}) {
+        int most = 0;
+        for (uint64_t seed = 1; seed <= 30; ++seed) {
+            job j{{root, near, token ? "0 send in 2+0/1..3+0/1 to 0 label 0\n1 signal to 3 label 1 after 0\n" : "0 send in 2+0/1..3+0/1 to 0 label 0\n",
+                   token ? "0 await from 2 label 1\n1 send in 3+0/1..4+0/1 to 0 label 0 after 0\n" : "0 send in 3+0/1..4+0/1 to 0 label 0\n"},
+                  0, blocks(WAN_GATHER)};
+            j.o.seed = seed;
+            wan_traffic t;
+            const std::string why = run(j, &t);
+            WAN_CHECK_THAT(why.empty(), why);
+            WAN_CHECK(t.at(site_id{1}, site_id{0}).senders.size() == 2 && t.at(site_id{0}, site_id{1}).senders.empty());
+            most = std::max(most, t.at_once[1]);
+        }
+        WAN_CHECK(most == (token ? 1 : 2));
+    }
     return "";
 }
 
@@ -213,6 +272,6 @@ std::string check_traffic()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_rows>), cmocka_unit_test(test<check_static>), cmocka_unit_test(test<check_traffic>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_rows>), cmocka_unit_test(test<check_static>), cmocka_unit_test(test<check_traffic>), cmocka_unit_test(test<check_turns>)};
     return cmocka_run_group_tests_name("verifier", tests, nullptr, nullptr);
 }

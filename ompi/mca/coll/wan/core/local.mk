@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 core_sources = \
+	ompi/mca/coll/wan/core/algo/allgather_counterpart.cpp \
+	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
+	ompi/mca/coll/wan/core/algo/allgather_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_flat.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_ordered.cpp \
@@ -14,7 +17,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_vandegeijn.cpp \
+	ompi/mca/coll/wan/core/algo/bundles.hpp \
 	ompi/mca/coll/wan/core/algo/fold.hpp \
+	ompi/mca/coll/wan/core/algo/gather_bundled.cpp \
+	ompi/mca/coll/wan/core/algo/gather_direct.cpp \
 	ompi/mca/coll/wan/core/algo/parts.cpp \
 	ompi/mca/coll/wan/core/algo/parts.hpp \
 	ompi/mca/coll/wan/core/algo/reduce_chain.cpp \
@@ -29,8 +35,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/scan_chain.cpp \
 	ompi/mca/coll/wan/core/algo/scan_leaders.cpp \
 	ompi/mca/coll/wan/core/algo/scan_runs.cpp \
+	ompi/mca/coll/wan/core/algo/scatter_bundled.cpp \
+	ompi/mca/coll/wan/core/algo/scatter_direct.cpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
-	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
+	ompi/mca/coll/wan/core/algo/turns.hpp \
 	ompi/mca/coll/wan/core/collective.hpp \
 	ompi/mca/coll/wan/core/comm.cpp \
 	ompi/mca/coll/wan/core/comm.hpp \

@@ -366,6 +366,26 @@ void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buff
         b.send(acc, whole(), g.rank(static_cast<uint32_t>(p)), label);
 }
 
+std::vector<int> postal_runs(uint32_t nodes, uint32_t lambda)
+{
+    std::vector<int> parent(nodes, -1);
+    std::vector<uint64_t> reach;        // [time]: who can have it by then, the first one included
+    lambda = std::max(1u, lambda);
+    while (nodes > 0 && (reach.empty() || reach.back() < nodes))
+        reach.push_back(reach.size() < lambda ? 1 : reach.back() + reach[reach.size() - lambda]);
+    auto serve = [&](auto &self, uint32_t first, uint32_t size, size_t time) -> void {
+        for (; size > 1; --time) {      // the last run first: the farther a child, the more are below it
+            const uint32_t below = static_cast<uint32_t>(std::min<uint64_t>(size - 1, reach[time - lambda]));
+            size -= below;
+            parent[first + size] = static_cast<int>(first);
+            self(self, first + size, below, time - lambda);
+        }
+    };
+    if (nodes > 0)
+        serve(serve, 0, nodes, reach.size() - 1);
+    return parent;
+}
+
 std::vector<uint32_t> entries_of(const std::vector<int> &parent)
 {
     std::vector<uint32_t> all;

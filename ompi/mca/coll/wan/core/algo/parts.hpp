@@ -28,6 +28,9 @@ constexpr int cross_in = 8, cross = 9, cross_out = 10;  // to the gateway, acros
 constexpr int reduce_scatter = 12, allgather = 38;
 constexpr int stripe = 128;                     // one each for 64 stripes
 constexpr int run = 256;                        // one each for 240 runs of neighbouring ranks
+constexpr int turn = 70, grant = 71;            // who sends next
+constexpr int piece = 80, most_pieces = 16;     // + k: part of a block, or of a bundle
+constexpr int vector = 128;                     // blocks round a site: + part * (site * steps + step)
 } // namespace label
 
 /**
@@ -113,6 +116,12 @@ std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside =
  * edges leave a run.
  */
 std::vector<int> range_tree(uint32_t nodes, uint32_t root);
+
+/**
+ * A postal tree from member 0 whose subtrees are runs of neighbours [i, i + below): what a subtree
+ * holds of a vector is one part of it.  Reaches as many as a postal tree does, each as late at most.
+ */
+std::vector<int> postal_runs(uint32_t nodes, uint32_t lambda);
 
 /** Members whose parent is outside. */
 std::vector<uint32_t> entries_of(const std::vector<int> &parent);

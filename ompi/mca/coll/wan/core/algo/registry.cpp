@@ -18,7 +18,8 @@ extern const algorithm reduce_flat, reduce_leaders, reduce_rabenseifner, reduce_
 extern const algorithm barrier_leaders;
 extern const algorithm scan_leaders, scan_collect, scan_chain, scan_runs;
 extern const algorithm exscan_leaders, exscan_collect, exscan_chain, exscan_runs;
-extern const algorithm allgather_direct;
+extern const algorithm allgather_direct, allgather_counterpart, allgather_leaders;
+extern const algorithm gather_direct, gather_bundled, scatter_direct, scatter_bundled;
 
 std::span<const algorithm *const> algorithms()
 {
@@ -49,6 +50,12 @@ std::span<const algorithm *const> algorithms()
         &exscan_chain,
         &exscan_runs,
         &allgather_direct,
+        &allgather_counterpart,
+        &allgather_leaders,
+        &gather_direct,
+        &gather_bundled,
+        &scatter_direct,
+        &scatter_bundled,
     };
     return all;
 }

@@ -154,6 +154,28 @@ rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, 
     return m;
 }
 
+/** That operations name only blocks that the caller's buffers hold. */
+std::string check_held(const topology &t, const verify_options &o, int r, const schedule &s)
+{
+    const bool one_in = o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER;
+    const bool one_out = o.collective == WAN_SCATTER || o.collective == WAN_REDUCE_SCATTER;
+    const bool no_in = o.collective == WAN_SCATTER && r != o.root, no_out = o.collective == WAN_GATHER && r != o.root;
+    const auto mine = static_cast<uint32_t>(t.slot_of(r)), all = static_cast<uint32_t>(t.size());
+    for (size_t i = 0; i < s.ops.size(); ++i) {
+        const op &x = s.ops[i];
+        auto outside = [&](buffer b) {
+            if ((b == buffer::in && no_in) || (b == buffer::out && no_out))
+                return true;
+            const bool one = (b == buffer::in && one_in) || (b == buffer::out && one_out);
+            const span_of held = one ? blocks_of(mine, mine + 1) : blocks_of(0, all);
+            return b < buffer::tmp && (x.part.lo < held.lo || held.hi < x.part.hi);
+        };
+        if ((x.reads() && outside(x.src)) || (x.writes() && outside(x.dst)))
+            return "rank " + std::to_string(r) + ": operation " + std::to_string(i) + ": a block that the caller's buffer does not hold";
+    }
+    return "";
+}
+
 /** What rank r must hold, block by block. */
 std::string check_blocks(const topology &t, const verify_options &o, const terms &symbols, std::vector<rank_memory> &all)
 {
@@ -372,6 +394,9 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
     for (int r = 0; r < ranks; ++r)
         if (std::string why = verify_static(schedules[static_cast<size_t>(r)]->text(), apart); !why.empty())
             return "rank " + std::to_string(r) + ": " + why;
+    for (int r = 0; blocks && r < ranks; ++r)
+        if (std::string why = check_held(topo, o, r, schedules[static_cast<size_t>(r)]->text()); !why.empty())
+            return why;
 
     for (int r = 0; r < ranks && o.collective == WAN_REDUCE; ++r)
         if (std::string why = check_no_result(schedules[static_cast<size_t>(r)]->text()); r != o.root && !why.empty())
@@ -414,8 +439,23 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
         auto &d = seen.between[a * static_cast<size_t>(seen.sites) + b];
         ++d.messages;
         d.elements += elements;
+        if (elements == 0)
+            return;
         if (auto it = std::lower_bound(d.senders.begin(), d.senders.end(), from); it == d.senders.end() || *it != from)
             d.senders.insert(it, from);
+    });
+
+    std::vector<int> under_way(static_cast<size_t>(ranks)), busy(static_cast<size_t>(seen.sites));
+    seen.at_once.resize(static_cast<size_t>(seen.sites));
+    fabric.observe_sends([&](int from, int to, size_t elements, bool begins) {
+        const auto a = value(topo.site_of(from));
+        if (elements == 0 || topo.site_of(to) == topo.site_of(from))
+            return;
+        int &mine = under_way[static_cast<size_t>(from)];
+        if (begins && mine++ == 0)
+            seen.at_once[a] = std::max(seen.at_once[a], ++busy[a]);
+        else if (!begins && --mine == 0)
+            --busy[a];
     });
 
     std::vector<std::unique_ptr<engine>> engines;
