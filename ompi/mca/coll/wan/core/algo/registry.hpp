@@ -64,6 +64,8 @@ struct algorithm {
     void (*build)(const topology &t, const plan &p, builder &b);
     /** Right for blocks of different sizes, and where not every rank knows all of them. */
     bool any_counts = false, local_counts = false;
+    /** Ranks send one after the other: `senders` counts those with payload under way at once. */
+    bool takes_turns = false;
 };
 
 /** All of them; per collective in the order of their enumerators (1, 2, ...). */

@@ -19,9 +19,11 @@ memory_fabric::memory_fabric(int ranks, size_t extent_bytes, uint64_t seed, redu
         auto &f = *end.fabric;
         const channel where{end.rank, peer, label};
         posted_send s{{}, static_cast<const char *>(buf), count, token, (f.random_() & 1) != 0};
+        if (f.sends_observer_)
+            f.sends_observer_(end.rank, peer, count, true);
         if (s.eager) {
             s.bytes.assign(s.from, s.from + count * f.extent_);
-            f.finished_.push_back({end.rank, token});
+            f.finished_.push_back({end.rank, token, peer, count});
         }
         f.mailboxes_[where].sends.push_back(std::move(s));
         f.match(where);
@@ -70,6 +72,8 @@ bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, s
         const finished done = finished_[pick];
         finished_[pick] = finished_.back();
         finished_.pop_back();
+        if (sends_observer_)
+            sends_observer_(done.rank, done.peer, done.count, false);
         engines[static_cast<size_t>(done.rank)]->complete(done.token, 0);
         return true;
     }
@@ -92,6 +96,8 @@ bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, s
     std::memcpy(r.to, s.eager ? s.bytes.data() : s.from, s.count * extent_);
     if (observer_)
         observer_(from, to, s.count);
+    if (!s.eager && sends_observer_)
+        sends_observer_(from, to, s.count, false);
     if (!s.eager)
         engines[static_cast<size_t>(from)]->complete(s.token, 0);
     engines[static_cast<size_t>(to)]->complete(r.token, 0);

@@ -31,6 +31,8 @@ public:
     memory_fabric(int ranks, size_t extent_bytes, uint64_t seed, reduce_function reduce);
 
     void observe(message_observer observer) { observer_ = std::move(observer); }
+    /** Called where a send is posted (true) and where the sender learns that it is complete (false). */
+    void observe_sends(std::function<void(int from, int to, size_t elements, bool begins)> observer) { sends_observer_ = std::move(observer); }
 
     /** Runs one engine a rank to the end; the reason ("" if all is well) why it could not. */
     std::string run(std::vector<std::unique_ptr<engine>> &engines);
@@ -65,6 +67,8 @@ private:
     struct finished {
         int rank;
         uint32_t token;
+        int peer;
+        size_t count;
     };
 
     bool deliver_one(std::vector<std::unique_ptr<engine>> &engines, std::string &why);
@@ -74,6 +78,7 @@ private:
     std::mt19937_64 random_;
     reduce_function reduce_;
     message_observer observer_;
+    std::function<void(int, int, size_t, bool)> sends_observer_;
     wan_port_t port_;
     std::vector<endpoint> ends_;
     std::map<channel, mailbox> mailboxes_;

@@ -36,7 +36,8 @@ void each_plan(const topology &t, const facts &known, const wishes &w, const req
     p.algo = &a;
     p.root = r.root;
     const uint32_t widest = static_cast<uint32_t>(widest_site(t));
-    const uint32_t most_links = w.links ? std::min(w.links, widest) : widest;
+    const uint32_t crossing = a.takes_turns ? all_senders(t, p) : widest;
+    const uint32_t most_links = w.links ? std::min(w.links, crossing) : crossing;
     std::vector<uint32_t> links{(a.parameters & uses_links) ? most_links : 1};
     if (a.parameters & uses_stripes)
         for (uint32_t n = 1; n < most_links && n <= 16; n *= 2)

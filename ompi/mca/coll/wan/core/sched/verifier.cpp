@@ -393,8 +393,23 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
         auto &d = seen.between[a * static_cast<size_t>(seen.sites) + b];
         ++d.messages;
         d.elements += elements;
+        if (elements == 0)
+            return;
         if (auto it = std::lower_bound(d.senders.begin(), d.senders.end(), from); it == d.senders.end() || *it != from)
             d.senders.insert(it, from);
+    });
+
+    std::vector<int> under_way(static_cast<size_t>(ranks)), busy(static_cast<size_t>(seen.sites));
+    seen.at_once.resize(static_cast<size_t>(seen.sites));
+    fabric.observe_sends([&](int from, int to, size_t elements, bool begins) {
+        const auto a = value(topo.site_of(from));
+        if (elements == 0 || topo.site_of(to) == topo.site_of(from))
+            return;
+        int &mine = under_way[static_cast<size_t>(from)];
+        if (begins && mine++ == 0)
+            seen.at_once[a] = std::max(seen.at_once[a], ++busy[a]);
+        else if (!begins && --mine == 0)
+            --busy[a];
     });
 
     std::vector<std::unique_ptr<engine>> engines;

@@ -46,10 +46,11 @@ struct wan_traffic {
     struct direction {
         uint64_t messages = 0;
         uint64_t elements = 0;
-        std::vector<int> senders;   // ranks, ascending, each once
+        std::vector<int> senders;   // of payload: ranks, ascending, each once
     };
     int sites = 0;
     std::vector<direction> between; // [from * sites + to]
+    std::vector<int> at_once;       // [site]: most of its ranks with payload for other sites under way at once
     const direction &at(site_id from, site_id to) const
     {
         return between[value(from) * static_cast<size_t>(sites) + value(to)];
