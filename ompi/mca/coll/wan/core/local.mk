@@ -16,8 +16,17 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/fold.hpp \
 	ompi/mca/coll/wan/core/algo/parts.cpp \
 	ompi/mca/coll/wan/core/algo/parts.hpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_by_sites.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_by_sites.hpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_direct.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_pairwise.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_runs.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_sites.cpp \
 	ompi/mca/coll/wan/core/algo/registry.cpp \
 	ompi/mca/coll/wan/core/algo/registry.hpp \
+	ompi/mca/coll/wan/core/algo/runs.hpp \
+	ompi/mca/coll/wan/core/algo/shares.cpp \
+	ompi/mca/coll/wan/core/algo/shares.hpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
 	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
 	ompi/mca/coll/wan/core/collective.hpp \

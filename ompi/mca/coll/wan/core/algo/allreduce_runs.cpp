@@ -19,39 +19,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "algo/fold.hpp"
+#include "algo/runs.hpp"
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
-
-#include <algorithm>
 
 namespace wan {
 
 namespace {
-
-/** Ranks first .. last, all in one site, and neither neighbour is. */
-struct run {
-    int first, last, site;
-};
-
-std::vector<run> runs_of(const topology &t)
-{
-    std::vector<run> all;
-    for (int r = 0; r < t.size(); ++r) {
-        const int s = static_cast<int>(value(t.site_of(r)));
-        if (all.empty() || all.back().site != s)
-            all.push_back({r, r, s});
-        all.back().last = r;
-    }
-    return all;
-}
-
-int most_runs(const topology &t, const std::vector<run> &runs)
-{
-    std::vector<int> of_site(static_cast<size_t>(t.site_count()));
-    for (const run &r : runs)
-        ++of_site[static_cast<size_t>(r.site)];
-    return *std::max_element(of_site.begin(), of_site.end());
-}
 
 /** Labels for the runs of a site: crossing, and to the gateways, which are never the same pair of hosts. */
 constexpr int run_label = label::reduce_scatter, most_labels = label::allgather - label::reduce_scatter;

@@ -15,6 +15,7 @@ extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
     allreduce_runs;
 extern const algorithm allgather_direct;
+extern const algorithm reduce_scatter_direct, reduce_scatter_sites, reduce_scatter_pairwise, reduce_scatter_runs;
 
 std::span<const algorithm *const> algorithms()
 {
@@ -30,6 +31,10 @@ std::span<const algorithm *const> algorithms()
         &allreduce_ordered,
         &allreduce_runs,
         &allgather_direct,
+        &reduce_scatter_direct,
+        &reduce_scatter_sites,
+        &reduce_scatter_pairwise,
+        &reduce_scatter_runs,
     };
     return all;
 }
