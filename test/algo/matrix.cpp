@@ -33,7 +33,7 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
             const programs apart = kind_of(a->collective).blocks ? build_all(t, p, true) : programs{};
             ++n.plans;
             // Few plans, many cuts, and the other way round.
-            const size_t some = a->parameters & (uses_entries | uses_order) ? cuts_each : cuts_each * 3;
+            const size_t some = a->parameters & (uses_entries | uses_order | uses_pieces) ? cuts_each : cuts_each * 3;
             const size_t stride = cuts_each >= cuts.size() ? 1 : std::max<size_t>(1, cuts.size() / some);
             for (size_t i = stride > 1 ? random() % stride : 0; i < cuts.size(); i += stride) {
                 verify_options o = cuts[i];

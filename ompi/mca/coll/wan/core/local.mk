@@ -9,6 +9,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/allreduce_runs.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_rabenseifner.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_twotier.cpp \
+	ompi/mca/coll/wan/core/algo/alltoall_bundled.cpp \
+	ompi/mca/coll/wan/core/algo/alltoall_direct.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_chain.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \

@@ -16,6 +16,7 @@ extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner
     allreduce_runs;
 extern const algorithm allgather_direct;
 extern const algorithm reduce_scatter_direct, reduce_scatter_sites, reduce_scatter_pairwise, reduce_scatter_runs;
+extern const algorithm alltoall_direct, alltoall_bundled;
 
 std::span<const algorithm *const> algorithms()
 {
@@ -35,6 +36,8 @@ std::span<const algorithm *const> algorithms()
         &reduce_scatter_sites,
         &reduce_scatter_pairwise,
         &reduce_scatter_runs,
+        &alltoall_direct,
+        &alltoall_bundled,
     };
     return all;
 }
