@@ -36,7 +36,7 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
             const programs apart = kind_of(a->collective).blocks ? build_all(t, p, true) : programs{};
             ++n.plans;
             // Few plans, many cuts, and the other way round.
-            const bool many = plans.size() > 24 || a->parameters & (uses_entries | uses_order) || kind_of(a->collective).root;
+            const bool many = plans.size() > 24 || a->parameters & (uses_entries | uses_order | uses_pieces) || kind_of(a->collective).root;
             const size_t some = many ? cuts_each : cuts_each * 3;
             const size_t stride = cuts_each >= cuts.size() ? 1 : std::max<size_t>(1, cuts.size() / some);
             for (size_t i = stride > 1 ? random() % stride : 0; i < cuts.size(); i += stride) {

@@ -163,6 +163,26 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
                 sum += o.sizes.empty() ? o.count : o.sizes[static_cast<size_t>(r) % o.sizes.size()];
         return sum;
     }
+    const auto size_of = [&](int from, int to) {    // of a block: by rank, or by the two ranks
+        const auto i = static_cast<size_t>(p.algo->collective == WAN_ALLTOALL ? 2 * from + to : to);
+        return static_cast<uint64_t>(o.sizes.empty() ? o.count : o.sizes[i % o.sizes.size()]);
+    };
+    if (p.algo->collective == WAN_ALLTOALL || p.algo->collective == WAN_REDUCE_SCATTER) {
+        // Alltoall: every block once; else the blocks of b's ranks once for what can be combined in a.
+        uint64_t sum = 0;
+        int runs = 0;
+        for (int from = 0; from < t.size(); ++from) {
+            if (t.site_of(from) != site_at(a))
+                continue;
+            runs += from == 0 || t.site_of(from - 1) != site_at(a);
+            for (int to = 0; to < t.size(); ++to)
+                if (t.site_of(to) == site_at(b))
+                    sum += size_of(from, to);
+        }
+        if (p.algo->collective == WAN_ALLTOALL || name == "direct")
+            return sum;
+        return sum / static_cast<uint64_t>(t.rank_count(site_at(a))) * static_cast<uint64_t>(name == "runs" ? runs : 1);
+    }
     if (p.algo->collective == WAN_BCAST) {
         const int home = static_cast<int>(value(t.site_of(p.root)));
         if ((name == "vandegeijn" || name == "chain") && p.order == site_order::chain)
@@ -220,6 +240,8 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
     const bool gateways = (p.algo->parameters & uses_links) != 0;
     if (gateways && declared > p.links)
         return "declares " + std::to_string(declared) + " senders with " + std::to_string(p.links) + " links";
+    // Of a Reduce_scatter, what goes to all other sites together is shared, not what goes to each.
+    const bool shared = p.algo->collective == WAN_REDUCE_SCATTER;
     int least = INT32_MAX, blocks = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         least = std::min(least, possible_gateways(t, p, s));
@@ -241,7 +263,7 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
             if (d.senders.size() > declared)
                 return where + std::to_string(d.senders.size()) + " senders, declared " + std::to_string(declared);
             // With enough elements for everyone's block, exactly n where n gateways exist.
-            if (gateways && expected && o.sizes.empty() && p.links <= static_cast<uint32_t>(least)
+            if (gateways && expected && !shared && o.sizes.empty() && p.links <= static_cast<uint32_t>(least)
                 && std::min(o.segment, o.count) >= static_cast<size_t>(blocks) * static_cast<size_t>(blocks)
                 && d.senders.size() != p.links)
                 return where + std::to_string(d.senders.size()) + " senders, " + std::to_string(p.links) + " links";
@@ -249,6 +271,9 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
         if (seen.at_once[static_cast<size_t>(a)] > static_cast<int>(declared))
             return "site " + std::to_string(a) + ": " + std::to_string(seen.at_once[static_cast<size_t>(a)]) + " send at once, declared "
                    + std::to_string(declared);
+        if (shared && gateways && o.sizes.empty() && p.links <= static_cast<uint32_t>(least)
+            && o.count >= static_cast<size_t>(blocks) * static_cast<size_t>(blocks) && of_site.size() != p.links)
+            return "site " + std::to_string(a) + ": " + std::to_string(of_site.size()) + " senders, " + std::to_string(p.links) + " links";
         if (of_site.size() > declared)
             return "site " + std::to_string(a) + ": " + std::to_string(of_site.size()) + " senders to all sites, declared "
                    + std::to_string(declared);
@@ -305,8 +330,9 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
 {
     const uint32_t widest = static_cast<uint32_t>(widest_site(t));
     std::set<uint32_t> links{1}, lambdas{1}, entries{1};
+    const uint32_t crossing = a.takes_turns ? all_senders(t, {}) : widest;
     if (a.parameters & uses_links)
-        links = {1, 2, 4, widest};
+        links = {1, 2, 4, crossing};
     if (a.parameters & uses_tree)
         lambdas = widest <= 2 ? std::set<uint32_t>{1} : widest == 3 ? std::set<uint32_t>{1, 5} : std::set<uint32_t>{1, 2, 5};
     if (a.parameters & uses_entries)
@@ -326,7 +352,7 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
                     for (site_order o : orders)
                         for (inner_steps inner : inners)
                             for (uint32_t k : pieces) {
-                                if (n > std::max(widest, 1u) && n != 1)
+                                if (n > std::max(crossing, 1u) && n != 1)
                                     continue;
                                 if (k > 1 && l != *lambdas.rbegin())    // pieces of bundles: where most hosts wait for them
                                     continue;

@@ -53,6 +53,21 @@ std::string check_hazards()
         {"write after read", "1:0", [](builder &b) { b.send(out, whole(), 1, 0); b.recv(out, whole(), 2, 0); }},
         {"write after read by reduce", "1:0", [](builder &b) { buffer t = b.scratch(); b.reduce(t, out, whole()); b.recv(t, whole(), 2, 0); }},
         {"write after write", "1:0", [](builder &b) { b.recv(out, whole(), 1, 0); b.recv(out, whole(), 2, 0); }},
+        {"a shifted copy: what it writes", "1:0 3:0", [](builder &b) {
+             b.by_blocks(true, false);
+             buffer t = b.scratch_blocks(0, 9);
+             b.copy_shifted(in, t, blocks_of(1, 3), 4);
+             b.send(t, blocks_of(6, 7), 1, 0);
+             b.send(t, blocks_of(1, 3), 1, 1);
+             b.recv(t, blocks_of(5, 6), 1, 0);
+         }},
+        {"a shifted copy: what it reads", "2:0", [](builder &b) {
+             b.by_blocks(true, false);
+             buffer t = b.scratch_blocks(0, 9), u = b.scratch_blocks(0, 9);
+             b.copy_shifted(t, u, blocks_of(1, 3), 4);
+             b.recv(t, blocks_of(5, 7), 1, 0);
+             b.recv(t, blocks_of(2, 4), 1, 1);
+         }},
         {"two reads", "", [](builder &b) { b.send(out, whole(), 1, 0); b.send(out, whole(), 2, 0); }},
         {"in and out are one: write after read", "1:0", [](builder &b) { b.send(in, whole(), 1, 0); b.recv(out, whole(), 2, 0); }},
         {"in and out are one: read after write", "1:0", [](builder &b) { b.recv(out, whole(), 1, 0); b.send(in, whole(), 2, 0); }},

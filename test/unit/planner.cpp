@@ -390,6 +390,34 @@ std::string check_vector_sense()
     return "";
 }
 
+/**
+ * Vectors: one latency; of a Reduce_scatter, each block's contributions of all hosts but one must move,
+ * shared by all hosts at best; of an Alltoall, what a host has for others.
+ */
+std::string check_exchange_bounds()
+{
+    const int lone[] = {1, 1}, one_sided[] = {1, 16}, many[] = {3, 1, 5, 2};
+    for (const topology &t : {topology::blocks(lone), topology::blocks(one_sided), topology::blocks(many), two_sites(16), two_sites(8, 2)})
+        for (int64_t byte_ps : {8'000, 200'000})
+            for (uint64_t block : {uint64_t{1}, uint64_t{1024}, uint64_t{16384}, uint64_t{131072}, uint64_t{1} << 20})
+                for (auto c : {WAN_REDUCE_SCATTER, WAN_ALLTOALL})
+                    for (bool commutative : {true, false})
+                        for (uint32_t links : {0u, 1u, 2u}) {
+                            facts f = facts_of(t);
+                            f.byte_ps = byte_ps;
+                            wishes w;
+                            w.links = links;
+                            const uint64_t ranks = static_cast<uint64_t>(t.size()), lanes = static_cast<uint64_t>(t.most_lanes()), hosts = ranks / lanes;
+                            const uint64_t through = c == WAN_ALLTOALL ? lanes * (ranks - lanes) * block : ranks * block * (hosts - 1) / hosts;
+                            const auto plans = candidates(t, f, w, call(c, ranks * block, commutative, 1));
+                            WAN_CHECK(!plans.empty() || !commutative);
+                            for (const plan &p : plans)
+                                WAN_CHECK_THAT(p.predicted_ns >= std::max(f.wan_ns + f.wire_ns(block), f.wire_ns(through)),
+                                               print(p) + " " + std::to_string(p.predicted_ns));
+                        }
+    return "";
+}
+
 /** What the model is for: short messages by trees, long ones cut and spread. */
 std::string check_sense()
 {
@@ -417,7 +445,7 @@ int main()
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
         cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),
         cmocka_unit_test(test<check_gateways>),
-        cmocka_unit_test(test<check_vector_bounds>), cmocka_unit_test(test<check_vector_sense>),
+        cmocka_unit_test(test<check_vector_bounds>), cmocka_unit_test(test<check_vector_sense>), cmocka_unit_test(test<check_exchange_bounds>),
     };
     return cmocka_run_group_tests_name("planner", tests, nullptr, nullptr);
 }

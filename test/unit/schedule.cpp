@@ -89,6 +89,11 @@ std::string check_malformed()
     }
     std::string why;
     WAN_CHECK_THAT(parse_schedule(head + "\n0 copy in out 0/1..1/1\n\n", &why), why);
+    const std::string moved = "schedule rank 0 tmp 1 blocks 4..9\n0 copy in tmp0 1+0/1..2+0/1 shift 5\n1 copy tmp0 out 6+0/1..7+0/1 shift -6 after 0\n";
+    const auto s = parse_schedule(moved, &why);
+    WAN_CHECK_THAT(s && print(*s) == moved, why);
+    WAN_CHECK(!parse_schedule(head + "\n0 copy in out 0/1..1/1 shift\n", &why) && why.find("'shift'") != why.npos);
+    WAN_CHECK(!parse_schedule(head + "\n0 reduce in out 0/1..1/1 shift 1\n", &why));
     return "";
 }
 

@@ -18,6 +18,7 @@ struct job {
     std::vector<const char *> lines;    // of rank r, without the head; '\n' between operations
     int tmp = 1;
     verify_options o;
+    const char *rooms = nullptr;        // of scratch, where parts are of blocks
 };
 
 std::string run(const job &j, wan_traffic *traffic = nullptr)
@@ -32,7 +33,7 @@ std::string run(const job &j, wan_traffic *traffic = nullptr)
     for (size_t r = 0; r < j.lines.size(); ++r) {
         std::string why;
         auto s = parse_schedule("schedule rank " + std::to_string(r) + " tmp " + std::to_string(j.tmp)
-                                    + (kind_of(j.o.collective).blocks ? " blocks\n" : "\n") + j.lines[r], &why);
+                                    + (kind_of(j.o.collective).blocks ? std::string(" blocks ") + (j.rooms ? j.rooms : "") : "") + "\n" + j.lines[r], &why);
         if (!s)
             return "text: " + why;
         all.push_back(std::make_shared<const program>(std::move(*s)));
@@ -45,6 +46,9 @@ verify_options sum(size_t count = 4) { return {.collective = WAN_ALLREDUCE, .cou
 verify_options reduce(int root = 0) { return {.collective = WAN_REDUCE, .root = root, .count = 4, .segment = 4}; }
 verify_options scan(wan_collective_t c = WAN_SCAN) { return {.collective = c, .count = 4, .segment = 4}; }
 verify_options barrier() { return {.collective = WAN_BARRIER, .count = 1, .segment = 1}; }
+verify_options of_blocks(wan_collective_t c, size_t count = 2) { return {.collective = c, .count = count, .segment = std::max<size_t>(1, count)}; }
+verify_options sized(verify_options o) { return o.sizes = {3, 0, 2}, o; }
+verify_options apart(verify_options o) { return o.scattered = true, o; }
 verify_options ordered(verify_options o) { return o.commutative = false, o; }
 verify_options in_place(verify_options o) { return o.in_place = true, o; }
 verify_options cut(verify_options o, size_t segment, uint32_t window) { return o.segment = segment, o.window = window, o; }
@@ -191,9 +195,44 @@ std::vector<row> rows()
     };
 }
 
-std::string check_rows()
+/** Two ranks, a block for each: owners 0 and 1 combine; everyone swaps blocks. */
+std::vector<row> block_rows()
 {
-    for (const row &r : rows())
+    const auto sums = of_blocks(WAN_REDUCE_SCATTER), swap = of_blocks(WAN_ALLTOALL);
+    const char *left = "0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n3 copy tmp0 out 0/1..1/1 after 2\n";
+    const char *right = "0 send in 0/1..1/1 to 0 label 0\n1 copy in out 1+0/1..1+1/1\n2 recv tmp0 1+0/1..1+1/1 from 0 label 0\n3 reduce tmp0 out 1+0/1..1+1/1 after 1 2\n";
+    const char *mine = "0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv out 1+0/1..1+1/1 from 1 label 0\n2 copy in out 0/1..1/1\n";
+    const char *theirs = "0 send in 0/1..1/1 to 0 label 0\n1 recv out 0/1..1/1 from 0 label 0\n2 copy in out 1+0/1..1+1/1\n";
+    return {
+        {"reduce-scatter", {{left, right}, 1, sums, "0..2"}, ""},
+        {"reduce-scatter in order", {{left, right}, 1, ordered(sums), "0..2"}, ""},
+        {"reduce-scatter, sizes", {{left, right}, 1, sized(sums), "0..2"}, ""},
+        {"reduce-scatter, scattered", {{left, right}, 1, apart(sums), "0..2"}, ""},
+        {"own contribution missing", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv out 0/1..1/1 from 1 label 0\n", right}, 1, sums, "0..2"}, "contribution of rank 0 is missing"},
+        {"other contribution dropped", {{left, "0 send in 0/1..1/1 to 0 label 0\n1 copy in out 1+0/1..1+1/1\n2 recv tmp0 1+0/1..1+1/1 from 0 label 0\n"}, 1, sums, "0..2"}, "contribution of rank 0 is missing"},
+        {"doubled", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n3 reduce in tmp0 0/1..1/1 after 2\n4 copy tmp0 out 0/1..1/1 after 3\n", right}, 1, sums, "0..2"}, "missing or doubled"},
+        {"the wrong block", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n3 copy tmp0 out 0/1..1/1 after 2\n", right}, 1, sums, "0..2"}, "not this element"},
+        {"wrong order", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 copy in out 0/1..1/1\n2 recv tmp0 0/1..1/1 from 1 label 0\n3 reduce tmp0 out 0/1..1/1 after 1 2\n", right}, 1, ordered(sums), "0..2"}, "not in the order of ranks"},
+        {"half of a block", {{"0 send in 1+0/1..1+1/2 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 reduce in tmp0 0/1..1/1 after 1\n3 copy tmp0 out 0/1..1/1 after 2\n", right}, 1, sums, "0..2"}, "expects 2"},
+        {"the vector is written", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv tmp0 0/1..1/1 from 1 label 0\n2 reduce tmp0 in 0/1..1/1 after 1\n3 reduce in tmp0 0/1..1/1 after 2\n4 copy tmp0 out 0/1..1/1 after 3\n", right}, 1, sums, "0..2"}, "send buffer was overwritten"},
+        {"no room", {{left, right}, 1, sums, "0..1"}, "has no room"},
+
+        {"alltoall", {{mine, theirs}, 0, swap, ""}, ""},
+        {"alltoall, sizes", {{mine, theirs}, 0, sized(swap), ""}, ""},
+        {"alltoall, scattered", {{mine, theirs}, 0, apart(sized(swap)), ""}, ""},
+        {"own block missing", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv out 1+0/1..1+1/1 from 1 label 0\n", theirs}, 0, swap, ""}, "of the block of rank 0"},
+        {"the block for another", {{"0 send in 0/1..1/1 to 1 label 0\n1 recv out 1+0/1..1+1/1 from 1 label 0\n2 copy in out 0/1..1/1\n", theirs}, 0, swap, ""}, "rank 1, element 0: of the block of rank 0"},
+        {"to another place", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv out 0/1..1/1 from 1 label 0\n2 copy in out 1+0/1..1+1/1\n", theirs}, 0, swap, ""}, "rank 0, element 0: of the block of rank 0"},
+        {"combined instead of copied", {{"0 send in 1+0/1..1+1/1 to 1 label 0\n1 recv out 1+0/1..1+1/1 from 1 label 0\n2 reduce in out 0/1..1/1\n", theirs}, 0, swap, ""}, "rank 0, element 0: of the block of rank 0"},
+        {"by way of scratch, renumbered", {{"0 copy in tmp0 1+0/1..1+1/1 shift 1\n1 send tmp0 2+0/1..2+1/1 to 1 label 0 after 0\n2 recv out 1+0/1..1+1/1 from 1 label 0\n3 copy in out 0/1..1/1\n", theirs}, 1, swap, "2..3"}, ""},
+        {"renumbered, no room", {{"0 copy in tmp0 1+0/1..1+1/1 shift 2\n1 send tmp0 2+0/1..2+1/1 to 1 label 0 after 0\n2 recv out 1+0/1..1+1/1 from 1 label 0\n3 copy in out 0/1..1/1\n", theirs}, 1, swap, "2..3"}, "has no room"},
+        {"renumbered, a race", {{"0 copy in tmp0 1+0/1..1+1/1 shift 1\n1 send tmp0 2+0/1..2+1/1 to 1 label 0\n2 recv out 1+0/1..1+1/1 from 1 label 0\n3 copy in out 0/1..1/1\n", theirs}, 1, swap, "2..3"}, "may run at once"},
+    };
+}
+
+std::string check_rows(const std::vector<row> &rows)
+{
+    for (const row &r : rows)
         for (uint64_t seed = 1; seed <= 8; ++seed) {
             job j = r.j;
             j.o.seed = seed;
@@ -206,6 +245,9 @@ std::string check_rows()
         }
     return "";
 }
+
+std::string check_messages() { return check_rows(rows()); }
+std::string check_blocks() { return check_rows(block_rows()); }
 
 std::string check_static()
 {
@@ -272,6 +314,6 @@ std::string check_turns()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_rows>), cmocka_unit_test(test<check_static>), cmocka_unit_test(test<check_traffic>), cmocka_unit_test(test<check_turns>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_messages>), cmocka_unit_test(test<check_blocks>), cmocka_unit_test(test<check_static>), cmocka_unit_test(test<check_traffic>), cmocka_unit_test(test<check_turns>)};
     return cmocka_run_group_tests_name("verifier", tests, nullptr, nullptr);
 }

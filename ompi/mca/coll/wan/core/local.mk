@@ -13,6 +13,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/allreduce_rabenseifner.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_twotier.cpp \
 	ompi/mca/coll/wan/core/algo/barrier_leaders.cpp \
+	ompi/mca/coll/wan/core/algo/alltoall_bundled.cpp \
+	ompi/mca/coll/wan/core/algo/alltoall_direct.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_chain.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
@@ -37,6 +39,14 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/scan_runs.cpp \
 	ompi/mca/coll/wan/core/algo/scatter_bundled.cpp \
 	ompi/mca/coll/wan/core/algo/scatter_direct.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_by_sites.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_by_sites.hpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_direct.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_pairwise.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_runs.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_sites.cpp \
+	ompi/mca/coll/wan/core/algo/shares.cpp \
+	ompi/mca/coll/wan/core/algo/shares.hpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
 	ompi/mca/coll/wan/core/algo/turns.hpp \
 	ompi/mca/coll/wan/core/collective.hpp \

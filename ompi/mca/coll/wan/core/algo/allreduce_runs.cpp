@@ -82,13 +82,6 @@ bool serves(const topology &t, const request &)
     return true;
 }
 
-/** A gateway has one for each rank of its site and one for each run of the others. */
-uint32_t buffers(const topology &t, const plan &)
-{
-    const int ranks = most_ranks(t);
-    return static_cast<uint32_t>(ranks) + static_cast<uint32_t>(runs_of(t).size());
-}
-
 void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me();
@@ -175,7 +168,7 @@ const algorithm allreduce_runs = {
     .only_ordered = true,
     .senders = gateway_senders,
     .serves = serves,
-    .buffers = buffers,
+    .buffers = run_buffers,
     .cost = cost,
     .build = build,
 };

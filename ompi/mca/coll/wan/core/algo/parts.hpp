@@ -22,6 +22,8 @@ namespace wan {
  */
 namespace label {
 constexpr int node_in = 0, node_out = 1;        // between ranks of a host
+constexpr int share_node = 72, share_turn = 76, share_across = 960, share_hand = 980;   // shares.hpp: + range, or piece
+constexpr int share_remote = 96, share_local = 528, share_steps = 432;
 constexpr int scatter = 2, gather = 3, direct = 4;
 constexpr int tree_up = 5, tree_down = 6;
 constexpr int cross_in = 8, cross = 9, cross_out = 10;  // to the gateway, across, from the gateway

@@ -60,6 +60,7 @@ const algorithm reduce_flat = {
     .keeps_order = true,
     .senders = all_senders,
     .serves = [](const topology &t, const request &) { return t.size() <= 240; },
+    .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
 };

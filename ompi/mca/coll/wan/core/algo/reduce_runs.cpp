@@ -100,8 +100,10 @@ const algorithm reduce_runs = {
     .automatic = true,
     .long_messages = true,
     .keeps_order = true,
+    .only_ordered = true,
     .senders = gateway_senders,
-    .serves = [](const topology &t, const request &r) { return !r.commutative && few_enough(t, 8) && runs_fit(t); },
+    .serves = [](const topology &t, const request &) { return few_enough(t, 8) && runs_fit(t); },
+    .buffers = run_buffers,
     .cost = cost,
     .build = build,
 };

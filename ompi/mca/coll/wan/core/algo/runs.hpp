@@ -66,6 +66,12 @@ inline bool runs_fit(const topology &t)
     return most_ranks(t) <= most_buffers && most_ranks(t) + static_cast<int>(runs_of(t).size()) <= most_buffers;
 }
 
+/** That many: for algorithm::buffers. */
+inline uint32_t run_buffers(const topology &t, const plan &)
+{
+    return static_cast<uint32_t>(most_ranks(t)) + static_cast<uint32_t>(runs_of(t).size());
+}
+
 /** Everyone's share of each block goes to the block's owner: a buffer for each rank of my site (by rank), if I am one. */
 inline std::vector<buffer> collect_blocks(builder &b, const topology &t, const team &own, int mine)
 {

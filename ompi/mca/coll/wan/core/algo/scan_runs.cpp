@@ -160,6 +160,7 @@ constexpr algorithm long_form(wan_collective_t collective)
         .keeps_order = true,
         .senders = gateway_senders,
         .serves = serves,
+        .buffers = run_buffers,
         .cost = cost_runs,
         .build = build,
     };

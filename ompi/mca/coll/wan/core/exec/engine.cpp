@@ -140,7 +140,7 @@ void engine::post(uint64_t key)
 
     const uint32_t token = static_cast<uint32_t>(slot(segment) * ops + i);
     char *const from = o.reads() ? address(o.src, segment, o.part.lo) : nullptr;
-    char *const to = o.writes() ? address(o.dst, segment, o.part.lo) : nullptr;
+    char *const to = o.writes() ? address(o.dst, segment, o.written().lo) : nullptr;
     int rc = WAN_OK;
     switch (o.kind) {
     case op_kind::send:

@@ -16,6 +16,7 @@ namespace {
 struct access {
     buffer read = buffer::out, written = buffer::out;
     bool reads = false, writes = false;
+    span_of from, to;
 };
 
 access access_of(const op &o, bool apart)
@@ -26,16 +27,18 @@ access access_of(const op &o, bool apart)
     a.writes = o.writes();
     a.read = alias(o.src);
     a.written = alias(o.dst);
+    a.from = o.part;
+    a.to = o.written();
     return a;
 }
 
 bool conflict(const access &a, const access &b)
 {
-    if (a.writes && b.writes && a.written == b.written)
+    if (a.writes && b.writes && a.written == b.written && a.to.overlaps(b.to))
         return true;
-    if (a.writes && b.reads && a.written == b.read)
+    if (a.writes && b.reads && a.written == b.read && a.to.overlaps(b.from))
         return true;
-    return a.reads && b.writes && a.read == b.written;
+    return a.reads && b.writes && a.read == b.written && a.from.overlaps(b.to);
 }
 
 } // namespace
@@ -81,7 +84,7 @@ int builder::add(op o)
     auto look = [&](size_t i) {
         const op &earlier = schedule_.ops[i];
         if (!implied_[i]) {
-            if (!o.part.overlaps(earlier.part) || !conflict(mine, access_of(earlier, apart_)))
+            if (!conflict(mine, access_of(earlier, apart_)))
                 return;
             schedule_.preds.push_back(static_cast<uint16_t>(i));
         }
@@ -125,6 +128,11 @@ int builder::reduce(buffer src, buffer dst, span_of part)
 int builder::copy(buffer src, buffer dst, span_of part)
 {
     return add({.kind = op_kind::copy, .src = src, .dst = dst, .part = part});
+}
+
+int builder::copy_shifted(buffer src, buffer dst, span_of part, int blocks)
+{
+    return add({.kind = op_kind::copy, .src = src, .dst = dst, .shift = blocks, .part = part});
 }
 
 int builder::signal(int peer, int label)

@@ -49,6 +49,8 @@ public:
     int recv(buffer dst, span_of part, int peer, int label);
     int reduce(buffer src, buffer dst, span_of part);
     int copy(buffer src, buffer dst, span_of part);
+    /** dst's part is so many blocks further on: between scratch and the caller's, where blocks are of one size. */
+    int copy_shifted(buffer src, buffer dst, span_of part, int blocks);
     /** An empty message: for order in time where no bytes say it. */
     int signal(int peer, int label);
     int await(int peer, int label);

@@ -139,7 +139,13 @@ const char *parse_op(std::istringstream &line, schedule &s)
         o.label = static_cast<uint16_t>(*number(label));
     }
     o.pred_begin = static_cast<uint32_t>(s.preds.size());
-    if (line >> word) {
+    bool more = static_cast<bool>(line >> word);
+    if (more && word == "shift" && o.kind == op_kind::copy) {
+        if (!(line >> o.shift))
+            return "expected 'shift' and a number of blocks";
+        more = static_cast<bool>(line >> word);
+    }
+    if (more) {
         if (word != "after")
             return "expected 'after' or the end of the line";
         while (line >> word) {
@@ -175,6 +181,8 @@ std::string print(const schedule &s)
             text << ' ' << name(o.dst);
         if (o.reads() || o.writes())
             text << ' ' << text_of(o.part.lo) << ".." << text_of(o.part.hi);
+        if (o.shift)
+            text << " shift " << o.shift;
         if (o.sends() || o.receives())
             text << (o.sends() ? " to " : " from ") << o.peer << " label " << o.label;
         if (o.pred_count) {

@@ -74,6 +74,14 @@ constexpr span_of whole() { return {}; }
 constexpr span_of blocks_of(uint32_t i, uint32_t j) { return {{0, 1, i}, {0, 1, j}}; }
 constexpr span_of piece_of(uint32_t i, uint32_t k, uint32_t n) { return {{k, n, i}, {k + 1, n, i}}; }
 
+/** A part so many blocks further on. */
+constexpr span_of shifted(span_of s, int32_t blocks)
+{
+    s.lo.block += static_cast<uint32_t>(blocks);
+    s.hi.block += static_cast<uint32_t>(blocks);
+    return s;
+}
+
 /** What two parts have in common (possibly empty). */
 constexpr span_of common(const span_of &a, const span_of &b)
 {
@@ -88,7 +96,7 @@ enum class op_kind : uint8_t {
     send,   // src[part] to peer
     recv,   // dst[part] from peer
     reduce, // dst[part] = src[part] (operator) dst[part]
-    copy,   // dst[part] = src[part]
+    copy,   // dst[part] = src[part], or with a shift in blocks dst[part + shift] = src[part]
     signal, // an empty message to peer
     await   // one from peer
 };
@@ -101,6 +109,7 @@ struct op {
     uint16_t pred_count = 0;
     uint32_t pred_begin = 0;    // into schedule::preds
     int32_t peer = -1;          // rank
+    int32_t shift = 0;          // copy, where all blocks are of one size
     span_of part;
 
     bool reads() const { return kind == op_kind::send || kind == op_kind::reduce || kind == op_kind::copy; }
@@ -108,6 +117,8 @@ struct op {
     bool sends() const { return kind == op_kind::send || kind == op_kind::signal; }
     bool receives() const { return kind == op_kind::recv || kind == op_kind::await; }
     bool carries() const { return kind == op_kind::send || kind == op_kind::recv; }
+    /** What is written, of dst. */
+    span_of written() const { return shifted(part, shift); }
 };
 
 /** The blocks that a scratch buffer has room for. */

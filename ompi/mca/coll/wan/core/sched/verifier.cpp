@@ -330,13 +330,11 @@ struct access {
     bool apart;     // the caller's two buffers have nothing in common
     bool conflicts(const op &a, const op &b) const
     {
-        if (!a.part.overlaps(b.part))
-            return false;
         auto canonical = [this](buffer x) { return x == buffer::in && !apart ? buffer::out : x; };
         const bool a_writes = a.writes(), b_writes = b.writes(), a_reads = a.reads(), b_reads = b.reads();
-        return (a_writes && b_writes && canonical(a.dst) == canonical(b.dst))
-               || (a_writes && b_reads && canonical(a.dst) == canonical(b.src))
-               || (a_reads && b_writes && canonical(a.src) == canonical(b.dst));
+        return (a_writes && b_writes && canonical(a.dst) == canonical(b.dst) && a.written().overlaps(b.written()))
+               || (a_writes && b_reads && canonical(a.dst) == canonical(b.src) && a.written().overlaps(b.part))
+               || (a_reads && b_writes && canonical(a.src) == canonical(b.dst) && a.part.overlaps(b.written()));
     }
 };
 
@@ -360,12 +358,12 @@ std::string verify_static(const schedule &s, bool apart)
         const auto known = [&](buffer b) { return static_cast<int>(b) - static_cast<int>(buffer::tmp) < s.tmp_count; };
         if ((a.reads() && !known(a.src)) || (a.writes() && !known(a.dst)))
             return "operation " + std::to_string(i) + ": a scratch buffer that the schedule does not have";
-        const auto fits = [&](buffer b) {
+        const auto fits = [&](buffer b, const span_of &part) {
             const auto k = static_cast<size_t>(b) - static_cast<size_t>(buffer::tmp);
             return b < buffer::tmp || !s.by_blocks
-                   || (!(a.part.lo < fraction{0, 1, s.rooms[k].first}) && !(fraction{0, 1, s.rooms[k].first + s.rooms[k].blocks} < a.part.hi));
+                   || (!(part.lo < fraction{0, 1, s.rooms[k].first}) && !(fraction{0, 1, s.rooms[k].first + s.rooms[k].blocks} < part.hi));
         };
-        if ((a.reads() && !fits(a.src)) || (a.writes() && !fits(a.dst)))
+        if ((a.reads() && !fits(a.src, a.part)) || (a.writes() && !fits(a.dst, a.written())))
             return "operation " + std::to_string(i) + ": a part for which the scratch buffer has no room";
         if (a.sends() || a.receives()) {
             if (a.label >= WAN_LABELS)

@@ -1,0 +1,113 @@
+/*
+ * Alltoall in one WAN latency, of blocks of any size that only their sender
+ * and receiver need to know: everyone sends straight to everyone.
+ *
+ * What goes far is posted first, all at once: it shares the interface evenly,
+ * and begins at another receiver at each sender.  What stays in the site goes
+ * in turns beside it, each send after the receive of some turns before, so that
+ * short round trips do not crowd out long ones; on a host, at once.
+ *
+ *     T = max(L + M_far/B, M/B) + P messages
+ *
+ * With fewer senders n than ranks in a site, a rank begins when the one n
+ * before it has sent all that goes far; what stays in the site waits for nobody.
+ *
+ *     rank 0 ====>|            n = 2
+ *     rank 1 ===>| |
+ *     rank 2     |====>|       T = L + ceil(P_s/n) M_far/B
+ *     rank 3       |====>|
+ *
+ * Source: coll/wan; GridMPI's limit n (Matsuda et al., section 3).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/shares.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+void build(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me(), slot = t.slot_of(me), mine = static_cast<int>(value(t.site_of(me))), sites = t.site_count();
+    const int first = t.first_slot(site_at(mine)), near = t.rank_count(site_at(mine)), at = slot - first;
+    const int links = static_cast<int>(std::min<uint32_t>(p.links, static_cast<uint32_t>(near)));
+    b.reserve(2 * static_cast<size_t>(t.size()) + 2);
+
+    for (int s = 0; s < t.size(); ++s)
+        if (s != slot)
+            b.recv(buffer::out, block_at(s), t.rank_of(s), label::direct);
+    const auto first_near = static_cast<int>(slot);     // receives are numbered by slot, without the own one
+    auto receive_of = [&](int s) { return s < first_near ? s : s - 1; };
+
+    const int token = at >= links ? b.await(t.rank_of(slot - links), label::share_turn) : builder::none;
+    std::vector<int> far;
+    for (int d = 1; d < sites; ++d) {
+        const int to = (mine + d) % sites, there = t.rank_count(site_at(to));
+        for (int k = 0; k < there; ++k) {
+            const int s = t.first_slot(site_at(to)) + (at + k) % there;
+            b.after(token);
+            far.push_back(b.send(buffer::in, block_at(s), t.rank_of(s), label::direct));
+        }
+    }
+    if (at + links < near) {
+        for (int sent : far)
+            b.after(sent);
+        b.signal(t.rank_of(slot + links), label::share_turn);
+    }
+
+    const auto here = t.locate(me);
+    auto on_my_host = [&](int s) { return t.locate(t.rank_of(s)).node == here.node; };
+    pace turns(4);
+    for (int k = 1; k < near; ++k) {
+        const int to = first + (at + k) % near, from = first + (at + near - k) % near;
+        if (!on_my_host(to))
+            b.after(turns.before());
+        b.send(buffer::in, block_at(to), t.rank_of(to), label::direct);
+        if (!on_my_host(from))
+            turns.turn(receive_of(from));
+    }
+    b.copy(buffer::in, buffer::out, block_at(slot));
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes);
+    int64_t worst = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t ranks = t.rank_count(site_at(s)), links = std::min<int64_t>(p.links, ranks);
+        const int64_t rounds = (ranks + links - 1) / links, at_once = std::min(lanes, std::max<int64_t>(1, links * lanes / ranks));
+        // Those of a host that send at once share its interface; all do, sooner or later.
+        const int64_t far_once = wire_part(f, bytes, at_once * (all - ranks), all);
+        const int64_t far = wire_part(f, bytes, lanes * (all - ranks), all);
+        const int64_t near = wire_part(f, bytes, lanes * std::max<int64_t>(0, ranks - lanes), all);
+        const int64_t consent = exchange_waits(static_cast<uint64_t>(bytes / all)) ? 2 * f.farthest_ns(site_at(s)) : 0;
+        const int64_t sent = std::max(rounds * (far_once + consent) + (rounds - 1) * hop_ns(f, 0), far) + std::min(near, far / 2);
+        worst = std::max(worst, std::max(f.farthest_ns(site_at(s)) + sent, far + near));
+    }
+    return worst + 2 * (all - 1) * f.message_ns;
+}
+
+} // namespace
+
+extern const algorithm alltoall_direct;
+const algorithm alltoall_direct = {
+    .collective = WAN_ALLTOALL,
+    .name = "direct",
+    .summary = "every rank straight to every other, far ones first, n ranks of a site at once; others of the site in turns beside that",
+    .source = "coll/wan; GridMPI's limit n (Matsuda et al.)",
+    .parameters = uses_links,
+    .automatic = true,
+    .long_messages = true,
+    .keeps_order = true,
+    .senders = [](const topology &t, const plan &p) { return std::min(p.links, all_senders(t, p)); },
+    .serves = [](const topology &t, const request &) { return t.size() <= 16'384; },
+    .cost = cost,
+    .build = build,
+    .any_counts = true,
+    .local_counts = true,
+    .takes_turns = true,
+};
+
+} // namespace wan

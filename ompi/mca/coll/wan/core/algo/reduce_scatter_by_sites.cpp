@@ -1,0 +1,276 @@
+/*
+ * See reduce_scatter_by_sites.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/reduce_scatter_by_sites.hpp"
+
+#include "algo/fold.hpp"
+#include "model/cost.hpp"
+
+#include <algorithm>
+
+namespace wan {
+
+namespace {
+
+/** Which hosts of a site send to other sites: all, or n of them for the others. */
+struct senders_of {
+    uint32_t hosts, senders;
+    senders_of(const topology &t, site_id s, uint32_t links)
+        : hosts(static_cast<uint32_t>(t.node_count(s))), senders(std::clamp(links, 1u, hosts))
+    {
+    }
+    bool direct() const { return senders == hosts; }
+    uint32_t for_host(uint32_t h) const { return static_cast<uint32_t>(uint64_t{h} * senders / hosts); }
+    /** First host that sender k sends for: itself. */
+    uint32_t host(uint32_t k) const { return static_cast<uint32_t>((uint64_t{k} * hosts + senders - 1) / senders); }
+};
+
+/**
+ * Operations of a rank at the most, and buffers.  Blocks are named one by one where they are
+ * scattered: once in each phase, and where parts end.
+ */
+int64_t operations(const topology &t, site_id s, combining how, int64_t pieces)
+{
+    const int64_t hosts = t.node_count(s), lanes = t.most_lanes(), all = t.size(), parts = hosts * pieces;
+    int64_t inside = 0;
+    switch (way_of(how, static_cast<uint32_t>(hosts))) {
+    case combining::circulant:
+        inside = 2 * 12 * steps(hosts);
+        break;
+    case combining::ring:
+        inside = 2 * 4 * parts + all + 2 * parts;
+        break;
+    case combining::pairwise:
+        inside = 2 * 6 * parts + all;
+        break;
+    }
+    int64_t from_elsewhere = 0;     // receives for the own block, or those of a host of one
+    for (int x = 0; x < t.site_count(); ++x)
+        from_elsewhere += t.node_count(site_at(x)) * pieces + 2;
+    const int64_t on_host = lanes > 1 ? all + 3 * 2 * steps(lanes) + 2 * lanes : 0;
+    return on_host + all + 2 * parts + inside + (all + parts) + 4 * parts + from_elsewhere + 3 * t.site_count();
+}
+
+constexpr int64_t most_operations = 60'000;
+constexpr int most_sites = 200;     // a buffer for each
+
+/** Pieces in a site: what the plan asks for where that can be written down. */
+uint32_t pieces_in(const topology &t, site_id s, const plan &p, combining how)
+{
+    const auto hosts = static_cast<uint32_t>(t.node_count(s));
+    uint32_t k = pieces_within(how, hosts, p.pieces);
+    while (k > 1 && (k * hosts > UINT16_MAX || operations(t, s, how, k) > most_operations))
+        --k;
+    return k;
+}
+
+/** A site's part of a block, or a piece of that, on its way to who owns the block. */
+struct crossing_part {
+    uint32_t sender;    // of the site's
+    int label;
+    span_of part;
+};
+
+/** What a site sends to the owner of a slot elsewhere. */
+std::vector<crossing_part> crossing_parts(const shares &s, const senders_of &gates, uint32_t slot)
+{
+    std::vector<crossing_part> all;
+    const uint32_t k = s.pieces();
+    auto [u, end] = s.touching(slot);
+    while (u < end) {
+        const uint32_t sender = gates.for_host(u / k);
+        const uint32_t last = std::min(end, (sender + 1 < gates.senders ? gates.host(sender + 1) : gates.hosts) * k);
+        const uint32_t chunk = (last - u + k - 1) / k;
+        for (int label = label::share_across; u < last; u += chunk, ++label)
+            for (const span_of &part : s.spans(u, std::min(u + chunk, last)))
+                if (const span_of mine = common(part, block_at(static_cast<int>(slot))); !mine.empty())
+                    all.push_back({sender, label, mine});
+        u = last;
+    }
+    return all;
+}
+
+/** The ranks of a host combine their vectors, some blocks at a time; the leader reads the result. */
+class host_combiner {
+public:
+    host_combiner(builder &b, const topology &t) : b_(b), t_(t), at_(t.locate(b.me())), data_{buffer::in, b.scattered()}
+    {
+        const int lanes = t.lane_count(at_.site, at_.node);
+        const auto parent = range_tree(static_cast<uint32_t>(lanes), 0);
+        const auto all = static_cast<uint32_t>(t.size());
+        for (int c = 0; c < lanes; ++c)
+            if (parent[static_cast<size_t>(c)] == at_.lane)
+                children_.push_back(t.rank_at(at_.site, at_.node, c));
+        if (at_.lane > 0)
+            up_ = t.rank_at(at_.site, at_.node, parent[static_cast<size_t>(at_.lane)]);
+        if (children_.empty() && !(up_ >= 0 && data_.scattered))
+            return;
+        data_ = {b.scratch_blocks(0, all), false};
+        for (size_t k = 0; k < std::min<size_t>(2, children_.size()); ++k)
+            arrived_.push_back(b.scratch_blocks(0, all));
+    }
+    operand data() const { return data_; }
+    void combine(const shares &s)
+    {
+        for (const span_of &part : s.all()) {
+            const int label = label::share_node + range_++;
+            if (data_.data != buffer::in)
+                copy_from(b_, {buffer::in, b_.scattered()}, data_.data, part);
+            for (size_t k = 0; k < children_.size(); ++k) {
+                const buffer tmp = arrived_[k % arrived_.size()];
+                b_.recv(tmp, part, children_[k], label);
+                b_.reduce(tmp, data_.data, part);
+            }
+            if (up_ >= 0)
+                b_.send(data_.data, part, up_, label);
+        }
+    }
+
+private:
+    builder &b_;
+    const topology &t_;
+    topology::position at_;
+    operand data_;
+    std::vector<int> children_;
+    std::vector<buffer> arrived_;
+    int up_ = -1, range_ = 0;
+};
+
+} // namespace
+
+void build_by_sites(const topology &t, const plan &p, builder &b, combining how)
+{
+    const int me = b.me(), slot = t.slot_of(me), sites = t.site_count();
+    const auto at = t.locate(me);
+    const site_id site = at.site;
+    const int mine = static_cast<int>(value(site)), lanes = t.lane_count(site, at.node);
+    const span_of own_block = block_at(slot);
+    const uint32_t pieces = pieces_in(t, site, p, how);
+    const shares remote = shares::remote(t, site, pieces), local = shares::local(t, site, pieces);
+
+    host_combiner on_host(b, t);
+    on_host.combine(remote);
+
+    buffer own{};       // what my site has of my block
+    if (at.lane == 0) {
+        const team g = site_team(t, site, me);
+        const auto host = static_cast<uint32_t>(g.me);
+        const senders_of gates(t, site, p.links);
+        const uint32_t sender = gates.for_host(host), gate = gates.host(sender);
+        const uint32_t next = sender + 1 < gates.senders ? gates.host(sender + 1) : gates.hosts;
+
+        // What is to cross leaves before what stays: a ring, or steps, begins when the one before it ends.
+        pace turns(how == combining::pairwise || (how == combining::ring && pieces > 1) ? 2 : 1);
+        const auto outward = make_phase(how, b, g, remote, on_host.data(), label::share_remote, turns);
+        buffer crossing = outward->result();
+        if (!gates.direct() && gate == host)
+            crossing = remote.scratch_for(b, host * pieces, next * pieces);
+        auto cross = [&](auto ready) {
+            if (gate != host)
+                return;
+            for (const span_of &share : remote.of_members(host, next))
+                each_block(share, [&](const span_of &, uint32_t j) {
+                    for (const crossing_part &c : crossing_parts(remote, gates, j))
+                        if (c.sender == sender && ready(c))
+                            b.send(crossing, c.part, t.rank_of(static_cast<int>(j)), c.label);
+                });
+        };
+        for (uint32_t q = 0; q < pieces; ++q) {
+            outward->piece(q);
+            int label = label::share_hand + 2 * static_cast<int>(q);
+            if (gates.direct()) {
+                const auto parts = remote.part(host, q);
+                cross([&](const crossing_part &c) {
+                    return std::any_of(parts.begin(), parts.end(), [&](const span_of &x) { return x.lo < c.part.hi && !(x.hi < c.part.hi); });
+                });
+            } else if (gate != host) {
+                for (const span_of &part : remote.part(host, q))
+                    b.send(outward->result(), part, g.rank(gate), label++);
+            } else {
+                for (const span_of &part : remote.part(host, q))
+                    b.copy(outward->result(), crossing, part);
+                for (uint32_t h = host + 1; h < next; ++h) {
+                    label = label::share_hand + 2 * static_cast<int>(q);
+                    for (const span_of &part : remote.part(h, q))
+                        b.recv(crossing, part, g.rank(h), label++);
+                }
+            }
+        }
+        if (!gates.direct())
+            cross([](const crossing_part &) { return true; });
+        on_host.combine(local);
+        const auto inward = make_phase(how, b, g, local, on_host.data(), label::share_local, turns);
+        for (uint32_t q = 0; q < pieces; ++q)
+            inward->piece(q);
+        own = inward->result();
+        for (int l = 1; l < lanes; ++l)
+            b.send(own, block_at(slot + l), t.rank_at(site, at.node, l), label::node_out);
+    } else {
+        on_host.combine(local);
+        own = b.scratch_blocks(static_cast<uint32_t>(slot), 1);
+        b.recv(own, own_block, t.rank_at(site, at.node), label::node_out);
+    }
+
+    std::vector<buffer> from_site;
+    for (int s = 0; s < sites; ++s)
+        from_site.push_back(s == mine ? own : b.scratch_blocks(static_cast<uint32_t>(slot), 1));
+    for (int k = 1; k < sites; ++k) {
+        const int s = (mine + k) % sites;
+        const shares theirs = shares::remote(t, site_at(s), pieces_in(t, site_at(s), p, how));
+        const senders_of gates(t, site_at(s), p.links);
+        for (const crossing_part &c : crossing_parts(theirs, gates, static_cast<uint32_t>(slot)))
+            b.recv(from_site[static_cast<size_t>(s)], c.part, t.rank_at(site_at(s), static_cast<int>(gates.host(c.sender))), c.label);
+    }
+    fold(b, from_site, buffer::out, own_block);
+}
+
+int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const plan &p, combining wanted)
+{
+    const int64_t all = t.size(), bytes = static_cast<int64_t>(r.bytes), lanes = widest_node(t);
+    int64_t worst = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t hosts = t.node_count(site_at(s)), ranks = t.rank_count(site_at(s)), elsewhere = all - ranks;
+        const int64_t senders = std::min<int64_t>(p.links, hosts), k = pieces_in(t, site_at(s), p, wanted);
+        const combining how = way_of(wanted, static_cast<uint32_t>(hosts));
+        const int64_t remote = static_cast<int64_t>(static_cast<__int128>(bytes) * elsewhere / all), local = bytes - remote;
+        const int64_t handed = senders < hosts ? wire_part(f, remote, (hosts + senders - 1) / senders - 1, hosts) : 0;
+        // Halving and its like wait for each other's consent behind each other's bytes, once per step.
+        const bool waits = how == combining::circulant && exchange_waits(static_cast<uint64_t>(remote / 2));
+        const int64_t outward = (waits ? 2 : 1) * wire_part(f, remote, hosts - 1, hosts) + handed;
+        const int64_t inward = (waits ? 2 : 1) * wire_part(f, local, hosts - 1, hosts);
+        const int64_t across = wire_part(f, remote, 1, senders);
+        const int64_t sent = (elsewhere + senders - 1) / senders * (elsewhere < hosts ? 1 : k), received = (t.site_count() - 1) * k;
+
+        int64_t messages = 2 * (hosts - 1) * k, connections = 2, waiting = k * f.message_ns;
+        if (how == combining::circulant) {
+            messages = 2 * steps(hosts);
+            connections = steps(hosts);
+            waiting = steps(hosts) * f.lan_ns;
+        } else if (how == combining::ring) {
+            connections = 1;
+            const bool lone = exchange_waits(static_cast<uint64_t>(bytes / all / k));
+            waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
+        }
+        const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) : 0;
+        const int64_t consent = exchange_waits(static_cast<uint64_t>(bytes / all / k)) ? 2 * f.farthest_ns(site_at(s)) : 0;
+        const int64_t crossed = pipeline(f, shared_wire(outward, connections - 1), messages) + waiting + across + sent * f.message_ns
+                                + f.farthest_ns(site_at(s)) + consent;
+        const int64_t busy = pipeline(f, shared_wire(outward + across + inward, connections - 1), 2 * messages + sent + received) + 2 * waiting;
+        worst = std::max(worst, std::max(crossed, busy) + received * f.message_ns + on_host + hop_ns(f, 0));
+    }
+    return worst;
+}
+
+bool serves_by_sites(const topology &t, const request &r, combining how)
+{
+    if (!r.commutative || t.site_count() > most_sites)
+        return false;
+    for (int s = 0; s < t.site_count(); ++s)
+        if (t.node_count(site_at(s)) > (how == combining::pairwise ? 1024 : 4096) || operations(t, site_at(s), how, 1) > most_operations)
+            return false;
+    return true;
+}
+
+} // namespace wan

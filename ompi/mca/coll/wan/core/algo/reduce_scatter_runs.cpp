@@ -1,0 +1,184 @@
+/*
+ * Reduce_scatter with an operator that does not commute: a run of neighbouring
+ * ranks in one site is combined before it crosses.
+ *
+ *     site 0:  blocks of site 1, by runs --+-- own blocks --+-- owners combine
+ *                                           \ /  n senders     in the order
+ *     site 1:  blocks of site 0, by runs --+-X- own blocks --+-- of ranks
+ *
+ * Some n ranks of a site share the blocks of ranks elsewhere: everyone sends
+ * them its contributions, they combine each run in the order of ranks and send
+ * it to the block's owner.  Contributions to a block of the own site go
+ * straight to its owner, after those.
+ *
+ *     T = max((P-1)/P M/B, L + (M_remote + runs M_remote/n)/B)
+ *
+ * Ranks in blocks make one run a site: the bytes of an operator that commutes.
+ * Source: coll/wan; GridMPI's n links (Matsuda et al., section 3).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "algo/fold.hpp"
+#include "algo/runs.hpp"
+#include "algo/shares.hpp"
+#include "model/cost.hpp"
+
+namespace wan {
+
+namespace {
+
+/** Of the 253 a schedule may have: two for each rank of the site, one for each run elsewhere. */
+constexpr int most_copies = 250;
+
+bool serves(const topology &t, const request &)
+{
+    if (t.size() > 4096)
+        return false;
+    int ranks = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        ranks = std::max(ranks, t.rank_count(site_at(s)));
+    const auto runs = runs_of(t);
+    return 2 * ranks + static_cast<int>(runs.size()) <= most_copies && most_runs(t, runs) <= label::share_steps;
+}
+
+/** Who of a site combines blocks of others: n ranks, evenly spread. */
+struct combiners {
+    int first, ranks;
+    uint32_t count;
+    combiners(const topology &t, site_id s, uint32_t links)
+        : first(t.first_slot(s)), ranks(t.rank_count(s)), count(std::clamp(links, 1u, static_cast<uint32_t>(ranks)))
+    {
+    }
+    int slot(uint32_t k) const { return first + static_cast<int>(uint64_t{k} * static_cast<uint32_t>(ranks) / count); }
+    /** The combiner that a slot is, or -1. */
+    int number(int slot_) const
+    {
+        const auto at = static_cast<uint64_t>(slot_ - first);
+        const auto k = static_cast<uint32_t>((at * count + static_cast<uint32_t>(ranks) - 1) / static_cast<uint32_t>(ranks));
+        return k < count && slot(k) == slot_ ? static_cast<int>(k) : -1;
+    }
+};
+
+/** Contributions of my site to others' blocks: each run combined, and sent to the owner. */
+void combine_for_others(builder &b, const topology &t, const plan &p, const std::vector<run> &runs, pace &turns)
+{
+    const int slot = t.slot_of(b.me()), site = static_cast<int>(value(t.site_of(b.me())));
+    const combiners us(t, site_at(site), p.links);
+    const shares remote = shares::remote(t, site_at(site), 1, us.count);
+    const int mine = us.number(slot);
+    const auto parts = mine < 0 ? std::vector<span_of>{} : remote.part(static_cast<uint32_t>(mine), 0);
+    const operand in{buffer::in, b.scattered()};
+    staging send_from(b, in, remote);
+    std::vector<buffer> from_rank;
+    if (mine >= 0) {
+        from_rank.assign(static_cast<size_t>(t.size()), buffer::out);
+        for (int k = 0; k < us.ranks; ++k)
+            from_rank[static_cast<size_t>(t.rank_of(us.first + k))] =
+                remote.scratch_for(b, static_cast<uint32_t>(mine), static_cast<uint32_t>(mine) + 1);
+        for (const span_of &part : parts)
+            copy_from(b, in, from_rank[static_cast<size_t>(b.me())], part);
+    }
+    for (int d = 1; d < us.ranks; ++d) {
+        const int to = us.first + (slot - us.first + d) % us.ranks, from = t.rank_of(us.first + (slot - us.first + us.ranks - d) % us.ranks);
+        int label = label::share_hand, received = builder::none;
+        if (const int k = us.number(to); k >= 0)
+            for (const span_of &part : remote.part(static_cast<uint32_t>(k), 0))
+                send_from.send(part, t.rank_of(to), label++, turns.before());
+        label = label::share_hand;
+        for (const span_of &part : parts)
+            received = b.recv(from_rank[static_cast<size_t>(from)], part, from, label++);
+        turns.turn(received);
+    }
+    int label = label::share_remote;
+    for (const run &r : runs) {
+        if (r.site != site || mine < 0)
+            continue;
+        const std::vector<buffer> x(from_rank.begin() + r.first, from_rank.begin() + r.last + 1);
+        for (const span_of &part : parts) {
+            fold(b, x, x.back(), part);
+            each_block(part, [&](const span_of &one, uint32_t j) { b.send(x.back(), one, t.rank_of(static_cast<int>(j)), label); });
+        }
+        ++label;
+    }
+}
+
+void build(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me(), slot = t.slot_of(me), site = static_cast<int>(value(t.site_of(me)));
+    const span_of own = block_at(slot);
+    const auto runs = runs_of(t);
+    pace turns(2);
+    combine_for_others(b, t, p, runs, turns);
+
+    // In the order of ranks: my site's one by one, others' by runs.
+    std::vector<buffer> x;
+    std::vector<buffer> from_rank(static_cast<size_t>(t.size()), buffer::out);
+    std::vector<int> number(static_cast<size_t>(t.site_count()));
+    for (const run &r : runs) {
+        if (r.site == site) {
+            for (int k = r.first; k <= r.last; ++k)
+                x.push_back(from_rank[static_cast<size_t>(k)] = b.scratch_blocks(static_cast<uint32_t>(slot), 1));
+            continue;
+        }
+        x.push_back(b.scratch_blocks(static_cast<uint32_t>(slot), 1));
+        const combiners them(t, site_at(r.site), p.links);
+        const shares theirs = shares::remote(t, site_at(r.site), 1, them.count);
+        const auto [lo, hi] = theirs.touching(static_cast<uint32_t>(slot));
+        const int label = label::share_remote + number[static_cast<size_t>(r.site)]++;
+        for (uint32_t u = lo; u < hi; ++u)
+            for (const span_of &part : theirs.part(u, 0))
+                b.recv(x.back(), common(part, own), t.rank_of(them.slot(u)), label);
+    }
+    const int first = t.first_slot(site_at(site)), near = t.rank_count(site_at(site));
+    b.copy(buffer::in, from_rank[static_cast<size_t>(me)], own);
+    for (int d = 1; d < near; ++d) {
+        const int to = first + (slot - first + d) % near, from = t.rank_of(first + (slot - first + near - d) % near);
+        b.after(turns.before());
+        b.send(buffer::in, block_at(to), t.rank_of(to), label::direct);
+        turns.turn(b.recv(from_rank[static_cast<size_t>(from)], own, from, label::direct));
+    }
+    fold(b, x, buffer::out, own);
+}
+
+int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes), runs = most_runs(t, runs_of(t));
+    int64_t worst = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t ranks = t.rank_count(site_at(s)), elsewhere = all - ranks, links = std::min<int64_t>(p.links, ranks);
+        const int64_t far = wire_part(f, bytes, elsewhere, all);    // a rank's contributions to blocks elsewhere
+        const int64_t sharing = std::max<int64_t>(1, links * lanes / ranks);    // who combine, on a host
+        // To those who combine, who take in everyone's share, and what they send on.
+        const int64_t collected = std::max(far * lanes * std::max<int64_t>(1, links - 1) / links, far * sharing * (ranks - 1) / links);
+        const int64_t across = far * runs * sharing / links;
+        const int64_t near = lanes * wire_part(f, bytes, ranks - 1, all);
+        const int64_t sent = runs * ((elsewhere + links - 1) / links + 1);
+        const int64_t consent = exchange_waits(static_cast<uint64_t>(bytes / all)) ? 2 * f.farthest_ns(site_at(s)) : 0;
+        const int64_t crossed = pipeline(f, shared_wire(collected, 1), 2 * lanes * ranks) + across + sent * f.message_ns + f.farthest_ns(site_at(s)) + consent;
+        const int64_t busy = pipeline(f, shared_wire(collected + across + near, 1), lanes * (4 * ranks + 2 * sent));
+        worst = std::max(worst, std::max(crossed, busy) + runs * t.site_count() * f.message_ns + hop_ns(f, 0));
+    }
+    return worst;
+}
+
+} // namespace
+
+extern const algorithm reduce_scatter_runs;
+const algorithm reduce_scatter_runs = {
+    .collective = WAN_REDUCE_SCATTER,
+    .name = "runs",
+    .summary = "runs of neighbouring ranks are combined in their site and sent to the owners by n ranks; for operators that do not commute",
+    .source = "coll/wan; GridMPI's n links (Matsuda et al.)",
+    .parameters = uses_links,
+    .automatic = true,
+    .long_messages = true,
+    .keeps_order = true,
+    .only_ordered = true,
+    .senders = [](const topology &t, const plan &p) { return std::min(p.links, all_senders(t, p)); },
+    .serves = serves,
+    .cost = cost,
+    .build = build,
+    .any_counts = true,
+};
+
+} // namespace wan
