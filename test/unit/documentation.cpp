@@ -12,6 +12,8 @@
 
 #include "unit.hpp"
 
+#include <map>
+
 namespace {
 
 using namespace wan;
@@ -40,6 +42,11 @@ std::string parameters_of(const algorithm &a)
     return text.empty() ? "none" : text;
 }
 
+const char *operators_of(const algorithm &a)
+{
+    return a.only_ordered ? "; operators that do not commute" : a.keeps_order ? "; any operator" : "; operators that commute";
+}
+
 std::string value_of(const wan_knob_t &k)
 {
     if (k.type == WAN_KNOB_STRING)
@@ -61,7 +68,7 @@ std::string reference()
             text << "\n" << k << " `" << a->name << "`: " << a->summary << ".\n"
                  << "- for " << (a->long_messages ? "long" : "short") << " messages"
                  << (a->automatic ? "" : ", only by name")
-                 << (c == WAN_ALLREDUCE ? a->keeps_order ? "; any operator" : "; operators that commute" : "") << "\n"
+                 << (c == WAN_ALLREDUCE ? operators_of(*a) : "") << "\n"
                  << "- parameters: " << parameters_of(*a) << "\n"
                  << "- source: " << a->source << "\n";
     }
@@ -93,10 +100,68 @@ std::string check_readme()
     return "";
 }
 
+/** The table of parameters: `| names | default | meaning |`, each knob once, with its default. */
+std::string check_defaults()
+{
+    std::istringstream readme(read_all(test_file("../README.md")));
+    std::string line, names, value;
+    std::map<std::string, std::string> told;
+    while (std::getline(readme, line)) {
+        std::istringstream cells(line);
+        if (!line.starts_with("| `coll_wan_") || !std::getline(cells, names, '|') || !std::getline(cells, names, '|')
+            || !std::getline(cells, value, '|'))
+            continue;
+        while (value.ends_with(' '))
+            value.pop_back();
+        for (size_t at = 0; (at = names.find("`coll_wan_", at)) != names.npos;) {
+            const size_t from = at + std::string("`coll_wan_").size();
+            at = names.find('`', from);
+            const std::string name = names.substr(from, at - from);
+            WAN_CHECK_THAT(told.emplace(name, value.empty() ? "empty" : value.substr(1)).second, name);
+        }
+    }
+    WAN_CHECK(told.size() == wan_knob_count());
+    for (size_t i = 0; i < wan_knob_count(); ++i) {
+        const wan_knob_t &k = *wan_knob_get(i);
+        WAN_CHECK_THAT(told[k.name] == value_of(k), std::string(k.name) + ": README says " + told[k.name] + ", the knob " + value_of(k));
+    }
+    return "";
+}
+
+/** Most sites of two hosts whose messages of this length are served by themselves. */
+int most_sites(wan_collective_t c, bool long_messages)
+{
+    int most = 0;
+    for (int sites = 100; sites <= 1000; sites += 10) {
+        const topology t = topology::blocks(std::vector<int>(static_cast<size_t>(sites), 2));
+        for (const algorithm *a : algorithms())
+            if (a->collective == c && a->automatic && a->long_messages == long_messages && a->serves(t, {.collective = c}) && !a->only_ordered)
+                most = std::max(most, sites);
+    }
+    return most;
+}
+
+std::string check_limits()
+{
+    std::string readme = read_all(test_file("../README.md"));
+    readme = readme.substr(readme.find("## Limits"));
+    for (char &c : readme)
+        c = c == '\n' ? ' ' : c;
+    while (readme.find("  ") != readme.npos)
+        readme.erase(readme.find("  "), 1);
+    const auto number = [](wan_collective_t c, bool l) { return std::to_string(most_sites(c, l)); };
+    for (const std::string &said : {"Beyond " + number(WAN_ALLREDUCE, true) + " sites Allreduce is Open MPI's own",
+                                    "beyond " + number(WAN_ALLREDUCE, false) + " sites (Bcast: beyond " + number(WAN_BCAST, false) + ")"})
+        WAN_CHECK_THAT(readme.find(said) != readme.npos, said);
+    WAN_CHECK(most_sites(WAN_BCAST, true) == 1000);     // no such limit
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>),
+                                cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

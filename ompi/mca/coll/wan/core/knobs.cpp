@@ -18,7 +18,8 @@ constexpr int64_t gib = int64_t{1} << 30;
 const std::array<wan_knob_t, 10> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
-     "components for accelerators come first. -1 takes coll/wan out of the job"},
+     "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
+     "served together"},
     {"cluster_id", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_id), 0, 0, 0, 2,
      "Site of this process, a nested name such as eu/paris or eu/paris/rack3 (region/site/switch; one part alone "
      "names a site). May differ per host or application context. Empty: see cluster_id_file and cluster_map"},
@@ -31,8 +32,8 @@ const std::array<wan_knob_t, 10> knobs{{
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},
     {"links", WAN_KNOB_INT64, offsetof(wan_params_t, links), 0, 1 << 20, 0, 4,
-     "Processes of a site that may have bytes on the way to another site at once, 0 to 1048576. 0: automatic, 1: one "
-     "gateway a site"},
+     "Processes of a site that may have bytes on the way to another site at once, 0 to 1048576. 0: all hosts of a site, "
+     "or fewer where that is predicted to be faster, 1: one gateway a site"},
     {"segment", WAN_KNOB_INT64, offsetof(wan_params_t, segment), 0, gib, 0, 5,
      "Bytes of a segment of the pipelined algorithms, 0 to 2^30. 0: chosen for each call from the measured links"},
     {"bcast_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, bcast_algorithm), 0, 0, 0, 5,
@@ -41,7 +42,7 @@ const std::array<wan_knob_t, 10> knobs{{
      "Algorithm of MPI_Allreduce; where it cannot serve a call, the choice is automatic"},
     {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3,
      "What rank 0 tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the measured links, 3: "
-     "also each new plan"},
+     "also each new plan, 4: also, by every process, where it is bound on its host"},
 }};
 
 } // namespace
