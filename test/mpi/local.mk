@@ -65,6 +65,7 @@ CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
 
 EXTRA_DIST += \
 	contrib/check \
+	test/install \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \
 	test/mpi/collectives \
