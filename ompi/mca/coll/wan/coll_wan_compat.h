@@ -73,8 +73,9 @@ static inline uint32_t mca_coll_wan_compat_cid(const ompi_communicator_t *comm)
 /* ---- modex -------------------------------------------------------------- */
 
 /*
- * Lookups give: OMPI_SUCCESS and a malloc'ed string; OMPI_ERR_NOT_FOUND; or
- * another error.  OPTIONAL looks only into what this process already holds,
+ * Lookups give: OMPI_SUCCESS and a malloc'ed string; OMPI_ERR_NOT_FOUND;
+ * OMPI_ERR_TIMEOUT where a server waited 2 s for the key in vain; or another
+ * error.  OPTIONAL looks only into what this process already holds,
  * BLOCKING asks the peer's server, which costs about 2 s for a missing key.
  */
 typedef enum wan_lookup {
@@ -90,6 +91,7 @@ typedef enum wan_lookup {
 #define WAN_PMIX_LOCALITY PMIX_LOCALITY_STRING
 #define WAN_PMIX_RANK_JOB OPAL_VPID_WILDCARD
 #define WAN_PMIX_NOT_FOUND(rc) (PMIX_ERR_NOT_FOUND == (rc))
+#define WAN_PMIX_TIMEOUT(rc) (PMIX_ERR_TIMEOUT == (rc))
 #else
 #define WAN_PMIX_GLOBAL OPAL_PMIX_GLOBAL
 #define WAN_PMIX_STRING OPAL_STRING
@@ -97,6 +99,7 @@ typedef enum wan_lookup {
 #define WAN_PMIX_LOCALITY OPAL_PMIX_LOCALITY_STRING
 #define WAN_PMIX_RANK_JOB OPAL_VPID_WILDCARD
 #define WAN_PMIX_NOT_FOUND(rc) (OPAL_ERR_NOT_FOUND == (rc))
+#define WAN_PMIX_TIMEOUT(rc) (OPAL_ERR_TIMEOUT == (rc))
 #endif
 
 static inline int mca_coll_wan_compat_publish(const char *key, char *text)
@@ -133,7 +136,10 @@ static inline int mca_coll_wan_compat_lookup(wan_lookup_t how, const char *key,
     }
     free(*text);
     *text = NULL;
-    return 0 == rc || WAN_PMIX_NOT_FOUND(rc) ? OMPI_ERR_NOT_FOUND : OMPI_ERROR;
+    if (0 == rc || WAN_PMIX_NOT_FOUND(rc)) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    return WAN_PMIX_TIMEOUT(rc) ? OMPI_ERR_TIMEOUT : OMPI_ERROR;
 }
 
 #endif

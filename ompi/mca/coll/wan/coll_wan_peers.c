@@ -174,7 +174,7 @@ int mca_coll_wan_peers_publish(void)
  * Where the fence at start gathered everything, what is not here does not
  * exist.  Otherwise (asynchronous or direct modex, processes of another job),
  * and after an error, the peer's server is asked; only then does a missing key
- * cost its 2 s, and the first one ends the search.
+ * cost its seconds, and the first one ends the search.
  */
 static int card_lookup_once(opal_process_name_t *name, char **text)
 {
@@ -192,13 +192,20 @@ static int card_lookup_once(opal_process_name_t *name, char **text)
     return mca_coll_wan_compat_lookup(WAN_LOOKUP_BLOCKING, modex_key, name, text);
 }
 
-/* An error that stays ends the job: waiting 10, 20, 40, 80 ms in between costs little. */
+/*
+ * An error that stays ends the job: waiting 10, 20, 40, 80 ms in between costs little.
+ *
+ * Where cards are fetched one by one, a time-out is the only way in which a server tells that
+ * there is none: cards were committed before anyone could ask.  It is also what a server gives
+ * that was slow, hence three of them.
+ */
 #define LOOKUP_ATTEMPTS 5
+#define LOOKUP_TIMEOUTS 3
 #define LOOKUP_PAUSE_US 10000
 
 static int card_lookup(opal_process_name_t *name, char **text)
 {
-    int rc = OMPI_ERROR;
+    int rc = OMPI_ERROR, timeouts = 0;
 
     for (int attempt = 0; attempt < LOOKUP_ATTEMPTS; ++attempt) {
         if (0 < attempt) {
@@ -207,6 +214,9 @@ static int card_lookup(opal_process_name_t *name, char **text)
         rc = card_lookup_once(name, text);
         if (OMPI_SUCCESS == rc || OMPI_ERR_NOT_FOUND == rc) {
             break;
+        }
+        if (OMPI_ERR_TIMEOUT == rc && LOOKUP_TIMEOUTS == ++timeouts) {
+            return OMPI_ERR_NOT_FOUND;
         }
     }
     return rc;
@@ -248,7 +258,7 @@ wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, const ch
     wan_census_t census;
 
     memset(&census, 0, sizeof(census));
-    /* A foreign one decides, and the first one found ends the search: looking for it may cost 2 s. */
+    /* A foreign one decides, and the first one found ends the search: looking for it may cost seconds. */
     for (int i = 0; i < ompi_comm_size(comm) && !census.foreign; ++i) {
         const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
 
