@@ -74,6 +74,7 @@ EXTRA_DIST += \
 	test/mpi/placed \
 	test/mpi/other_series.c \
 	test/mpi/selection \
+	test/mpi/sites \
 	test/mpi/sites_by_rank \
 	test/run-scripts \
 	test/scripts.list \
