@@ -21,6 +21,9 @@ check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
 
+dist_check_SCRIPTS += test/unit/source_id
+TESTS += test/unit/source_id
+
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
 unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp

@@ -7,7 +7,7 @@ include ompi/mca/coll/wan/core/local.mk
 # A number for all that the ranks of a job must have in common: builds from
 # other sources may plan otherwise, take other tags or ask each other otherwise.
 wan_source_id.h: $(core_sources) ompi/mca/coll/wan/wan_core.h $(mca_coll_wan_la_SOURCES)
-	$(AM_V_GEN)cat $^ | cksum | awk '{ print "#define WAN_SOURCE_ID " $$1 "u" }' >$@.new && mv $@.new $@
+	$(AM_V_GEN){ cat $^ | cksum | awk '{ print "#define WAN_SOURCE_ID " $$1 "u" }' && echo '/* of $(^F) */'; } >$@.new && mv $@.new $@
 ompi/mca/coll/wan/core/core.lo ompi/mca/coll/wan/core/topo/card.lo: wan_source_id.h
 BUILT_SOURCES += wan_source_id.h
 CLEANFILES += wan_source_id.h
