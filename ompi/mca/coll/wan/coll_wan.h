@@ -58,7 +58,7 @@ void mca_coll_wan_message_show(const char *topic, const wan_message_t *message);
 
 /* ---- what peers published: coll_wan_peers.c ------------------------------ */
 
-void mca_coll_wan_peers_open(void);
+bool mca_coll_wan_peers_open(void);     /* false: no memory */
 void mca_coll_wan_peers_close(void);
 int mca_coll_wan_peers_publish(void);   /* this process's card, from the component */
 uint64_t mca_coll_wan_hash(const char *text);

@@ -248,7 +248,6 @@ static int component_open(void)
     component->active = false;
     params_take();
     mca_coll_wan_counters_open();
-    mca_coll_wan_peers_open();
     if (0 > component->params.priority) {
         return OMPI_SUCCESS;    /* stays in sight, publishes nothing, serves nobody */
     }
@@ -276,7 +275,7 @@ static int component_open(void)
     WAN_VERBOSE(4, "locality on this host: %s", NULL == locality ? "unknown" : locality);
     component->domain = NULL == locality ? 0 : wan_locality_domain(locality);
     free(locality);
-    component->active = OMPI_SUCCESS == mca_coll_wan_peers_publish();
+    component->active = mca_coll_wan_peers_open() && OMPI_SUCCESS == mca_coll_wan_peers_publish();
     return OMPI_SUCCESS;
 }
 

@@ -4,7 +4,8 @@
  *
  *   comm_query  -> no inter-communicator, not alone
  *   enable      -> what peers published: foreign, or one site: all refuse, and
- *                  the communicator is as if we were not installed
+ *                  the communicator is as if we were not installed; where it
+ *                  cannot be read, the job ends
  *   first call  -> one exchange over the module that would serve without us:
  *                  same version, sites, parameters? then the links are measured
  *   later calls -> coll_wan_entry.c, by module->serving alone

@@ -51,7 +51,7 @@ static struct {
     bool open;
 } cache = { .lock = OPAL_MUTEX_STATIC_INIT };
 
-void mca_coll_wan_peers_open(void)
+bool mca_coll_wan_peers_open(void)
 {
     if (!cache.open) {
         OBJ_CONSTRUCT(&cache.table, opal_hash_table_t);
@@ -60,6 +60,7 @@ void mca_coll_wan_peers_open(void)
             OBJ_DESTRUCT(&cache.table);
         }
     }
+    return cache.open;
 }
 
 void mca_coll_wan_peers_close(void)
