@@ -235,6 +235,7 @@ const algorithm reduce_chain = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 2) && t.site_count() <= 200; },
+    .buffers = site_buffers,
     .cost = cost,
     .build = build,
 };

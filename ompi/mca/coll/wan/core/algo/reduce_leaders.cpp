@@ -104,6 +104,7 @@ const algorithm reduce_leaders = {
     .keeps_order = false,
     .senders = one_sender,
     .serves = [](const topology &t, const request &r) { return r.commutative && t.site_count() <= 150; },
+    .buffers = site_buffers,
     .cost = cost,
     .build = build,
 };

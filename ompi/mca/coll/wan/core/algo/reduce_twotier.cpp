@@ -63,6 +63,7 @@ const algorithm reduce_twotier = {
     .keeps_order = false,
     .senders = one_sender,
     .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
+    .buffers = site_buffers,
     .cost = cost,
     .build = build,
 };

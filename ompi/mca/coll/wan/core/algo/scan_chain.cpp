@@ -188,6 +188,7 @@ constexpr algorithm descriptor(wan_collective_t collective)
         .keeps_order = true,
         .senders = gateway_senders,
         .serves = serves,
+        .buffers = site_buffers,
         .cost = cost,
         .build = build,
     };

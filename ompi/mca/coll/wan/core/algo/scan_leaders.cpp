@@ -203,6 +203,7 @@ constexpr algorithm descriptor(wan_collective_t collective)
         .keeps_order = true,
         .senders = one_sender,
         .serves = serves,
+        .buffers = site_buffers,
         .cost = cost,
         .build = build,
     };

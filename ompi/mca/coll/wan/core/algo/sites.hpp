@@ -94,6 +94,12 @@ struct site_route {
     int most_children() const { return order == site_order::star ? sites - 1 : 1; }
 };
 
+/** For algorithm::buffers: trees inside a host and a site, a part of each site, and what a step holds. */
+inline uint32_t site_buffers(const topology &t, const plan &)
+{
+    return tree_buffers(widest_site(t)) + tree_buffers(widest_node(t)) + 2 * static_cast<uint32_t>(t.site_count()) + 6;
+}
+
 } // namespace wan
 
 #endif
