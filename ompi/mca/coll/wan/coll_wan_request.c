@@ -136,7 +136,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (not_ours(module)) {
         return WAN_NOT_OURS;
     }
-    if (WAN_STATE_SERVING != module->state) {
+    if (WAN_STATE_FIRST == module->state || WAN_STATE_ASKING == module->state) {
         rc = mca_coll_wan_module_ask(module);
         if (OMPI_SUCCESS != rc) {
             return rc;
