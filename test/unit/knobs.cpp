@@ -121,7 +121,7 @@ std::string check_registry()
             int automatic = 0;
             for (const auto *a : wan::algorithms())
                 automatic += a->collective == collective && a->automatic && a->long_messages == longer;
-            WAN_CHECK_THAT(automatic > 0 || (longer && collective == WAN_ALLGATHER), wan_collective_name(collective));
+            WAN_CHECK_THAT(automatic > 0 || (longer && (collective == WAN_ALLGATHER || collective == WAN_ALLTOALL)), wan_collective_name(collective));
         }
     }
     WAN_CHECK(std::string(wan_collective_name(WAN_COLLECTIVES)) == "?");
