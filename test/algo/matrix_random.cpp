@@ -289,7 +289,8 @@ std::string check_wide()
         const int sizes[] = {hosts, hosts - 1};
         const topology t = topology::blocks(sizes);
         for (const algorithm *a : algorithms()) {
-            const request r{.collective = a->collective, .root = 0, .bytes = 1 << 20, .element_bytes = 1, .commutative = !a->only_ordered};
+            const request r{.collective = a->collective, .root = 0, .bytes = kind_of(a->collective).blocks ? 1024 * static_cast<uint64_t>(t.size()) : 1 << 20, .element_bytes = 1,
+                            .commutative = !a->only_ordered};
             // (The look is quadratic in operations, of which vectors have one for each rank.)
             if (!a->serves(t, r) || (hosts > 700 && kind_of(a->collective).blocks) || !looked_at.insert(name_of(*a)).second)
                 continue;
