@@ -294,7 +294,7 @@ inline bool is_long() { return std::getenv("WAN_TEST_LONG") != nullptr; }
 
 inline bool serves(const algorithm &a, const topology &t, const verify_options &o)
 {
-    const bool vary = !o.sizes.empty(), local = vary && a.collective != WAN_ALLGATHER && a.collective != WAN_REDUCE_SCATTER;
+    const bool vary = !o.sizes.empty(), local = vary && !kind_of(a.collective).counts_shared;
     const request r{.collective = a.collective, .root = 0, .bytes = o.count, .element_bytes = 1, .commutative = o.commutative,
                     .counts_vary = vary, .counts_local = local};
     return a.serves(t, r) && (o.commutative ? !a.only_ordered : a.keeps_order) && (!vary || a.any_counts) && (!local || a.local_counts);
@@ -374,7 +374,7 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
 inline std::vector<verify_options> vectors_of(const algorithm &a)
 {
     std::vector<verify_options> all;
-    const bool apart = a.collective == WAN_ALLTOALL || a.collective == WAN_REDUCE_SCATTER;
+    const bool apart = kind_of(a.collective).apart;
     for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{7}})
         for (const std::vector<size_t> &sizes : {std::vector<size_t>{}, std::vector<size_t>{count, 0, 2 * count + 1}})
             for (bool scattered : {false, true})

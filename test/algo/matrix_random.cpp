@@ -298,9 +298,8 @@ std::string check_wide()
                 plan p;
                 p.algo = a;
                 p.links = links;
-                const bool apart = a->collective == WAN_ALLTOALL || a->collective == WAN_REDUCE_SCATTER;
                 for (int rank : {1, hosts - 1, hosts, 2 * hosts - 2})
-                    if (std::string why = verify_static(build_schedule(t, p, rank), apart); !why.empty())
+                    if (std::string why = verify_static(build_schedule(t, p, rank), kind_of(a->collective).apart); !why.empty())
                         return std::string(a->name) + " rank " + std::to_string(rank) + ": " + why;
             }
         }

@@ -8,7 +8,7 @@
  * wan_collective_t.
  *
  * Where to read next: coll_wan_module.c (when do we serve a communicator),
- * coll_wan_entry.c (one call), coll_wan_request.c (its forms),
+ * coll_wan_entry.c (one call), coll_wan_run.c, coll_wan_request.c (its forms),
  * coll_wan_port_pml.c (one message).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -93,7 +93,7 @@ typedef enum wan_state {
 /* The core's, and three of the module: tags, and whether ranks wait. */
 #define WAN_MODULE_VOTES (WAN_VOTES + 3)
 
-/* What progresses by itself: coll_wan_request.c.  step: true when it is not to be called again. */
+/* What progresses by itself: coll_wan_progress.c.  step: true when it is not to be called again. */
 typedef struct wan_item {
     struct wan_item *next;
     bool (*step)(struct wan_item *item);
@@ -129,6 +129,8 @@ typedef struct mca_coll_wan_module {
 
 OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
 
+/* True where the saved function is to be called instead. */
+bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module);
 /*
  * Before a blocking collective while the state is FIRST or ASKING: asks, or waits for the answer.
  * Then the state is SERVING or OFF.
@@ -225,7 +227,7 @@ void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port);
 void mca_coll_wan_port_cancel(mca_coll_wan_port_t *port);
 void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port);
 
-/* ---- driving a run: coll_wan_request.c ------------------------------------- */
+/* ---- a call that is ours: coll_wan_run.c, coll_wan_request.c ------------------ */
 
 /* What a call that the core declines gets, the same on all ranks: nothing was sent. */
 #define WAN_NOT_OURS 1
@@ -236,9 +238,22 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
                        ompi_request_t **request);
 /* Starts what waits in line, if it may. */
 void mca_coll_wan_line_move(mca_coll_wan_module_t *module);
+
+/* ---- items that progress by themselves: coll_wan_progress.c --------------------- */
+
 void mca_coll_wan_progress_add(wan_item_t *item);
 void mca_coll_wan_progress_close(void);
 
+/* ---- runs: coll_wan_run.c --------------------------------------------------------- */
+
+/* Idle passes between looks for lost callbacks: rare, and a look costs all that is flying. */
+#define WAN_SWEEP_PASSES 1024
+
+/* Run `number` of a call, with its port; OMPI_ code or WAN_NOT_OURS, nothing is held then. */
+int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_bound_t *bound,
+                          unsigned number, mca_coll_wan_port_t *port, wan_run_t **run);
+/* Releases a run that ended with `code`; its port may still be reaped.  Returns an OMPI_ code. */
+int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, int code);
 /* Runs to the end and releases it, whatever happens.  Returns an OMPI_ code. */
 int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port);
 /* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */

@@ -388,6 +388,18 @@ static bool ask_step(wan_item_t *item)
     return true;
 }
 
+bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module)
+{
+    if (WAN_STATE_SERVING == module->state) {
+        return false;
+    }
+    if (WAN_STATE_OFF == module->state || module->asking.inside) {
+        ++module->passed;
+        return true;
+    }
+    return false;
+}
+
 int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
 {
     int rc;

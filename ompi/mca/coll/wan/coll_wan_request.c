@@ -1,7 +1,5 @@
 /*
- * Driving runs to their end, in the three forms of a call.  Posting happens in
- * wan_run_progress() alone, completions only mark operations ready.  A blocking
- * call drives its run itself; requests are driven by Open MPI's progress.
+ * Requests of the non-blocking and persistent forms of a call.
  *
  * A non-blocking call may not wait, not even for the agreement of a new
  * communicator: it gets its request, and stands in line.  What then turns out
@@ -12,234 +10,7 @@
 #include "coll_wan.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-
-int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t *port)
-{
-    int error;
-
-    switch (code) {
-    case WAN_OK:
-    case WAN_DONE:
-        return OMPI_SUCCESS;
-    case WAN_DECLINED:
-        return OMPI_ERR_NOT_AVAILABLE;
-    case WAN_ERR_NOMEM:
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    case WAN_ERR_INPUT:
-        return OMPI_ERR_BAD_PARAM;
-    case WAN_ERR_PORT:
-        error = NULL != run ? wan_run_error(run) : OMPI_SUCCESS;
-        if (OMPI_SUCCESS == error && NULL != port) {
-            error = port->error;
-        }
-        return OMPI_SUCCESS != error ? error : OMPI_ERROR;
-    default:
-        return OMPI_ERROR;
-    }
-}
-
-void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run)
-{
-    char text[256];
-    uint64_t hash;
-
-    if (3 > mca_coll_wan_component.params.verbose || 0 != ompi_comm_rank(module->comm)) {
-        return;
-    }
-    wan_run_describe(run, text, sizeof(text));
-    hash = mca_coll_wan_hash(text);
-    for (unsigned i = 0; i < module->plans && i < WAN_PLANS_SAID; ++i) {
-        if (hash == module->plans_said[i]) {
-            return;
-        }
-    }
-    module->plans_said[module->plans++ % WAN_PLANS_SAID] = hash;
-    WAN_VERBOSE(3, "communicator %u: %s", (unsigned) mca_coll_wan_compat_cid(module->comm), text);
-}
-
-static void say_internal(void)
-{
-    wan_message_t message;
-
-    snprintf(message.where, sizeof(message.where), "the engine of a collective");
-    snprintf(message.what, sizeof(message.what), "broken invariant");
-    snprintf(message.remedy, sizeof(message.remedy),
-             "report it with the call, its size and the sites; --mca coll ^wan runs without us");
-    mca_coll_wan_message_show("internal", &message);
-}
-
-/* Idle passes between looks for lost callbacks: rare, and a look costs all that is flying. */
-#define SWEEP_PASSES 1024
-
-int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port)
-{
-    int code, rc;
-
-    for (;;) {
-        code = wan_run_progress(run);
-        if (WAN_OK != code) {
-            break;
-        }
-        (void) mca_coll_wan_port_reap(port);
-        for (unsigned idle = 1; !wan_run_pending(run); ++idle) {
-            opal_progress();
-            if (0 == idle % SWEEP_PASSES) {
-                mca_coll_wan_port_sweep(port);
-            }
-        }
-    }
-    if (WAN_DONE != code) {
-        rc = mca_coll_wan_code(code, run, port);
-        if (WAN_ERR_INTERNAL == code) {
-            say_internal();
-        }
-        mca_coll_wan_port_cancel(port);
-        goto release;
-    }
-    rc = OMPI_SUCCESS;
-    while (!mca_coll_wan_port_reap(port)) {
-        opal_progress();
-        mca_coll_wan_port_sweep(port);
-    }
-
-release:
-    wan_run_release(run);
-    mca_coll_wan_port_destruct(port);
-    return rc;
-}
-
-/* ---- blocking ---------------------------------------------------------------- */
-
-/* True where the saved function is to be called instead. */
-static bool not_ours(mca_coll_wan_module_t *module)
-{
-    if (WAN_STATE_SERVING == module->state) {
-        return false;
-    }
-    if (WAN_STATE_OFF == module->state || module->asking.inside) {
-        ++module->passed;
-        return true;
-    }
-    return false;
-}
-
-int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
-{
-    mca_coll_wan_bound_t bound;
-    mca_coll_wan_port_t port;
-    wan_run_t *run = NULL;
-    unsigned number;
-    int code, rc;
-
-    if (not_ours(module)) {
-        return WAN_NOT_OURS;
-    }
-    if (WAN_STATE_FIRST == module->state || WAN_STATE_ASKING == module->state) {
-        rc = mca_coll_wan_module_ask(module);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        if (not_ours(module)) {
-            return WAN_NOT_OURS;
-        }
-    }
-    if (WAN_STATE_BROKEN == module->state) {
-        return module->error;
-    }
-    number = module->blocking++ % WAN_TAGS_BLOCKING;    /* whatever happens: ranks stay in step */
-    rc = mca_coll_wan_bind(&bound, args, module->comm);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    if (bound.nothing) {
-        goto release;
-    }
-    mca_coll_wan_port_construct(&port, module->comm, bound.datatype, bound.op);
-    code = wan_run_begin(module->serving, &bound.call, &mca_coll_wan_port_pml, &port, &run);
-    if (WAN_OK != code) {
-        rc = WAN_DECLINED == code ? WAN_NOT_OURS : mca_coll_wan_code(code, NULL, &port);
-        mca_coll_wan_port_destruct(&port);
-        goto release;
-    }
-    mca_coll_wan_run_say(module, run);
-    mca_coll_wan_port_bind(&port, run, mca_coll_wan_module_tag(module, number));
-    rc = mca_coll_wan_run_wait(run, &port);
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_wan_bound_finish(&bound);
-    }
-
-release:
-    mca_coll_wan_bound_release(&bound);
-    return rc;
-}
-
-/* ---- what progresses by itself -------------------------------------------------- */
-
-/*
- * Items are added from anywhere, without a lock, and stepped by one thread at a time: who finds
- * another one at it leaves.  (Also a step that comes back here through the PML.)
- */
-static wan_item_t *added;           /* stack; atomic */
-static wan_item_t *under_way;       /* of who holds `busy` */
-static int busy;                    /* atomic */
-static int registered;              /* atomic */
-
-static int progress(void)
-{
-    wan_item_t *item, *next, **link;
-    int steps = 0;
-
-    if (NULL == __atomic_load_n(&added, __ATOMIC_RELAXED)
-        && NULL == __atomic_load_n(&under_way, __ATOMIC_RELAXED)) {
-        return 0;
-    }
-    if (0 != __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        return 0;
-    }
-    /* The oldest first. */
-    for (link = &under_way; NULL != *link; link = &(*link)->next) {
-        continue;
-    }
-    for (item = __atomic_exchange_n(&added, NULL, __ATOMIC_ACQUIRE); NULL != item; item = next) {
-        next = item->next;
-        item->next = *link;
-        *link = item;
-    }
-    for (link = &under_way; NULL != (item = *link);) {
-        next = item->next;
-        if (item->step(item)) {
-            *link = next;       /* the item may be gone */
-            ++steps;
-        } else {
-            link = &item->next;
-        }
-    }
-    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-    return steps;
-}
-
-void mca_coll_wan_progress_add(wan_item_t *item)
-{
-    if (0 == __atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL)) {
-        opal_progress_register(progress);
-    }
-    item->next = __atomic_load_n(&added, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&added, &item->next, item, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
-        continue;
-    }
-}
-
-void mca_coll_wan_progress_close(void)
-{
-    if (0 != __atomic_exchange_n(&registered, 0, __ATOMIC_ACQ_REL)) {
-        opal_progress_unregister(progress);
-    }
-}
-
-/* ---- requests --------------------------------------------------------------------- */
 
 /* Open MPI's functions keep datatypes and operator alive, in the base that they know. */
 struct mca_coll_wan_request {
@@ -313,7 +84,6 @@ static int request_free(ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) *handle;
     struct ompi_communicator_t *comm = request->module->comm;
-
     bool settling;
 
     if (!REQUEST_COMPLETE(&request->base.super)) {
@@ -372,32 +142,39 @@ static void request_done(mca_coll_wan_request_t *request, int rc)
     ompi_request_complete(&request->base.super, true);
 }
 
+/* The saved module's request inside ours: true when it has ended, and ours with it. */
+static bool inner_step(mca_coll_wan_request_t *request)
+{
+    int ended = 0, rc;
+
+    if (!REQUEST_COMPLETE(request->inner)) {
+        return false;
+    }
+    if (request->base.super.req_persistent) {
+        rc = ompi_request_test(&request->inner, &ended, MPI_STATUS_IGNORE);
+    } else {
+        rc = request->inner->req_status.MPI_ERROR;
+        ompi_request_free(&request->inner);
+        request->inner = NULL;
+    }
+    request_done(request, rc);
+    return true;
+}
+
 static bool request_step(wan_item_t *item)
 {
     mca_coll_wan_request_t *request =
         (mca_coll_wan_request_t *) ((char *) item - offsetof(mca_coll_wan_request_t, item));
-    int code, rc = OMPI_SUCCESS;
 
     if (NULL != request->inner) {
-        int ended = 0;
-
-        if (!REQUEST_COMPLETE(request->inner)) {
-            return false;
-        }
-        if (request->base.super.req_persistent) {
-            rc = ompi_request_test(&request->inner, &ended, MPI_STATUS_IGNORE);
-        } else {
-            rc = request->inner->req_status.MPI_ERROR;
-            ompi_request_free(&request->inner);
-            request->inner = NULL;
-        }
-        request_done(request, rc);
-        return true;
+        return inner_step(request);
     }
     if (NULL != request->run) {
+        int code;
+
         if (!wan_run_pending(request->run)) {
             (void) mca_coll_wan_port_reap(&request->port);
-            if (0 == ++request->passes % SWEEP_PASSES) {
+            if (0 == ++request->passes % WAN_SWEEP_PASSES) {
                 mca_coll_wan_port_sweep(&request->port);
             }
             return false;
@@ -407,15 +184,7 @@ static bool request_step(wan_item_t *item)
             (void) mca_coll_wan_port_reap(&request->port);
             return false;
         }
-        if (WAN_DONE != code) {
-            rc = mca_coll_wan_code(code, request->run, &request->port);
-            if (WAN_ERR_INTERNAL == code) {
-                say_internal();
-            }
-            mca_coll_wan_port_cancel(&request->port);
-            request->base.super.req_status.MPI_ERROR = rc;
-        }
-        wan_run_release(request->run);
+        request->base.super.req_status.MPI_ERROR = mca_coll_wan_run_close(request->run, &request->port, code);
         request->run = NULL;
     }
     /* Callbacks may still be on their last line. */
@@ -432,36 +201,29 @@ static bool request_step(wan_item_t *item)
 static int request_run(mca_coll_wan_request_t *request, bool probe)
 {
     mca_coll_wan_module_t *module = request->module;
-    int code, rc = mca_coll_wan_bind(&request->bound, &request->args, module->comm);
+    int rc = mca_coll_wan_bind(&request->bound, &request->args, module->comm);
 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    if (request->bound.nothing) {
-        if (!probe) {
-            request_done(request, OMPI_SUCCESS);
-        } else {
-            mca_coll_wan_bound_release(&request->bound);
-        }
-        return OMPI_SUCCESS;
+    if (!request->bound.nothing) {
+        rc = mca_coll_wan_run_open(module, &request->bound, WAN_TAGS_BLOCKING + request->number,
+                                   &request->port, &request->run);
     }
-    mca_coll_wan_port_construct(&request->port, module->comm, request->bound.datatype,
-                                request->bound.op);
-    code = wan_run_begin(module->serving, &request->bound.call, &mca_coll_wan_port_pml,
-                         &request->port, &request->run);
-    if (WAN_OK != code || probe) {
-        rc = WAN_DECLINED == code ? WAN_NOT_OURS : mca_coll_wan_code(code, NULL, &request->port);
-        if (WAN_OK == code) {
+    if (OMPI_SUCCESS != rc || probe) {
+        if (NULL != request->run) {
             wan_run_release(request->run);
+            request->run = NULL;
+            mca_coll_wan_port_destruct(&request->port);
         }
-        request->run = NULL;
-        mca_coll_wan_port_destruct(&request->port);
         mca_coll_wan_bound_release(&request->bound);
         return rc;
     }
+    if (request->bound.nothing) {
+        request_done(request, OMPI_SUCCESS);
+        return OMPI_SUCCESS;
+    }
     mca_coll_wan_run_say(module, request->run);
-    mca_coll_wan_port_bind(&request->port, request->run,
-                           mca_coll_wan_module_tag(module, WAN_TAGS_BLOCKING + request->number));
     if (!request_step(&request->item)) {
         mca_coll_wan_progress_add(&request->item);
     }
@@ -617,7 +379,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     mca_coll_wan_request_t *request;
     int rc;
 
-    if (not_ours(module)) {
+    if (mca_coll_wan_module_passes(module)) {
         return WAN_NOT_OURS;
     }
     if (WAN_STATE_FIRST == module->state) {

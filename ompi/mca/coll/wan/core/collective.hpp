@@ -10,14 +10,21 @@
 #include "wan_core.h"
 
 #include <array>
+#include <cstdint>
 
 namespace wan {
+
+/** Which buffers hold one block of the vector, the own one. */
+enum class single_block : uint8_t { none, in, out };
 
 struct collective_kind {
     const char *name;
     bool root;              // it has one
     bool operation;         // it has an operator
-    bool blocks;            // it is about a vector with a block for each rank (sched/schedule.hpp)
+    bool blocks;            // it is about a vector with a block for each rank (sched/schedule.hpp); then:
+    single_block own = single_block::none;
+    bool counts_shared = false;     // all ranks know all sizes, even where they vary
+    bool apart = false;             // the caller's two buffers never hold the same block
 };
 
 inline constexpr std::array<collective_kind, WAN_COLLECTIVES> collective_kinds{{
@@ -27,11 +34,11 @@ inline constexpr std::array<collective_kind, WAN_COLLECTIVES> collective_kinds{{
     {"barrier", false, false, false},
     {"scan", false, true, false},
     {"exscan", false, true, false},
-    {"allgather", false, false, true},
-    {"gather", true, false, true},
-    {"scatter", true, false, true},
-    {"reduce_scatter", false, true, true},
-    {"alltoall", false, false, true},
+    {"allgather", false, false, true, single_block::in, true, false},
+    {"gather", true, false, true, single_block::in, false, false},
+    {"scatter", true, false, true, single_block::out, false, false},
+    {"reduce_scatter", false, true, true, single_block::out, true, true},
+    {"alltoall", false, false, true, single_block::none, false, true},
 }};
 
 constexpr const collective_kind &kind_of(wan_collective_t c) { return collective_kinds[static_cast<size_t>(c)]; }

@@ -20,7 +20,7 @@ const wan_vector_t &known_vector(const wan_call_t &call)
 
 bool counts_are_local(const wan_call_t &call)
 {
-    return call.counts_vary && call.collective != WAN_ALLGATHER && call.collective != WAN_REDUCE_SCATTER;
+    return call.counts_vary && !kind_of(call.collective).counts_shared;
 }
 
 /** Blocks of a vector that a buffer holds all of. */
@@ -61,7 +61,7 @@ layout vector_layout(const topology &t, const wan_call_t &call, const wan_vector
 layout own_layout(const topology &t, int me, const wan_call_t &call)
 {
     layout l;
-    l.each = call.counts_vary && counts_are_local(call) ? call.own_count : call.count;
+    l.each = counts_are_local(call) ? call.own_count : call.count;
     l.first = static_cast<uint32_t>(t.slot_of(me));
     return l;
 }

@@ -105,8 +105,8 @@ uint32_t all_senders(const topology &t, const plan &)
 schedule build_schedule(const topology &t, const plan &p, int me, bool scattered)
 {
     builder b(me);
-    if (kind_of(p.algo->collective).blocks)
-        b.by_blocks(p.algo->collective == WAN_ALLTOALL || p.algo->collective == WAN_REDUCE_SCATTER, scattered);
+    if (const auto &kind = kind_of(p.algo->collective); kind.blocks)
+        b.by_blocks(kind.apart, scattered);
     p.algo->build(t, p, b);
     return b.finish();
 }

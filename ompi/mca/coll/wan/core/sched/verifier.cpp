@@ -128,8 +128,7 @@ rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, 
     m.out_blocks = o.collective == WAN_ALLTOALL ? vector_layout(t, o, column, out_held) : vector;
     if (o.collective != WAN_ALLTOALL)
         out_held = in_held;
-    const bool one_in = o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER;
-    const bool one_out = o.collective == WAN_SCATTER || o.collective == WAN_REDUCE_SCATTER;
+    const bool one_in = kind_of(o.collective).own == single_block::in, one_out = kind_of(o.collective).own == single_block::out;
     if (one_in) {
         m.in_blocks = one_block(t, m.in_blocks, r);
         in_held = block_size(o, r, r);
@@ -157,8 +156,7 @@ rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, 
 /** That operations name only blocks that the caller's buffers hold. */
 std::string check_held(const topology &t, const verify_options &o, int r, const schedule &s)
 {
-    const bool one_in = o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER;
-    const bool one_out = o.collective == WAN_SCATTER || o.collective == WAN_REDUCE_SCATTER;
+    const bool one_in = kind_of(o.collective).own == single_block::in, one_out = kind_of(o.collective).own == single_block::out;
     const bool no_in = o.collective == WAN_SCATTER && r != o.root, no_out = o.collective == WAN_GATHER && r != o.root;
     const auto mine = static_cast<uint32_t>(t.slot_of(r)), all = static_cast<uint32_t>(t.size());
     for (size_t i = 0; i < s.ops.size(); ++i) {
@@ -183,7 +181,7 @@ std::string check_blocks(const topology &t, const verify_options &o, const terms
         const rank_memory &m = all[static_cast<size_t>(r)];
         if (o.collective == WAN_GATHER && r != o.root)
             continue;
-        const bool one_out = o.collective == WAN_SCATTER || o.collective == WAN_REDUCE_SCATTER;
+        const bool one_out = kind_of(o.collective).own == single_block::out;
         for (int q = 0; q < t.size(); ++q) {
             if (one_out && q != r)
                 continue;
@@ -191,7 +189,7 @@ std::string check_blocks(const topology &t, const verify_options &o, const terms
             for (size_t e = 0; e < block_size(o, o.collective == WAN_ALLTOALL ? q : r, o.collective == WAN_ALLTOALL ? r : q); ++e) {
                 // From whom, and which element of that rank's vector.
                 const int from = o.collective == WAN_SCATTER ? o.root : q;
-                const int of = o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER ? q : r;
+                const int of = kind_of(o.collective).own == single_block::in ? q : r;
                 const size_t element = element_of(t, all[static_cast<size_t>(from)].in_blocks, of, e);
                 std::vector<int> ranks;
                 const std::string where = at(r, e) + "of the block of rank " + std::to_string(q) + ' ';
@@ -388,7 +386,7 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
 {
     const int ranks = topo.size();
     const bool blocks = kind_of(o.collective).blocks;
-    const bool apart = o.collective == WAN_ALLTOALL || o.collective == WAN_REDUCE_SCATTER;
+    const bool apart = kind_of(o.collective).apart;
     for (int r = 0; r < ranks; ++r)
         if (std::string why = verify_static(schedules[static_cast<size_t>(r)]->text(), apart); !why.empty())
             return "rank " + std::to_string(r) + ": " + why;
@@ -467,7 +465,7 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
             b.out = m.out.data();
             // In place: the smaller buffer is a block of the larger one.
             const auto mine = static_cast<uint32_t>(topo.slot_of(r));
-            if (o.in_place && !m.out.empty() && (o.collective == WAN_ALLGATHER || o.collective == WAN_GATHER)) {
+            if (o.in_place && !m.out.empty() && kind_of(o.collective).own == single_block::in) {
                 uint32_t *own = m.out.data() + m.out_blocks.offset({0, 1, mine});
                 std::copy(m.in.begin(), m.in.end(), own);
                 b.in = own;

@@ -1,0 +1,171 @@
+/*
+ * Runs of the core over the PML, from their begin to their end, and the
+ * blocking form of a call, which drives its run itself.  Posting happens in
+ * wan_run_progress() alone, completions only mark operations ready.  Requests
+ * open and close runs by the same functions: coll_wan_request.c.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include <stdio.h>
+
+int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t *port)
+{
+    int error;
+
+    switch (code) {
+    case WAN_OK:
+    case WAN_DONE:
+        return OMPI_SUCCESS;
+    case WAN_DECLINED:
+        return OMPI_ERR_NOT_AVAILABLE;
+    case WAN_ERR_NOMEM:
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    case WAN_ERR_INPUT:
+        return OMPI_ERR_BAD_PARAM;
+    case WAN_ERR_PORT:
+        error = NULL != run ? wan_run_error(run) : OMPI_SUCCESS;
+        if (OMPI_SUCCESS == error && NULL != port) {
+            error = port->error;
+        }
+        return OMPI_SUCCESS != error ? error : OMPI_ERROR;
+    default:
+        return OMPI_ERROR;
+    }
+}
+
+void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run)
+{
+    char text[256];
+    uint64_t hash;
+
+    if (3 > mca_coll_wan_component.params.verbose || 0 != ompi_comm_rank(module->comm)) {
+        return;
+    }
+    wan_run_describe(run, text, sizeof(text));
+    hash = mca_coll_wan_hash(text);
+    for (unsigned i = 0; i < module->plans && i < WAN_PLANS_SAID; ++i) {
+        if (hash == module->plans_said[i]) {
+            return;
+        }
+    }
+    module->plans_said[module->plans++ % WAN_PLANS_SAID] = hash;
+    WAN_VERBOSE(3, "communicator %u: %s", (unsigned) mca_coll_wan_compat_cid(module->comm), text);
+}
+
+static void say_internal(void)
+{
+    wan_message_t message;
+
+    snprintf(message.where, sizeof(message.where), "the engine of a collective");
+    snprintf(message.what, sizeof(message.what), "broken invariant");
+    snprintf(message.remedy, sizeof(message.remedy),
+             "report it with the call, its size and the sites; --mca coll ^wan runs without us");
+    mca_coll_wan_message_show("internal", &message);
+}
+
+int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_bound_t *bound,
+                          unsigned number, mca_coll_wan_port_t *port, wan_run_t **run)
+{
+    int code;
+
+    mca_coll_wan_port_construct(port, module->comm, bound->datatype, bound->op);
+    code = wan_run_begin(module->serving, &bound->call, &mca_coll_wan_port_pml, port, run);
+    if (WAN_OK != code) {
+        int rc = WAN_DECLINED == code ? WAN_NOT_OURS : mca_coll_wan_code(code, NULL, port);
+
+        mca_coll_wan_port_destruct(port);
+        return rc;
+    }
+    mca_coll_wan_port_bind(port, *run, mca_coll_wan_module_tag(module, number));
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, int code)
+{
+    int rc = mca_coll_wan_code(code, run, port);
+
+    if (WAN_DONE != code) {
+        if (WAN_ERR_INTERNAL == code) {
+            say_internal();
+        }
+        mca_coll_wan_port_cancel(port);
+    }
+    wan_run_release(run);
+    return rc;
+}
+
+int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port)
+{
+    int code, rc;
+
+    for (;;) {
+        code = wan_run_progress(run);
+        if (WAN_OK != code) {
+            break;
+        }
+        (void) mca_coll_wan_port_reap(port);
+        for (unsigned idle = 1; !wan_run_pending(run); ++idle) {
+            opal_progress();
+            if (0 == idle % WAN_SWEEP_PASSES) {
+                mca_coll_wan_port_sweep(port);
+            }
+        }
+    }
+    rc = mca_coll_wan_run_close(run, port, code);
+    while (!mca_coll_wan_port_reap(port)) {
+        opal_progress();
+        mca_coll_wan_port_sweep(port);
+    }
+    mca_coll_wan_port_destruct(port);
+    return rc;
+}
+
+/* ---- blocking ---------------------------------------------------------------- */
+
+int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
+{
+    mca_coll_wan_bound_t bound;
+    mca_coll_wan_port_t port;
+    wan_run_t *run = NULL;
+    unsigned number;
+    int rc;
+
+    if (mca_coll_wan_module_passes(module)) {
+        return WAN_NOT_OURS;
+    }
+    if (WAN_STATE_FIRST == module->state || WAN_STATE_ASKING == module->state) {
+        rc = mca_coll_wan_module_ask(module);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        if (mca_coll_wan_module_passes(module)) {
+            return WAN_NOT_OURS;
+        }
+    }
+    if (WAN_STATE_BROKEN == module->state) {
+        return module->error;
+    }
+    number = module->blocking++ % WAN_TAGS_BLOCKING;    /* whatever happens: ranks stay in step */
+    rc = mca_coll_wan_bind(&bound, args, module->comm);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (bound.nothing) {
+        goto release;
+    }
+    rc = mca_coll_wan_run_open(module, &bound, number, &port, &run);
+    if (OMPI_SUCCESS != rc) {
+        goto release;
+    }
+    mca_coll_wan_run_say(module, run);
+    rc = mca_coll_wan_run_wait(run, &port);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_wan_bound_finish(&bound);
+    }
+
+release:
+    mca_coll_wan_bound_release(&bound);
+    return rc;
+}
