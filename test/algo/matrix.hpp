@@ -337,6 +337,8 @@ inline std::vector<plan> plans_of(const algorithm &a, const topology &t)
         lambdas = widest <= 2 ? std::set<uint32_t>{1} : widest == 3 ? std::set<uint32_t>{1, 5} : std::set<uint32_t>{1, 2, 5};
     if (a.parameters & uses_entries)
         entries = {1, 2, std::max(1u, widest)};
+    if (a.parameters & uses_far_limit)
+        entries = {1, 2, 1000};
     std::vector<site_order> orders{site_order::star};
     if ((a.parameters & uses_order) && t.site_count() > 2)
         orders.push_back(site_order::chain);

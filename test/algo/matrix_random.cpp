@@ -52,6 +52,8 @@ std::string check_random()
             p.lambda = static_cast<uint32_t>(1 + random() % 12);
         if (a->parameters & uses_entries)
             p.entries = static_cast<uint32_t>(1 + random() % static_cast<uint64_t>(widest_site(t)));
+        if (a->parameters & uses_far_limit)
+            p.entries = static_cast<uint32_t>(pick(1, 2, 3, 8, 1000));
         if (a->parameters & uses_order)
             p.order = random() % 2 ? site_order::star : site_order::chain;
         if (a->parameters & uses_inner)
@@ -115,7 +117,6 @@ std::string check_links()
                         o.window = 3;
                         o.commutative = !a->only_ordered;
                         o.seed = random();
-                        o.commutative = !a->only_ordered;
                         if (kind_of(a->collective).blocks)
                             o.count = o.segment = 16;
                         if (!serves(*a, t, o))
@@ -124,6 +125,43 @@ std::string check_links()
                             return why;
                     }
                 }
+    return "";
+}
+
+/** Limits of messages under way that differ from rank to rank: never a circle of ranks that wait; and limits that limit. */
+std::string check_far_limits()
+{
+    std::mt19937_64 random(test_seed() + 3);
+    const algorithm *direct = algorithm_named(WAN_ALLTOALL, "direct");
+    for (const auto &sizes : {std::vector<int>{5, 5}, {1, 9}, {9, 2}, {4, 4, 4}, {1, 7, 3}, {6, 1, 2, 5}})
+        for (int trial = 0; trial < 12; ++trial) {
+            const topology t = lay_out(sizes, static_cast<placement>(trial % 3), 1 + trial % 2, random());
+            const uint32_t equal = trial % 4 < 2 ? 0 : 1 + static_cast<uint32_t>(random() % 3);
+            plan p;
+            p.algo = direct;
+            p.links = 1000;
+            programs all;
+            for (int r = 0; r < t.size(); ++r) {
+                p.entries = equal ? equal : static_cast<uint32_t>(1) << random() % 6;
+                all.push_back(std::make_shared<program>(build_schedule(t, p, r)));
+                size_t at_once = 0, far = 0;
+                for (const op &o : all.back()->text().ops)
+                    if (o.kind == op_kind::send && t.site_of(o.peer) != t.site_of(r)) {
+                        ++far;
+                        at_once += o.pred_count == 0;
+                    }
+                // Sites of one size: each send but the first ones waits.
+                if (std::all_of(sizes.begin(), sizes.end(), [&](int n) { return n == sizes[0]; }))
+                    WAN_CHECK_THAT(at_once == std::min<size_t>(far, p.entries), std::to_string(at_once) + " at once");
+                WAN_CHECK(at_once >= std::min<size_t>(far, p.entries));
+            }
+            verify_options o;
+            o.collective = WAN_ALLTOALL;
+            o.count = o.segment = 3;
+            o.seed = random();
+            if (std::string why = try_one(t, p, all, o); !why.empty())
+                return why;
+        }
     return "";
 }
 
@@ -315,6 +353,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_random>),
         cmocka_unit_test(test<check_links>),
+        cmocka_unit_test(test<check_far_limits>),
         cmocka_unit_test(test<check_wide>),
         cmocka_unit_test(test<check_most_runs>),
         cmocka_unit_test(test<check_most_buffers>),

@@ -32,10 +32,11 @@ std::string parameters_of(const algorithm &a)
     add(uses_segment, "segment (`coll_wan_segment`)");
     add(uses_tree, "shape of the tree");
     add(uses_entries, kind_of(a.collective).root && kind_of(a.collective).blocks && std::string(a.name) == "direct" ? "ranks of the root's site at once" : "entries of a remote site");
+    add(uses_far_limit, "messages of a rank to other sites at once");
     add(uses_order, "order of sites");
     add(uses_inner, "steps inside a site");
     add(uses_pieces, "pieces of a block");
-    constexpr int all = uses_links | uses_segment | uses_tree | uses_entries | uses_order | uses_inner | uses_stripes | uses_pieces;
+    constexpr int all = uses_links | uses_segment | uses_tree | uses_entries | uses_order | uses_inner | uses_stripes | uses_pieces | uses_far_limit;
     if (a.parameters & ~all)
         throw std::logic_error(std::string(a.name) + " uses a parameter that the reference does not know");
     if (a.parameters & uses_stripes)

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm.hpp"
+#include "algo/sites.hpp"
 
 #include <algorithm>
 
@@ -110,15 +111,18 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
     return made;
 }
 
-const wan_comm::decision &wan_comm::decide(const wan::request &r, bool scattered)
+const wan_comm::decision &wan_comm::decide(const wan::request &r, bool scattered, uint64_t far_block_bytes)
 {
-    if (auto *e = most_recent(decisions_, [&](const auto &x) { return x.key == r && x.scattered == scattered; }))
+    const uint32_t limit = r.counts_local ? wan::far_limit(topo, *known, far_block_bytes) : 0;
+    if (auto *e = most_recent(decisions_, [&](const auto &x) { return x.key == r && x.scattered == scattered && x.limit == limit; }))
         return e->value;
     decision d;
     d.plan = wan::choose(topo, *known, wish[r.collective], r);
+    if (limit && d.plan && (d.plan->algo->parameters & wan::uses_far_limit))
+        d.plan->entries = limit;
     if (d.plan)
         d.how = prepare(*d.plan, scattered);
-    keep(decisions_, {r, scattered, std::move(d)}, cached_);
+    keep(decisions_, {r, scattered, limit, std::move(d)}, cached_);
     return decisions_.front().value;
 }
 

@@ -34,13 +34,14 @@ struct wan_comm {
     };
     /**
      * How a call is served; no plan: not by us.  Calls like earlier ones are found, not planned
-     * again.  `scattered` may differ between ranks (see build_schedule()): plans do not depend on it.
+     * again.  `scattered` may differ between ranks (see build_schedule()): plans do not depend on it;
+     * nor on the bytes of a block for another site where only this rank knows them, but its limit does.
      */
     struct decision {
         std::optional<wan::plan> plan;
         std::shared_ptr<const prepared> how;
     };
-    const decision &decide(const wan::request &r, bool scattered);
+    const decision &decide(const wan::request &r, bool scattered, uint64_t far_block_bytes);
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
@@ -54,6 +55,7 @@ private:
     struct decision_entry {
         wan::request key;
         bool scattered;
+        uint32_t limit;                         // of messages to other sites; 0: the plan's
         decision value;
     };
     static constexpr size_t cached_ = 64;

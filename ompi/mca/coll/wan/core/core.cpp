@@ -202,8 +202,8 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         if (!comm->known)
             return WAN_ERR_INTERNAL;
         const wan::request r = wan::request_of(comm->topo, *call);
-        auto [where, scattered] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto &[plan, prepared] = comm->decide(r, scattered);
+        auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
+        const auto &[plan, prepared] = comm->decide(r, scattered, far_block_bytes);
         if (!plan) {
             ++comm->counters.declined[call->collective];
             return WAN_DECLINED;

@@ -66,6 +66,14 @@ layout own_layout(const topology &t, int me, const wan_call_t &call)
     return l;
 }
 
+/** Elements of a vector for ranks of other sites. */
+size_t far_elements(const topology &t, int me, const layout &vector)
+{
+    const auto ranks = static_cast<uint32_t>(t.size()), first = static_cast<uint32_t>(t.first_slot(t.site_of(me)));
+    const uint32_t end = first + static_cast<uint32_t>(t.rank_count(t.site_of(me)));
+    return vector.length(blocks_of(0, ranks)) - vector.length(blocks_of(first, end));
+}
+
 layout own_of(layout vector, const topology &t, int me)
 {
     vector.at.clear();
@@ -130,6 +138,8 @@ bound_call bind_call(const topology &t, int me, const wan_call_t &call)
     }
     b.scattered = !in.at.empty() || !out.at.empty();
     if (counts_are_local(call)) {
+        if (call.collective == WAN_ALLTOALL)
+            b.far_block_bytes = far_elements(t, me, in) * call.element_bytes / static_cast<size_t>(t.size() - t.rank_count(t.site_of(me)));
         tmp.each = 0;       // algorithms that serve such calls have no scratch
     } else {
         tmp.each = call.count;

@@ -19,6 +19,7 @@ request request_of(const topology &t, const wan_call_t &call);
 struct bound_call {
     binding where;
     bool scattered = false;     // see build_schedule()
+    uint64_t far_block_bytes = 0;   // of what this rank has for one of another site, where nobody else knows it
 };
 bound_call bind_call(const topology &t, int me, const wan_call_t &call);
 

@@ -2,15 +2,24 @@
  * Alltoall in one WAN latency, of blocks of any size that only their sender
  * and receiver need to know: everyone sends straight to everyone.
  *
- * What goes far is posted first, all at once: it shares the interface evenly,
- * and begins at another receiver at each sender.  What stays in the site goes
- * in turns beside it, each send after the receive of some turns before, so that
- * short round trips do not crowd out long ones; on a host, at once.
+ * What goes far is posted first, in turns: it begins at another receiver at each
+ * sender, and a send waits for a receive of some turns before, because what all
+ * ranks send at once does not fit into the queue of an uplink.  As both sides
+ * began together, that is in time: a limit of w messages lets w cross in one
+ * latency, not in two.
  *
- *     T = max(L + M_far/B, M/B) + P messages
+ *     turn          1    2    3    4    5          w = 2
+ *     sends         a'   b'   c'   d'   e'
+ *     wait for      -    -    a'   b'   c'         (from a', ...: one latency ago)
+ *
+ * What stays in the site goes in turns beside it, so that short round trips do
+ * not crowd out long ones; on a host, at once.
+ *
+ *     T = max(L + M_far/B, M/B, L far messages/w) + P messages
  *
  * With fewer senders n than ranks in a site, a rank begins when the one n
- * before it has sent all that goes far; what stays in the site waits for nobody.
+ * before it has sent all that goes far, and then all at once; what stays in the
+ * site waits for nobody.
  *
  *     rank 0 ====>|            n = 2
  *     rank 1 ===>| |
@@ -22,11 +31,33 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "algo/shares.hpp"
-#include "model/cost.hpp"
+#include "algo/turns.hpp"
+
+#include <tuple>
 
 namespace wan {
 
 namespace {
+
+/** A message to or from another site, in the order in which its sender posts it. */
+struct far_message {
+    int distance, turn;     // sites further on, from 1; then one receiver after the other, from 0
+    int operation;
+    friend bool operator<(const far_message &a, const far_message &b)
+    {
+        return std::tie(a.distance, a.turn) < std::tie(b.distance, b.turn);
+    }
+};
+
+/**
+ * What the i-th send waits for: what has come `limit` messages before, of what was posted in
+ * earlier turns.  So no circle of ranks waits, whatever their limits and the sizes of sites.
+ */
+int clock_of(const std::vector<far_message> &arrivals, const far_message &next, size_t i, uint32_t limit)
+{
+    const auto earlier = static_cast<size_t>(std::lower_bound(arrivals.begin(), arrivals.end(), next) - arrivals.begin());
+    return i < limit || earlier == 0 ? builder::none : arrivals[std::min(i - limit, earlier - 1)].operation;
+}
 
 void build(const topology &t, const plan &p, builder &b)
 {
@@ -41,6 +72,15 @@ void build(const topology &t, const plan &p, builder &b)
     const auto first_near = static_cast<int>(slot);     // receives are numbered by slot, without the own one
     auto receive_of = [&](int s) { return s < first_near ? s : s - 1; };
 
+    std::vector<far_message> arrivals;
+    if (links == near)      // where ranks take turns, the one before must not wait for the one after
+        for (int d = 1; d < sites; ++d) {
+            const int from = (mine + sites - d) % sites;
+            for (int k = 0; k < t.rank_count(site_at(from)); ++k)
+                arrivals.push_back({d, (at + near - k % near) % near, receive_of(t.first_slot(site_at(from)) + k)});
+        }
+    std::sort(arrivals.begin(), arrivals.end());
+
     const int token = at >= links ? b.await(t.rank_of(slot - links), label::share_turn) : builder::none;
     std::vector<int> far;
     for (int d = 1; d < sites; ++d) {
@@ -48,6 +88,7 @@ void build(const topology &t, const plan &p, builder &b)
         for (int k = 0; k < there; ++k) {
             const int s = t.first_slot(site_at(to)) + (at + k) % there;
             b.after(token);
+            b.after(clock_of(arrivals, {d, k, builder::none}, far.size(), p.entries));
             far.push_back(b.send(buffer::in, block_at(s), t.rank_of(s), label::direct));
         }
     }
@@ -80,7 +121,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t rounds = (ranks + links - 1) / links, at_once = std::min(lanes, std::max<int64_t>(1, links * lanes / ranks));
         // Those of a host that send at once share its interface; all do, sooner or later.
         const int64_t far_once = wire_part(f, bytes, at_once * (all - ranks), all);
-        const int64_t far = wire_part(f, bytes, lanes * (all - ranks), all);
+        const int64_t far = std::max(wire_part(f, bytes, lanes * (all - ranks), all),
+                                     f.farthest_ns(site_at(s)) * (all - ranks) / std::max<int64_t>(1, p.entries));
         const int64_t near = wire_part(f, bytes, lanes * std::max<int64_t>(0, ranks - lanes), all);
         const int64_t consent = exchange_waits(static_cast<uint64_t>(bytes / all)) ? 2 * f.farthest_ns(site_at(s)) : 0;
         const int64_t sent = std::max(rounds * (far_once + consent) + (rounds - 1) * hop_ns(f, 0), far) + std::min(near, far / 2);
@@ -95,14 +137,14 @@ extern const algorithm alltoall_direct;
 const algorithm alltoall_direct = {
     .collective = WAN_ALLTOALL,
     .name = "direct",
-    .summary = "every rank straight to every other, far ones first, n ranks of a site at once; others of the site in turns beside that",
+    .summary = "every rank straight to every other, far ones first, in turns; others of the site in turns beside that",
     .source = "coll/wan; GridMPI's limit n (Matsuda et al.)",
-    .parameters = uses_links,
-    .automatic = false,     // everyone's messages at once overflow the queue of an uplink: see README, Limits
+    .parameters = uses_links | uses_far_limit,
+    .automatic = true,
     .long_messages = true,
     .keeps_order = true,
     .senders = [](const topology &t, const plan &p) { return std::min(p.links, all_senders(t, p)); },
-    .serves = [](const topology &t, const request &) { return t.size() <= 16'384; },
+    .serves = [](const topology &t, const request &) { return t.size() <= most_slots; },
     .cost = cost,
     .build = build,
     .any_counts = true,

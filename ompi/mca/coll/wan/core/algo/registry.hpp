@@ -41,7 +41,8 @@ enum uses : uint16_t {
     uses_order = 16,
     uses_inner = 32,
     uses_stripes = 64,  // links: fewer than allowed may be better
-    uses_pieces = 128
+    uses_pieces = 128,
+    uses_far_limit = 256    // entries: from far_limit(), not searched
 };
 
 struct algorithm {

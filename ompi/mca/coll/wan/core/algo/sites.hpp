@@ -9,6 +9,8 @@
 #include "algo/parts.hpp"
 #include "algo/registry.hpp"
 
+#include <bit>
+
 namespace wan {
 
 constexpr site_id site_at(int i) { return site_id{static_cast<uint32_t>(i)}; }
@@ -58,6 +60,16 @@ inline bool few_enough(const topology &t, int64_t for_each)
 
 /** Most ranks on a host of any site: asked for each candidate, so never counted here. */
 inline int widest_node(const topology &t) { return t.most_lanes(); }
+
+/**
+ * Messages of a rank to other sites under way at once that fill its share of the host's
+ * interface in one latency, twice over; a power of two.
+ */
+inline uint32_t far_limit(const topology &t, const facts &f, uint64_t message_bytes)
+{
+    const int64_t one = std::max<int64_t>(1, f.wire_ns(message_bytes) * widest_node(t));
+    return std::bit_ceil(static_cast<uint32_t>(std::clamp<int64_t>(2 * f.widest_ns() / one, 2, 1 << 14)));
+}
 
 /** How a broadcast from `home` goes from site to site. */
 struct site_route {

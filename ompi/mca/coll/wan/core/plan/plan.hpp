@@ -38,6 +38,7 @@ struct plan {
     uint32_t lambda = 1;            // trees: latency of a hop in units of the time a send takes, >= 1
     uint32_t entries = 1;           // trees: hosts of a site that another site's messages reach directly, >= 1
                                     // gather, scatter direct: blocks of the root's site under way at once
+                                    // alltoall direct: a rank's messages to other sites under way at once
     site_order order = site_order::star;
     inner_steps inner = inner_steps::circulant;
     uint32_t pieces = 1;            // vectors: parts in which a block travels, >= 1

@@ -39,6 +39,9 @@ uint32_t window_for(const facts &f, const plan &p, uint64_t bytes, uint64_t scra
         std::min<uint64_t>(memory, std::clamp<uint64_t>(static_cast<uint64_t>(least_window + 2 * far / one), least_window, 64)));
 }
 
+/** A message's worth of the blocks that a rank has for the others. */
+uint64_t block_bytes(const topology &t, const request &r) { return r.bytes / static_cast<uint64_t>(t.size()); }
+
 /** What a window lets cross at best: so many segments in a latency. */
 int64_t windows_ns(const facts &f, const plan &p, uint64_t cuts)
 {
@@ -73,7 +76,7 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
             for (uint64_t cuts = 2; cuts <= 4096 && r.bytes / cuts >= least_segment_bytes; cuts *= 2)
                 segments.push_back((r.bytes + cuts - 1) / cuts);
     }
-    std::vector<uint32_t> entries{1};
+    std::vector<uint32_t> entries{(a.parameters & uses_far_limit) ? far_limit(t, known, block_bytes(t, r)) : 1};
     if (a.parameters & uses_entries)
         for (uint32_t e = 2; e <= widest && e <= 64; e *= 2)
             entries.push_back(e);
@@ -88,7 +91,7 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
     // Of a block's bytes, or of what is known of them.
     std::vector<uint32_t> pieces{1};
     if ((a.parameters & uses_pieces) && !r.counts_local)
-        for (uint32_t k = 2; k <= 16 && r.bytes / static_cast<uint64_t>(t.size()) / k >= least_segment_bytes; k *= 2)
+        for (uint32_t k = 2; k <= 16 && block_bytes(t, r) / k >= least_segment_bytes; k *= 2)
             pieces.push_back(k);
 
     for (uint32_t n : links)
