@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/in_step test/mpi/collectives_worker test/mpi/fuzz
+mpi_test_programs = test/mpi/probe test/mpi/in_step test/mpi/collectives_worker test/mpi/fuzz test/mpi/requests_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -27,6 +27,10 @@ test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 test_mpi_fuzz_SOURCES = test/mpi/fuzz.cpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
+
+test_mpi_requests_worker_SOURCES = test/mpi/requests.cpp
+test_mpi_requests_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_requests_worker_LDADD = $(OMPI_LIBS) -lpthread
 
 # A component that claims to be for another series: see selection.
 test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
@@ -77,6 +81,7 @@ EXTRA_DIST += \
 	test/mpi/faults.c \
 	test/mpi/ompi_info \
 	test/mpi/placed \
+	test/mpi/requests \
 	test/mpi/other_series.c \
 	test/mpi/selection \
 	test/mpi/sites \

@@ -21,6 +21,8 @@
 
 #include "wan_core.h"
 
+#include <pthread.h>
+
 BEGIN_C_DECLS
 
 /* ---- component ---------------------------------------------------------- */
@@ -66,10 +68,11 @@ bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers
 
 /* ---- module of one communicator ------------------------------------------ */
 
-#define WAN_SAVED_SLOT(name)                          \
-    mca_coll_base_module_##name##_fn_t coll_##name;   \
+#define WAN_SAVED_SLOT(name)                                                    \
+    __typeof__(((mca_coll_base_comm_coll_t *) NULL)->coll_##name) coll_##name;  \
     mca_coll_base_module_t *coll_##name##_module;
 #define WAN_SAVED(name, core) WAN_SAVED_SLOT(name) WAN_SAVED_SLOT(i##name) WAN_SAVED_SLOT(name##_init)
+#define WAN_SAVED_BEHIND(name) WAN_SAVED_SLOT(i##name) WAN_SAVED_SLOT(name##_init)
 
 #define WAN_PLANS_SAID 32
 
@@ -114,16 +117,20 @@ typedef struct mca_coll_wan_module {
     unsigned blocking, nonblocking, persistent;     /* runs that have taken tags: the same on all ranks */
     uint64_t slots[WAN_TAGS_NONBLOCKING / 64];      /* tags of non-blocking runs under way */
     mca_coll_wan_request_t *first, *last;           /* in line: for the answer, or for tags */
+    bool moving;                    /* a thread starts what stands in line; like it, under the line's lock */
+    bool early;                     /* serves by assumed links: the first blocking call measures them */
     struct {
         wan_item_t item;
         ompi_request_t *exchange;   /* of the votes */
         int64_t votes[WAN_MODULE_VOTES];
-        bool inside;                /* what the saved module calls in there passes through */
+        bool inside;                /* what the saved module calls in there passes through: */
+        pthread_t thread;           /* of who is inside */
     } asking;
     uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
     unsigned plans;
     struct {
         WAN_EACH(WAN_SAVED)
+        WAN_EACH_BEHIND(WAN_SAVED_BEHIND)
     } saved;                        /* who would serve without us; NULL where nobody does */
 } mca_coll_wan_module_t;
 
@@ -131,6 +138,8 @@ OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
 
 /* True where the saved function is to be called instead. */
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module);
+/* Called by the saved module, while it serves us. */
+bool mca_coll_wan_module_inside(const mca_coll_wan_module_t *module);
 /*
  * Before a blocking collective while the state is FIRST or ASKING: asks, or waits for the answer.
  * Then the state is SERVING or OFF.
@@ -138,6 +147,10 @@ bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module);
 int mca_coll_wan_module_ask(mca_coll_wan_module_t *module);
 /* Before a non-blocking one while the state is FIRST: asks; the answer comes by progress. */
 int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module);
+/* Before a blocking one while `early`: measures the links.  OMPI_ code; the state is BROKEN on error. */
+int mca_coll_wan_module_measure(mca_coll_wan_module_t *module);
+/* The one who may ask: true once, and the state is ASKING. */
+bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module);
 /* The first tag of a run: the same order of calls on all ranks. */
 int mca_coll_wan_module_tag(const mca_coll_wan_module_t *module, unsigned run);
 
@@ -178,6 +191,21 @@ int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
 int mca_coll_wan_bound_finish(mca_coll_wan_bound_t *bound);
 void mca_coll_wan_bound_release(mca_coll_wan_bound_t *bound);
 
+/* What was bound is still read or written by somebody: its memory is leaked. */
+void mca_coll_wan_bound_abandon(mca_coll_wan_bound_t *bound);
+
+/* ---- arguments that outlive the call: coll_wan_keep.c ------------------------- */
+
+typedef struct wan_kept_args {
+    wan_args_t args;
+    void *arrays;
+} wan_kept_args_t;
+
+/* Copies arrays and holds datatypes and operator; OMPI_ code, nothing is held on error. */
+int mca_coll_wan_args_keep(wan_kept_args_t *kept, const wan_args_t *args,
+                           struct ompi_communicator_t *comm);
+void mca_coll_wan_args_drop(wan_kept_args_t *kept, struct ompi_communicator_t *comm);
+
 /* ---- entries: coll_wan_entry.c -------------------------------------------- */
 
 #define WAN_DECLARE(name, core)                                                             \
@@ -189,6 +217,14 @@ void mca_coll_wan_bound_release(mca_coll_wan_bound_t *bound);
                                    struct ompi_info_t *info, ompi_request_t **request,      \
                                    mca_coll_base_module_t *base);
 WAN_EACH(WAN_DECLARE)
+#undef WAN_DECLARE
+#define WAN_DECLARE(name)                                                                   \
+    int mca_coll_wan_i##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,            \
+                             ompi_request_t **request, mca_coll_base_module_t *base);       \
+    int mca_coll_wan_##name##_init(WAN_PARAMS_##name struct ompi_communicator_t *comm,      \
+                                   struct ompi_info_t *info, ompi_request_t **request,      \
+                                   mca_coll_base_module_t *base);
+WAN_EACH_BEHIND(WAN_DECLARE)
 #undef WAN_DECLARE
 
 /* The saved module's form of a call that was put off; 0 for both forms where it has none. */
@@ -223,8 +259,8 @@ void mca_coll_wan_port_bind(mca_coll_wan_port_t *port, wan_run_t *run, int tag);
 bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port);
 /* Where processes use threads, finds completions that called nobody back. */
 void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port);
-/* After an error: cancels what can be cancelled and gives up the rest. */
-void mca_coll_wan_port_cancel(mca_coll_wan_port_t *port);
+/* After an error: cancels what can be cancelled and gives up the rest; whether there was a rest. */
+bool mca_coll_wan_port_cancel(mca_coll_wan_port_t *port);
 void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port);
 
 /* ---- a call that is ours: coll_wan_run.c, coll_wan_request.c ------------------ */
@@ -252,10 +288,14 @@ void mca_coll_wan_progress_close(void);
 /* Run `number` of a call, with its port; OMPI_ code or WAN_NOT_OURS, nothing is held then. */
 int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_bound_t *bound,
                           unsigned number, mca_coll_wan_port_t *port, wan_run_t **run);
-/* Releases a run that ended with `code`; its port may still be reaped.  Returns an OMPI_ code. */
-int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, int code);
+/*
+ * Releases a run that ended with `code`; its port may still be reaped.  bound: what it works on,
+ * NULL where that is not the caller's.  Returns an OMPI_ code.
+ */
+int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound,
+                           int code);
 /* Runs to the end and releases it, whatever happens.  Returns an OMPI_ code. */
-int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port);
+int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound);
 /* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
 void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);
 /* The one place that maps codes of the core to Open MPI's. */

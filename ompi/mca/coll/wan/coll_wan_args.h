@@ -32,11 +32,25 @@
     EACH(scatter, WAN_SCATTER)                      \
     EACH(scatterv, WAN_SCATTER)
 
+/*
+ * What is never ours, but takes its turn: Open MPI gives tags to non-blocking and persistent calls
+ * in the order in which it gets them, so that these may not overtake one that waits in line.
+ */
+#define WAN_EACH_BEHIND(EACH)       \
+    EACH(neighbor_allgather)        \
+    EACH(neighbor_allgatherv)       \
+    EACH(neighbor_alltoall)         \
+    EACH(neighbor_alltoallv)        \
+    EACH(neighbor_alltoallw)
+
 typedef enum wan_mpi {
 #define WAN_ENUM(name, core) WAN_MPI_##name,
     WAN_EACH(WAN_ENUM)
 #undef WAN_ENUM
-    WAN_MPI_COLLECTIVES
+    WAN_MPI_COLLECTIVES,
+#define WAN_ENUM(name) WAN_MPI_##name,
+    WAN_EACH_BEHIND(WAN_ENUM)
+#undef WAN_ENUM
 } wan_mpi_t;
 
 /*
@@ -49,6 +63,7 @@ typedef struct wan_args {
     void *rbuf;
     int scount, rcount;
     const int *scounts, *sdispls, *rcounts, *rdispls;
+    const MPI_Aint *soffsets, *roffsets;    /* neighbor_alltoallw */
     struct ompi_datatype_t *stype, *rtype;
     struct ompi_datatype_t *const *stypes, *const *rtypes;
     struct ompi_op_t *op;
@@ -81,6 +96,14 @@ typedef struct wan_args {
 #define WAN_PARAMS_scatter WAN_PARAMS_SEND WAN_PARAMS_RECV int root,
 #define WAN_PARAMS_scatterv WAN_PARAMS_SENDV WAN_PARAMS_RECV int root,
 
+#define WAN_PARAMS_neighbor_allgather WAN_PARAMS_allgather
+#define WAN_PARAMS_neighbor_allgatherv WAN_PARAMS_allgatherv
+#define WAN_PARAMS_neighbor_alltoall WAN_PARAMS_alltoall
+#define WAN_PARAMS_neighbor_alltoallv WAN_PARAMS_alltoallv
+#define WAN_PARAMS_neighbor_alltoallw                                                              \
+    const void *sbuf, const int *scounts, const MPI_Aint *soffsets, struct ompi_datatype_t *const *stypes, \
+    void *rbuf, const int *rcounts, const MPI_Aint *roffsets, struct ompi_datatype_t *const *rtypes,
+
 /* From parameters to wan_args_t: an initialiser. */
 #define WAN_TAKE_SEND .sbuf = sbuf, .scount = scount, .stype = stype,
 #define WAN_TAKE_RECV .rbuf = rbuf, .rcount = rcount, .rtype = rtype,
@@ -106,6 +129,14 @@ typedef struct wan_args {
 #define WAN_TAKE_scatter WAN_TAKE_SEND WAN_TAKE_RECV .root = root,
 #define WAN_TAKE_scatterv WAN_TAKE_SENDV WAN_TAKE_RECV .root = root,
 
+#define WAN_TAKE_neighbor_allgather WAN_TAKE_allgather
+#define WAN_TAKE_neighbor_allgatherv WAN_TAKE_allgatherv
+#define WAN_TAKE_neighbor_alltoall WAN_TAKE_alltoall
+#define WAN_TAKE_neighbor_alltoallv WAN_TAKE_alltoallv
+#define WAN_TAKE_neighbor_alltoallw                                                     \
+    .sbuf = sbuf, .scounts = scounts, .soffsets = soffsets, .stypes = stypes, .rbuf = rbuf, \
+    .rcounts = rcounts, .roffsets = roffsets, .rtypes = rtypes,
+
 /* From wan_args_t *a to arguments, up to the communicator. */
 #define WAN_PASS_SEND a->sbuf, a->scount, a->stype,
 #define WAN_PASS_RECV a->rbuf, a->rcount, a->rtype,
@@ -129,5 +160,11 @@ typedef struct wan_args {
 #define WAN_PASS_scan WAN_PASS_allreduce
 #define WAN_PASS_scatter WAN_PASS_SEND WAN_PASS_RECV a->root,
 #define WAN_PASS_scatterv WAN_PASS_SENDV WAN_PASS_RECV a->root,
+#define WAN_PASS_neighbor_allgather WAN_PASS_allgather
+#define WAN_PASS_neighbor_allgatherv WAN_PASS_allgatherv
+#define WAN_PASS_neighbor_alltoall WAN_PASS_alltoall
+#define WAN_PASS_neighbor_alltoallv WAN_PASS_alltoallv
+#define WAN_PASS_neighbor_alltoallw \
+    a->sbuf, a->scounts, a->soffsets, a->stypes, a->rbuf, a->rcounts, a->roffsets, a->rtypes,
 
 #endif

@@ -482,3 +482,9 @@ void mca_coll_wan_bound_release(mca_coll_wan_bound_t *bound)
     bound->temporary = NULL;
     bound->counts = NULL;
 }
+
+void mca_coll_wan_bound_abandon(mca_coll_wan_bound_t *bound)
+{
+    bound->send.packed = bound->recv.packed = NULL;
+    bound->temporary = NULL;
+}

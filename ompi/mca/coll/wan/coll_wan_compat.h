@@ -20,6 +20,7 @@
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/pml/pml.h"
+#include "ompi/mca/topo/base/base.h"
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
@@ -67,6 +68,36 @@ static inline uint32_t mca_coll_wan_compat_cid(const ompi_communicator_t *comm)
     return ompi_comm_get_local_cid(comm);
 #else
     return comm->c_contextid;
+#endif
+}
+
+/* Of the topology attached to a communicator. */
+static inline void mca_coll_wan_compat_neighbors(ompi_communicator_t *comm, int *in, int *out)
+{
+    *in = *out = 0;
+    (void) mca_topo_base_neighbor_count(comm, in, out);
+}
+
+/* ---- peers that die: in 5.0, with fault tolerance -------------------------- */
+
+static inline bool mca_coll_wan_compat_peers_fail(void)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    return ompi_ftmpi_enabled;
+#else
+    return false;
+#endif
+}
+
+/* A request to a dead peer ends when somebody asks for it: with its error, by its callback. */
+static inline void mca_coll_wan_compat_fail(ompi_request_t *request)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    if (!REQUEST_COMPLETE(request)) {
+        (void) ompi_request_is_failed(request);
+    }
+#else
+    (void) request;
 #endif
 }
 

@@ -39,6 +39,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->blocking = module->nonblocking = module->persistent = 0;
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
+    module->moving = module->early = false;
     memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
@@ -56,6 +57,9 @@ static void module_destruct(mca_coll_wan_module_t *module)
     }
 #define RELEASE(name, core) RELEASE_SLOT(name) RELEASE_SLOT(i##name) RELEASE_SLOT(name##_init)
     WAN_EACH(RELEASE)
+#undef RELEASE
+#define RELEASE(name) RELEASE_SLOT(i##name) RELEASE_SLOT(name##_init)
+    WAN_EACH_BEHIND(RELEASE)
 #undef RELEASE
 #undef RELEASE_SLOT
     OBJ_DESTRUCT(&module->item);
@@ -83,6 +87,11 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
     module->super.coll_i##name = mca_coll_wan_i##name;          \
     module->super.coll_##name##_init = mca_coll_wan_##name##_init;
     WAN_EACH(INSTALL)
+#undef INSTALL
+#define INSTALL(name)                                           \
+    module->super.coll_i##name = mca_coll_wan_i##name;          \
+    module->super.coll_##name##_init = mca_coll_wan_##name##_init;
+    WAN_EACH_BEHIND(INSTALL)
 #undef INSTALL
     *priority = mca_coll_wan_component.params.priority;
     return &module->super;
@@ -115,6 +124,9 @@ static bool saved_take(mca_coll_wan_module_t *module, struct ompi_communicator_t
     }
 #define TAKE(name, core) TAKE_SLOT(name) TAKE_SLOT(i##name) TAKE_SLOT(name##_init)
     WAN_EACH(TAKE)
+#undef TAKE
+#define TAKE(name) TAKE_SLOT(i##name) TAKE_SLOT(name##_init)
+    WAN_EACH_BEHIND(TAKE)
 #undef TAKE
 #undef TAKE_SLOT
     return NULL != module->super.coll_allreduce;
@@ -182,13 +194,25 @@ refuse:
 
 /* ---- first call ----------------------------------------------------------- */
 
+/* What the saved module calls on this communicator, in this thread, is not for us. */
+static void inside_begin(mca_coll_wan_module_t *module)
+{
+    module->asking.thread = pthread_self();
+    __atomic_store_n(&module->asking.inside, true, __ATOMIC_RELEASE);
+}
+
+bool mca_coll_wan_module_inside(const mca_coll_wan_module_t *module)
+{
+    return __atomic_load_n(&module->asking.inside, __ATOMIC_ACQUIRE)
+           && pthread_equal(module->asking.thread, pthread_self());
+}
+
 static int exchange_begin(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op,
                           ompi_request_t **request)
 {
     int rc;
 
-    /* What the saved module calls on this communicator is not for us. */
-    module->asking.inside = true;
+    inside_begin(module);
     rc = module->saved.coll_iallreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
                                        module->comm, request, module->saved.coll_iallreduce_module);
     module->asking.inside = false;
@@ -213,7 +237,7 @@ static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, o
     int rc;
 
     if (NULL == module->saved.coll_iallreduce_module) {
-        module->asking.inside = true;
+        inside_begin(module);
         rc = module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
                                           module->comm, module->saved.coll_allreduce_module);
         module->asking.inside = false;
@@ -247,6 +271,12 @@ static void tags_vote(mca_coll_wan_module_t *module, int64_t votes[2])
     votes[1] = -votes[0];
 }
 
+/* Some transports have fewer bits for a tag. */
+static bool tags_fit(const int64_t votes[2])
+{
+    return TAG_WINDOW + TAG_SLACK - votes[0] <= mca_pml.pml_max_tag;
+}
+
 static bool tags_agree(mca_coll_wan_module_t *module, const int64_t votes[2])
 {
     module->tag = (int) votes[0];
@@ -266,10 +296,10 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
     for (int i = 0; i < WAN_VOTES; ++i) {
         votes[i] = INT64_MIN;   /* no */
     }
-    if (NULL != module->view) {
+    tags_vote(module, votes + WAN_VOTES);
+    if (NULL != module->view && tags_fit(votes + WAN_VOTES)) {
         wan_comm_vote(module->view, votes);
     }
-    tags_vote(module, votes + WAN_VOTES);
     votes[WAN_VOTES + 2] = waits;
 }
 
@@ -277,7 +307,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
 static int votes_count(mca_coll_wan_module_t *module, bool *agreed)
 {
     const int64_t *votes = module->asking.votes;
-    const char *reason = "a rank has no memory for what it must know";
+    const char *reason = "a rank has no memory for what it must know, or too few tags";
     int rc;
 
     *agreed = false;
@@ -315,7 +345,7 @@ static int measure_links(mca_coll_wan_module_t *module)
         mca_coll_wan_run_say(module, run);
         mca_coll_wan_port_bind(&port, run,
                                mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING));
-        rc = mca_coll_wan_run_wait(run, &port);
+        rc = mca_coll_wan_run_wait(run, &port, NULL);
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
@@ -347,6 +377,13 @@ static void say_served(const mca_coll_wan_module_t *module)
                 text);
 }
 
+static void module_break(mca_coll_wan_module_t *module, int error)
+{
+    /* Others may have agreed: what they send must not meet calls of another module. */
+    module->error = error;
+    module->state = WAN_STATE_BROKEN;
+}
+
 /* The votes are in.  Nothing can be timed where a rank does not wait: known facts, or those of any network. */
 static void ask_answer(mca_coll_wan_module_t *module, int rc)
 {
@@ -355,10 +392,10 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     if (OMPI_SUCCESS == rc) {
         rc = votes_count(module, &agreed);
     }
-    if (OMPI_SUCCESS == rc && agreed) {
-        rc = 0 != module->asking.votes[WAN_VOTES + 2]
-                 ? measure_links(module)
-                 : mca_coll_wan_code(wan_comm_assume(module->view), NULL, NULL);
+    if (OMPI_SUCCESS == rc && agreed && wan_comm_measures(module->view)) {
+        module->early = 0 == module->asking.votes[WAN_VOTES + 2];
+        rc = module->early ? mca_coll_wan_code(wan_comm_assume(module->view), NULL, NULL)
+                           : measure_links(module);
     }
     if (OMPI_SUCCESS == rc && agreed) {
         module->serving = module->view;
@@ -367,11 +404,22 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     } else if (OMPI_SUCCESS == rc) {
         module->state = WAN_STATE_OFF;
     } else {
-        /* Others may have agreed: what they send must not meet calls of another module. */
-        module->error = rc;
-        module->state = WAN_STATE_BROKEN;
+        module_break(module, rc);
     }
     mca_coll_wan_line_move(module);
+}
+
+int mca_coll_wan_module_measure(mca_coll_wan_module_t *module)
+{
+    int rc = measure_links(module);
+
+    module->early = false;
+    if (OMPI_SUCCESS != rc) {
+        module_break(module, rc);
+    } else if (2 <= mca_coll_wan_component.params.verbose) {
+        say_served(module);
+    }
+    return rc;
 }
 
 static bool ask_step(wan_item_t *item)
@@ -390,10 +438,7 @@ static bool ask_step(wan_item_t *item)
 
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module)
 {
-    if (WAN_STATE_SERVING == module->state) {
-        return false;
-    }
-    if (WAN_STATE_OFF == module->state || module->asking.inside) {
+    if (WAN_STATE_OFF == module->state || mca_coll_wan_module_inside(module)) {
         ++module->passed;
         return true;
     }
@@ -404,18 +449,17 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
 {
     int rc;
 
-    if (NULL == module->saved.coll_iallreduce_module) {
+    if (NULL == module->saved.coll_iallreduce_module || !mca_coll_wan_line_claim(module)) {
         return OMPI_SUCCESS;
     }
     votes_fill(module, false);
     rc = exchange_begin(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op,
                         &module->asking.exchange);
     if (OMPI_SUCCESS != rc) {
-        module->state = WAN_STATE_BROKEN;
-        module->error = rc;
+        module_break(module, rc);
+        mca_coll_wan_line_move(module);
         return rc;
     }
-    module->state = WAN_STATE_ASKING;
     module->asking.item.step = ask_step;
     OBJ_RETAIN(module->comm);
     mca_coll_wan_progress_add(&module->asking.item);
@@ -424,14 +468,13 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
 
 int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
 {
-    if (WAN_STATE_ASKING == module->state) {
+    if (!mca_coll_wan_line_claim(module)) {
         while (WAN_STATE_ASKING == *(volatile wan_state_t *) &module->state) {
             opal_progress();
         }
         return OMPI_SUCCESS;
     }
     votes_fill(module, true);
-    module->state = WAN_STATE_ASKING;
     ask_answer(module, exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
     return WAN_STATE_BROKEN == module->state ? module->error : OMPI_SUCCESS;
 }

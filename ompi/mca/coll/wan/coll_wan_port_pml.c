@@ -175,10 +175,11 @@ bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port)
 
 void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port)
 {
-    if (!opal_using_threads()) {
+    if (!opal_using_threads() && !mca_coll_wan_compat_peers_fail()) {
         return;
     }
     for (wan_post_t *post = port->flying; NULL != post; post = post->next) {
+        mca_coll_wan_compat_fail(post->request);
         if (REQUEST_COMPLETE(post->request)
             && 0 == __atomic_exchange_n(&post->claimed, 1, __ATOMIC_ACQ_REL)) {
             post_land(post, post->request->req_status.MPI_ERROR);
@@ -189,9 +190,10 @@ void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port)
 /* How long what is under way gets to end by itself after an error. */
 #define CANCEL_PASSES 1000
 
-void mca_coll_wan_port_cancel(mca_coll_wan_port_t *port)
+bool mca_coll_wan_port_cancel(mca_coll_wan_port_t *port)
 {
-    wan_post_t *post;
+    wan_post_t *post, *next;
+    bool rest = false;
 
     for (post = port->flying; NULL != post; post = post->next) {
         if (post->receive && !REQUEST_COMPLETE(post->request)) {
@@ -206,16 +208,23 @@ void mca_coll_wan_port_cancel(mca_coll_wan_port_t *port)
      * What still flies is given up: the request is freed by the PML when it ends, and its
      * memory may be read or written until then, so that post and scratch are leaked.
      */
-    for (post = port->flying; NULL != post; post = post->next) {
+    for (post = port->flying; NULL != post; post = next) {
+        next = post->next;
         if (0 == __atomic_exchange_n(&post->claimed, 1, __ATOMIC_ACQ_REL)) {
             wan_run_complete(port->run, post->token, OMPI_ERR_UNREACH);
             ompi_request_free(&post->request);
+            post_release(post);
+            port->spare = post->next;
+            rest = true;
         }
     }
-    if (NULL != port->flying) {
-        port->flying = NULL;
+    while (!mca_coll_wan_port_reap(port)) {
+        continue;   /* claimed by another thread, which is about to push it */
+    }
+    if (rest) {
         port->scratch = NULL;
     }
+    return rest;
 }
 
 /* ---- memory ----------------------------------------------------------------- */

@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Open MPI's functions keep datatypes and operator alive, in the base that they know. */
+/* The base is what Open MPI's functions take all requests of collectives for. */
 struct mca_coll_wan_request {
     ompi_coll_base_nbc_request_t base;
     wan_item_t item;
     mca_coll_wan_request_t *next;   /* in line */
     mca_coll_wan_module_t *module;
-    wan_args_t args;
-    unsigned number;                /* of the run: its tags */
+    wan_kept_args_t kept;
+    unsigned number;                /* of the run: its tags; WAN_NUMBER_NONE: only keeps its place in line */
     mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
     wan_run_t *run;
@@ -30,6 +30,8 @@ struct mca_coll_wan_request {
 };
 
 OBJ_CLASS_DECLARATION(mca_coll_wan_request_t);
+
+#define WAN_NUMBER_NONE (WAN_TAGS_NONBLOCKING + WAN_TAGS_PERSISTENT)
 
 static opal_mutex_t line_lock;
 static bool request_step(wan_item_t *item);
@@ -69,13 +71,16 @@ static mca_coll_wan_request_t *request_new(mca_coll_wan_module_t *module, const 
     if (NULL == request) {
         return NULL;
     }
+    if (OMPI_SUCCESS != mca_coll_wan_args_keep(&request->kept, args, module->comm)) {
+        OBJ_RELEASE(request);
+        return NULL;
+    }
     OMPI_REQUEST_INIT(&request->base.super, persistent);
     request->base.super.req_mpi_object.comm = module->comm;
     request->base.super.req_status.MPI_ERROR = OMPI_SUCCESS;
     request->base.super.req_status.MPI_SOURCE = MPI_ANY_SOURCE;
     request->base.super.req_status.MPI_TAG = MPI_ANY_TAG;
     request->module = module;
-    request->args = *args;
     OBJ_RETAIN(module->comm);
     return request;
 }
@@ -99,6 +104,7 @@ static int request_free(ompi_request_t **handle)
     if (NULL != request->inner) {
         ompi_request_free(&request->inner);
     }
+    mca_coll_wan_args_drop(&request->kept, comm);
     OMPI_REQUEST_FINI(&request->base.super);
     OBJ_RELEASE(request);
     OBJ_RELEASE(comm);
@@ -184,7 +190,8 @@ static bool request_step(wan_item_t *item)
             (void) mca_coll_wan_port_reap(&request->port);
             return false;
         }
-        request->base.super.req_status.MPI_ERROR = mca_coll_wan_run_close(request->run, &request->port, code);
+        request->base.super.req_status.MPI_ERROR = mca_coll_wan_run_close(request->run, &request->port,
+                                                                           &request->bound, code);
         request->run = NULL;
     }
     /* Callbacks may still be on their last line. */
@@ -201,11 +208,12 @@ static bool request_step(wan_item_t *item)
 static int request_run(mca_coll_wan_request_t *request, bool probe)
 {
     mca_coll_wan_module_t *module = request->module;
-    int rc = mca_coll_wan_bind(&request->bound, &request->args, module->comm);
+    int rc = mca_coll_wan_bind(&request->bound, &request->kept.args, module->comm);
 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
+    request->bound.call.early = true;
     if (!request->bound.nothing) {
         rc = mca_coll_wan_run_open(module, &request->bound, WAN_TAGS_BLOCKING + request->number,
                                    &request->port, &request->run);
@@ -230,6 +238,21 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
     return OMPI_SUCCESS;
 }
 
+/* As MPI_Start does it: a saved form that has nothing to do cannot be started. */
+static int inner_begin(ompi_request_t *inner)
+{
+    if (OMPI_REQUEST_NOOP == inner->req_type) {
+        inner->req_state = OMPI_REQUEST_ACTIVE;
+        return OMPI_SUCCESS;
+    }
+    return inner->req_start(1, &inner);
+}
+
+static bool request_may_run(const mca_coll_wan_request_t *request)
+{
+    return WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number;
+}
+
 /* A call for which there is a request already: what is not ours goes on inside it. */
 static void request_go(mca_coll_wan_request_t *request)
 {
@@ -239,16 +262,16 @@ static void request_go(mca_coll_wan_request_t *request)
 
     if (WAN_STATE_BROKEN == module->state) {
         rc = module->error;
-    } else if (NULL == request->inner && WAN_STATE_SERVING == module->state) {
+    } else if (NULL == request->inner && request_may_run(request)) {
         rc = request_run(request, false);
     }
     if (WAN_NOT_OURS == rc) {
         rc = OMPI_SUCCESS;
         if (NULL == request->inner) {
-            rc = mca_coll_wan_saved_start(module, &request->args, persistent, &request->inner);
+            rc = mca_coll_wan_saved_start(module, &request->kept.args, persistent, &request->inner);
         }
         if (OMPI_SUCCESS == rc && persistent) {
-            rc = request->inner->req_start(1, &request->inner);
+            rc = inner_begin(request->inner);
         }
         if (OMPI_SUCCESS == rc) {
             mca_coll_wan_progress_add(&request->item);
@@ -264,26 +287,20 @@ static void request_go(mca_coll_wan_request_t *request)
 /* Lines are short and rare: one lock for all.  Nothing is started under it. */
 static opal_mutex_t line_lock = OPAL_MUTEX_STATIC_INIT;
 
-/* The next one that may go: the answer is known, and its tags are free. */
+/* The next one that may go: the answer is known, and its tags are free.  Under the lock. */
 static mca_coll_wan_request_t *line_pop(mca_coll_wan_module_t *module)
 {
-    mca_coll_wan_request_t *request;
+    mca_coll_wan_request_t *request = module->first;
 
-    opal_mutex_lock(&line_lock);
-    request = module->first;
-    if (NULL != request) {
-        if (WAN_STATE_ASKING == module->state || slot_taken(module, request->number)) {
-            request = NULL;
-        } else {
-            module->first = request->next;
-            if (NULL == module->first) {
-                module->last = NULL;
-            }
-            request->next = NULL;
-            slot_set(module, request->number, true);
-        }
+    if (NULL == request || WAN_STATE_ASKING == module->state || slot_taken(module, request->number)) {
+        return NULL;
     }
-    opal_mutex_unlock(&line_lock);
+    module->first = request->next;
+    if (NULL == module->first) {
+        module->last = NULL;
+    }
+    request->next = NULL;
+    slot_set(module, request->number, true);
     return request;
 }
 
@@ -302,6 +319,30 @@ static void line_push(mca_coll_wan_request_t *request)
     mca_coll_wan_line_move(module);
 }
 
+/* Whether a new call would overtake one that has not been started yet. */
+static bool line_waits(mca_coll_wan_module_t *module)
+{
+    bool waits;
+
+    opal_mutex_lock(&line_lock);
+    waits = NULL != module->first || module->moving || WAN_STATE_ASKING == module->state;
+    opal_mutex_unlock(&line_lock);
+    return waits;
+}
+
+bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module)
+{
+    bool first;
+
+    opal_mutex_lock(&line_lock);
+    first = WAN_STATE_FIRST == module->state;
+    if (first) {
+        module->state = WAN_STATE_ASKING;
+    }
+    opal_mutex_unlock(&line_lock);
+    return first;
+}
+
 /*
  * A persistent request that was made before the answer: whose it is, is decided in the order in
  * which requests were made, since the saved module may take tags then.
@@ -315,11 +356,11 @@ static void request_settle(mca_coll_wan_request_t *request)
 
     if (WAN_STATE_BROKEN == module->state) {
         rc = module->error;
-    } else if (WAN_STATE_SERVING == module->state) {
+    } else if (request_may_run(request)) {
         rc = request_run(request, true);
     }
     if (WAN_NOT_OURS == rc) {
-        rc = mca_coll_wan_saved_start(module, &request->args, true, &request->inner);
+        rc = mca_coll_wan_saved_start(module, &request->kept.args, true, &request->inner);
     }
     opal_mutex_lock(&line_lock);
     request->settling = false;
@@ -337,17 +378,34 @@ static void request_settle(mca_coll_wan_request_t *request)
     }
 }
 
+/*
+ * One thread at a time: requests start in their order.  Who comes meanwhile (also this thread,
+ * by a request that ended at once) leaves it to the one that moves, who looks again.
+ */
 void mca_coll_wan_line_move(mca_coll_wan_module_t *module)
 {
+    struct ompi_communicator_t *comm = module->comm;
     mca_coll_wan_request_t *request;
 
+    opal_mutex_lock(&line_lock);
+    if (module->moving || NULL == module->first) {
+        opal_mutex_unlock(&line_lock);
+        return;
+    }
+    module->moving = true;
+    OBJ_RETAIN(comm);       /* the last one may end, and its communicator be freed by another thread */
     while (NULL != (request = line_pop(module))) {
+        opal_mutex_unlock(&line_lock);
         if (request->settling) {
             request_settle(request);
         } else {
             request_go(request);
         }
+        opal_mutex_lock(&line_lock);
     }
+    module->moving = false;
+    opal_mutex_unlock(&line_lock);
+    OBJ_RELEASE(comm);
 }
 
 static int request_start(size_t count, ompi_request_t **requests)
@@ -373,45 +431,50 @@ static int request_start(size_t count, ompi_request_t **requests)
     return OMPI_SUCCESS;
 }
 
+/* Asks first, where nobody has yet.  OMPI_ code; the state may be what it was: nobody to ask without waiting. */
+static int icall_ask(mca_coll_wan_module_t *module)
+{
+    return WAN_STATE_FIRST == module->state ? mca_coll_wan_module_ask_begin(module) : OMPI_SUCCESS;
+}
+
 int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent,
                        ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request;
+    bool ours = WAN_MPI_COLLECTIVES > args->what && !mca_coll_wan_module_passes(module);
+    bool waits;
     int rc;
 
-    if (mca_coll_wan_module_passes(module)) {
+    if (mca_coll_wan_module_inside(module)) {
         return WAN_NOT_OURS;
     }
-    if (WAN_STATE_FIRST == module->state) {
-        rc = mca_coll_wan_module_ask_begin(module);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        if (WAN_STATE_FIRST == module->state) {     /* nobody to ask without waiting */
-            ++module->passed;
-            return WAN_NOT_OURS;
-        }
+    if (ours && OMPI_SUCCESS != (rc = icall_ask(module))) {
+        return rc;
     }
-    if (WAN_STATE_BROKEN == module->state) {
+    if (WAN_STATE_BROKEN == module->state && ours) {
         return module->error;
     }
-    if (persistent && WAN_TAGS_PERSISTENT <= module->persistent) {
-        ++module->passed;
+    if (WAN_STATE_FIRST == module->state || (persistent && WAN_TAGS_PERSISTENT <= module->persistent)) {
+        ours = false;
+    }
+    waits = line_waits(module);
+    if (!ours && !waits) {
         return WAN_NOT_OURS;
     }
     request = request_new(module, args, persistent);
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    request->number = persistent ? WAN_TAGS_NONBLOCKING + module->persistent++
-                                 : module->nonblocking++ % WAN_TAGS_NONBLOCKING;
+    request->number = !ours        ? WAN_NUMBER_NONE
+                      : persistent ? WAN_TAGS_NONBLOCKING + module->persistent++
+                                   : module->nonblocking++ % WAN_TAGS_NONBLOCKING;
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;
         line_push(request);
         return OMPI_SUCCESS;
     }
-    if (WAN_STATE_ASKING == module->state) {
+    if (waits) {
         request->settling = true;
         line_push(request);
         return OMPI_SUCCESS;

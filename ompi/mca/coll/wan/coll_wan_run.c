@@ -82,7 +82,8 @@ int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_boun
     return OMPI_SUCCESS;
 }
 
-int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, int code)
+int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound,
+                           int code)
 {
     int rc = mca_coll_wan_code(code, run, port);
 
@@ -90,13 +91,15 @@ int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, int code)
         if (WAN_ERR_INTERNAL == code) {
             say_internal();
         }
-        mca_coll_wan_port_cancel(port);
+        if (mca_coll_wan_port_cancel(port) && NULL != bound) {
+            mca_coll_wan_bound_abandon(bound);
+        }
     }
     wan_run_release(run);
     return rc;
 }
 
-int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port)
+int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound)
 {
     int code, rc;
 
@@ -113,7 +116,7 @@ int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port)
             }
         }
     }
-    rc = mca_coll_wan_run_close(run, port, code);
+    rc = mca_coll_wan_run_close(run, port, bound, code);
     while (!mca_coll_wan_port_reap(port)) {
         opal_progress();
         mca_coll_wan_port_sweep(port);
@@ -144,6 +147,9 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
             return WAN_NOT_OURS;
         }
     }
+    if (WAN_STATE_BROKEN != module->state && module->early) {
+        (void) mca_coll_wan_module_measure(module);
+    }
     if (WAN_STATE_BROKEN == module->state) {
         return module->error;
     }
@@ -160,7 +166,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
         goto release;
     }
     mca_coll_wan_run_say(module, run);
-    rc = mca_coll_wan_run_wait(run, &port);
+    rc = mca_coll_wan_run_wait(run, &port, &bound);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_bound_finish(&bound);
     }

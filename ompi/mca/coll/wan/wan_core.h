@@ -234,7 +234,12 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char 
 typedef struct wan_run wan_run_t;
 #define WAN_FACTS 64
 int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run);
-/* Instead, where nobody can wait for measurements: what the map says, and for the rest any network's. */
+/* Whether there is something to be measured, the same on all ranks. */
+bool wan_comm_measures(const wan_comm_t *comm);
+/*
+ * For the time being, where nobody can wait for measurements: what the map says, and for the rest
+ * any network's.  They can be made later; `early` calls are planned as before even then.
+ */
 int wan_comm_assume(wan_comm_t *comm);
 void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
@@ -270,12 +275,14 @@ typedef struct wan_call {
     wan_vector_t in_vector, out_vector;
     size_t own_count;           /* gather, scatter with counts: elements of the own block */
     bool counts_vary;           /* counts are the caller's: said by all ranks alike */
+    bool early;                 /* in no common order with measurements: planned by what was known first */
 } wan_call_t;
 
 /*
  * Chooses the plan, builds or finds its schedule, binds it.  Posts nothing.
  * WAN_DECLINED: no algorithm of ours serves this call (the same answer on
- * every rank).  Each run has WAN_LABELS labels for itself.
+ * every rank).  Each run has WAN_LABELS labels for itself.  Threads may begin
+ * and progress runs of one communicator at a time, each its own.
  */
 int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx,
                   wan_run_t **run);

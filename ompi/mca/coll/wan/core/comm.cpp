@@ -92,7 +92,10 @@ void wan_comm::learn()
         f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
         f.burst_bytes = 0;      // it was told apart by the measured rate
     }
-    known = f;
+    std::lock_guard hold(lock);
+    if (!first_known)
+        first_known = f;
+    known = std::move(f);
     decisions_.clear();
 }
 
@@ -111,25 +114,31 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
     return made;
 }
 
-const wan_comm::decision &wan_comm::decide(const wan::request &r, bool scattered, uint64_t far_block_bytes)
+wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint64_t far_block_bytes)
 {
-    const uint32_t limit = r.counts_local ? wan::far_limit(topo, *known, far_block_bytes) : 0;
-    if (auto *e = most_recent(decisions_, [&](const auto &x) { return x.key == r && x.scattered == scattered && x.limit == limit; }))
-        return e->value;
-    decision d;
-    d.plan = wan::choose(topo, *known, wish[r.collective], r);
-    if (limit && d.plan && (d.plan->algo->parameters & wan::uses_far_limit))
-        d.plan->entries = limit;
-    if (d.plan)
-        d.how = prepare(*d.plan, scattered);
-    keep(decisions_, {r, scattered, limit, std::move(d)}, cached_);
-    return decisions_.front().value;
+    std::lock_guard hold(lock);
+    const wan::facts &f = c.early ? *first_known : *known;
+    const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
+    auto *found = most_recent(decisions_, [&](const auto &x) { return x.key == r && x.where == c && x.limit == limit; });
+    if (!found) {
+        decision d;
+        d.plan = wan::choose(topo, f, wish[r.collective], r);
+        if (limit && d.plan && (d.plan->algo->parameters & wan::uses_far_limit))
+            d.plan->entries = limit;
+        if (d.plan)
+            d.how = prepare(*d.plan, c.scattered);
+        keep(decisions_, {r, c, limit, std::move(d)}, cached_);
+        found = &decisions_.front();
+    }
+    if (!found->value.plan)
+        ++counters.declined[r.collective];
+    return found->value;
 }
 
 void wan_run::account()
 {
-    if (!plan)
-        return;
+    std::lock_guard hold(comm->lock);
+    ++comm->counters.served[plan->algo->collective];
     const auto &b = engine.bound();
     const auto &text = prepared->code->text();
     auto add = [&](size_t elements, size_t times, bool empty) {

@@ -12,6 +12,7 @@
 #include "plan/planner.hpp"
 #include "topo/cluster_map.hpp"
 
+#include <mutex>
 #include <optional>
 
 struct wan_comm {
@@ -22,26 +23,34 @@ struct wan_comm {
     wan::wishes wish[WAN_COLLECTIVES];
     uint64_t digest;                    // of everything that shapes plans
     std::optional<wan::facts> known;
+    std::optional<wan::facts> first_known;
     wan::fact_vector learned{};         // what `known` was made from; all 0 before
     std::optional<wan::probe> measuring;
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
+    std::mutex lock;                    // counters and what is cached: runs of several threads
 
     /** A plan's schedule for this rank, from the cache or built; with what it sends to other sites. */
     struct prepared {
         std::shared_ptr<const wan::program> code;
         std::vector<uint16_t> crossing;         // operations that send to another site
     };
-    /**
-     * How a call is served; no plan: not by us.  Calls like earlier ones are found, not planned
-     * again.  `scattered` may differ between ranks (see build_schedule()): plans do not depend on it;
-     * nor on the bytes of a block for another site where only this rank knows them, but its limit does.
-     */
+    /** How a call is served; no plan: not by us. */
     struct decision {
         std::optional<wan::plan> plan;
         std::shared_ptr<const prepared> how;
     };
-    const decision &decide(const wan::request &r, bool scattered, uint64_t far_block_bytes);
+    /** What is of this rank or this call alone, and beside a request decides. */
+    struct circumstances {
+        bool scattered;     // see build_schedule(): plans do not depend on it
+        bool early;         // by what was known first, see wan_call_t
+        friend bool operator==(const circumstances &, const circumstances &) = default;
+    };
+    /**
+     * Calls like earlier ones are found, not planned again; any thread.  Plans do not depend on the
+     * bytes of a block for another site where only this rank knows them, but its limit does.
+     */
+    decision decide(const wan::request &r, circumstances c, uint64_t far_block_bytes);
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
@@ -54,7 +63,7 @@ private:
     };
     struct decision_entry {
         wan::request key;
-        bool scattered;
+        circumstances where;
         uint32_t limit;                         // of messages to other sites; 0: the plan's
         decision value;
     };

@@ -167,12 +167,14 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
     });
 }
 
+bool wan_comm_measures(const wan_comm_t *comm)
+{
+    return comm->measuring.has_value();
+}
+
 int wan_comm_assume(wan_comm_t *comm)
 {
     return guarded([&]() -> int {
-        if (comm->known)
-            return WAN_OK;
-        comm->measuring.reset();
         comm->learned = {};
         comm->learn();
         return WAN_OK;
@@ -203,11 +205,9 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             return WAN_ERR_INTERNAL;
         const wan::request r = wan::request_of(comm->topo, *call);
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto &[plan, prepared] = comm->decide(r, scattered, far_block_bytes);
-        if (!plan) {
-            ++comm->counters.declined[call->collective];
+        const auto [plan, prepared] = comm->decide(r, {scattered, call->early}, far_block_bytes);
+        if (!plan)
             return WAN_DECLINED;
-        }
         where.segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes);
         where.window = plan->window;
         auto code = prepared->code;
@@ -224,9 +224,8 @@ int wan_run_progress(wan_run_t *run)
         const int rc = run->engine.progress();
         if (rc == WAN_DONE && !run->finished) {
             run->finished = true;
-            run->account();
             if (run->plan)
-                ++run->comm->counters.served[run->plan->algo->collective];
+                run->account();
             else if (run->comm->measuring)
                 run->comm->measuring->record(run->port->now_ns(run->port_ctx) - run->started_ns);
         }

@@ -1,0 +1,354 @@
+/*
+ * The life of requests: what a caller may do after a non-blocking or
+ * persistent call has returned, on a communicator whose ranks have not agreed
+ * yet (each part makes its own) and again when they have.
+ *
+ *   requests arrays      arrays of counts, displacements and datatypes are overwritten at once, as
+ *                        Open MPI's Fortran bindings do; datatypes and operators are freed
+ *   requests nothing     persistent calls with nothing to send or receive on some ranks
+ *   requests order       a neighbourhood collective after a call that waits for the answer
+ *   requests threads     a blocking call while another thread makes progress, with calls in line
+ *   requests dup         MPI_Comm_dup first: MPI_COMM_WORLD's first exchange is non-blocking
+ *
+ * Ends with "rank N: ok", or says what was wrong.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <mpi.h>
+#if OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define PERSISTENT(name) MPIX_##name##_init
+#else
+#define PERSISTENT(name) MPI_##name##_init
+#endif
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int rank, ranks;
+
+void check(bool good, const std::string &what)
+{
+    if (good)
+        return;
+    std::printf("rank %d: wrong: %s\n", rank, what.c_str());
+    std::fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+/** A new communicator over all ranks: without a collective on the one of its ranks' last call. */
+MPI_Comm fresh()
+{
+    MPI_Comm comm;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
+    return comm;
+}
+
+/** Arrays that only live during the call. */
+template <typename T> class passing {
+public:
+    explicit passing(std::vector<T> v) : v_(std::move(v)) {}
+    const T *data() const { return v_.data(); }
+    void spoil() { std::memset(v_.data(), 0x5a, v_.size() * sizeof(T)); }
+
+private:
+    std::vector<T> v_;
+};
+
+/** Every other int: `pairs` of them, with a gap. */
+MPI_Datatype gaps(int pairs)
+{
+    MPI_Datatype type;
+    MPI_Type_vector(pairs, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+void sum(void *in, void *out, int *n, MPI_Datatype *)
+{
+    for (int i = 0; i < *n; ++i)
+        static_cast<int *>(out)[i] += static_cast<int *>(in)[i];
+}
+
+int value(int from, int to, int i) { return 10000 * from + 100 * to + i; }
+
+/**
+ * Each rank sends `each` ints to each other, described by arrays.  With gaps: the datatype is freed,
+ * but its array lives on, since Open MPI itself reads it again when the request ends.
+ */
+void alltoallw(MPI_Comm comm, bool persistent, int each, bool with_gaps)
+{
+    const int step = with_gaps ? 2 : 1;
+    const int span = step * each;
+    std::vector<int> in(static_cast<size_t>(span * ranks), -1), out(in.size(), -1);
+    for (int to = 0; to < ranks; ++to)
+        for (int i = 0; i < each; ++i)
+            in[static_cast<size_t>(to * span + step * i)] = value(rank, to, i);
+    MPI_Datatype type = with_gaps ? gaps(each) : MPI_INT;
+    std::vector<int> at;
+    for (int r = 0; r < ranks; ++r)
+        at.push_back(r * span * static_cast<int>(sizeof(int)));
+    passing<int> counts(std::vector<int>(static_cast<size_t>(ranks), with_gaps ? 1 : each)), places(at);
+    passing<MPI_Datatype> types(std::vector<MPI_Datatype>(static_cast<size_t>(ranks), type));
+    MPI_Request request;
+    if (persistent)
+        PERSISTENT(Alltoallw)(in.data(), counts.data(), places.data(), types.data(), out.data(), counts.data(), places.data(), types.data(), comm, MPI_INFO_NULL, &request);
+    else
+        MPI_Ialltoallw(in.data(), counts.data(), places.data(), types.data(), out.data(), counts.data(), places.data(), types.data(), comm, &request);
+    counts.spoil();
+    places.spoil();
+    if (with_gaps)
+        MPI_Type_free(&type);
+    else
+        types.spoil();
+    for (int round = 0; round < (persistent ? 3 : 1); ++round) {
+        if (persistent) {
+            std::fill(out.begin(), out.end(), -1);
+            MPI_Start(&request);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int from = 0; from < ranks; ++from)
+            for (int i = 0; i < each; ++i) {
+                const size_t k = static_cast<size_t>(from * span + step * i);
+                check(out[k] == value(from, rank, i) && (!with_gaps || out[k + 1] == -1), (persistent ? "alltoallw_init" : "ialltoallw") + std::string(with_gaps ? ", gaps" : "") + " from " + std::to_string(from) + " at " + std::to_string(i) + " of " + std::to_string(each) + ": " + std::to_string(out[k]));
+            }
+    }
+    if (persistent)
+        MPI_Request_free(&request);
+}
+
+/** Blocks of r + 1 ints to everyone, gathered at the last rank, scattered from it, combined in blocks. */
+void vectors(MPI_Comm comm)
+{
+    std::vector<int> sizes, places;
+    int total = 0;
+    for (int r = 0; r < ranks; ++r) {
+        sizes.push_back(r + 1);
+        places.push_back(total);
+        total += r + 1;
+    }
+    const int root = ranks - 1;
+    std::vector<int> mine, all;
+    for (int i = 0; i <= rank; ++i)
+        mine.push_back(value(rank, 0, i));
+    for (int r = 0; r < ranks; ++r)
+        for (int i = 0; i <= r; ++i)
+            all.push_back(value(r, 0, i));
+    std::vector<int> gathered(all.size()), at_root(all.size()), scattered(mine.size()), combined(mine.size());
+    std::vector<passing<int>> c(8, passing<int>(sizes)), d(8, passing<int>(places));
+    MPI_Request request[4];
+    MPI_Op op;
+    MPI_Op_create(sum, 0, &op);
+    MPI_Datatype ints;
+    MPI_Type_contiguous(1, MPI_INT, &ints);
+    MPI_Type_commit(&ints);
+    const int own = rank + 1;
+    MPI_Iallgatherv(mine.data(), own, ints, gathered.data(), c[0].data(), d[0].data(), ints, comm, &request[0]);
+    MPI_Igatherv(mine.data(), own, ints, at_root.data(), c[1].data(), d[1].data(), ints, root, comm, &request[1]);
+    MPI_Iscatterv(all.data(), c[2].data(), d[2].data(), ints, scattered.data(), own, ints, root, comm, &request[2]);
+    MPI_Ireduce_scatter(all.data(), combined.data(), c[3].data(), MPI_INT, op, comm, &request[3]);
+    for (auto &x : c)
+        x.spoil();
+    for (auto &x : d)
+        x.spoil();
+    MPI_Op_free(&op);
+    MPI_Type_free(&ints);
+    MPI_Waitall(4, request, MPI_STATUSES_IGNORE);
+    check(gathered == all, "iallgatherv");
+    check(rank != root || at_root == all, "igatherv");
+    check(scattered == mine, "iscatterv");
+    for (int i = 0; i <= rank; ++i)
+        check(combined[static_cast<size_t>(i)] == ranks * value(rank, 0, i), "ireduce_scatter");
+}
+
+/** Operator and datatype are freed between the making of a request and its starts. */
+void persistent_objects(MPI_Comm comm)
+{
+    MPI_Op op;
+    MPI_Op_create(sum, 1, &op);
+    MPI_Datatype type = gaps(50);
+    int in[3] = {rank, 1, 2}, out[3], data[100];
+    MPI_Request reduce, bcast;
+    PERSISTENT(Allreduce)(in, out, 3, MPI_INT, op, comm, MPI_INFO_NULL, &reduce);
+    PERSISTENT(Bcast)(data, 1, type, 0, comm, MPI_INFO_NULL, &bcast);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    std::vector<void *> filler;     // so that freed memory is another's
+    for (int i = 0; i < 200; ++i)
+        filler.push_back(std::memset(std::malloc(static_cast<size_t>(40 + 8 * i)), 0x5a, static_cast<size_t>(40 + 8 * i)));
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 100; ++i)
+            data[i] = rank == 0 ? i + round : -1;
+        MPI_Start(&bcast);
+        MPI_Start(&reduce);
+        MPI_Wait(&reduce, MPI_STATUS_IGNORE);
+        MPI_Wait(&bcast, MPI_STATUS_IGNORE);
+        check(out[0] == ranks * (ranks - 1) / 2 && out[1] == ranks && out[2] == 2 * ranks, "allreduce_init");
+        for (int i = 0; i < 99; ++i)
+            check(data[i] == (rank == 0 || i % 2 == 0 ? i + round : -1), "bcast_init");
+    }
+    MPI_Request_free(&reduce);
+    MPI_Request_free(&bcast);
+    for (void *p : filler)
+        std::free(p);
+}
+
+void arrays()
+{
+    for (bool persistent : {false, true}) {
+        MPI_Comm comm = fresh();
+        for (int each : {5, 3000})
+            alltoallw(comm, persistent, each, false);
+        MPI_Comm_free(&comm);
+        comm = fresh();
+        for (int each : {5, 3000})
+            alltoallw(comm, false, each, true);
+        MPI_Comm_free(&comm);
+    }
+    MPI_Comm comm = fresh();
+    vectors(comm);
+    vectors(comm);
+    MPI_Comm_free(&comm);
+    // Of libnbc's persistent requests, objects that were freed are gone: only where coll/wan keeps them.
+    if (std::getenv("WAN_TEST_SERVED")) {
+        comm = fresh();
+        MPI_Barrier(comm);
+        persistent_objects(comm);
+        MPI_Comm_free(&comm);
+        comm = fresh();
+        persistent_objects(comm);
+        MPI_Comm_free(&comm);
+    }
+}
+
+/** Rank 0 has nothing at all. */
+void nothing()
+{
+    for (int first = 0; first < 2; ++first) {
+        MPI_Comm comm = fresh();
+        if (!first)
+            MPI_Barrier(comm);
+        std::vector<int> counts(static_cast<size_t>(ranks), rank == 0 ? 0 : 1), places;
+        counts[0] = 0;
+        for (int r = 0; r < ranks; ++r)
+            places.push_back(r);
+        std::vector<int> in(static_cast<size_t>(ranks), rank), out(in.size(), -1);
+        MPI_Request request;
+        PERSISTENT(Alltoallv)(in.data(), counts.data(), places.data(), MPI_INT, out.data(), counts.data(), places.data(), MPI_INT, comm, MPI_INFO_NULL, &request);
+        for (int round = 0; round < 3; ++round) {
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            for (int r = 1; r < ranks && rank > 0; ++r)
+                check(out[static_cast<size_t>(r)] == r, "alltoallv_init");
+        }
+        MPI_Request_free(&request);
+        MPI_Comm_free(&comm);
+    }
+}
+
+/** Ranks differ in when they learn the answer, not in the order of their calls. */
+void order()
+{
+    for (int round = 0; round < 6; ++round) {
+        int dims[1] = {ranks}, periods[1] = {1};
+        MPI_Comm comm;
+        MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm);
+        int sum_of[4] = {rank, 1, 2, 3}, total[4] = {}, out[2] = {rank, rank + 1000}, in[2] = {-1, -1};
+        MPI_Request request[2];
+        MPI_Iallreduce(sum_of, total, 4, MPI_INT, MPI_SUM, comm, &request[0]);
+        if (rank % 2 == round % 2) {
+            int done = 0;
+            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+            while (std::chrono::steady_clock::now() < until)
+                MPI_Test(&request[0], &done, MPI_STATUS_IGNORE);
+        }
+        MPI_Ineighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm, &request[1]);
+        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        check(total[0] == ranks * (ranks - 1) / 2 && total[3] == 3 * ranks, "iallreduce before ineighbor_alltoall");
+        // To the left went `rank`, to the right rank + 1000.
+        check(in[0] == (rank + ranks - 1) % ranks + 1000 && in[1] == (rank + 1) % ranks, "ineighbor_alltoall");
+        MPI_Comm_free(&comm);
+    }
+}
+
+void threads()
+{
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    std::atomic<bool> ends{false};
+    std::thread progress([&] {
+        int flag;
+        while (!ends)
+            MPI_Iprobe(MPI_ANY_SOURCE, 1, other, &flag, MPI_STATUS_IGNORE);
+    });
+    for (int round = 0; round < 40; ++round) {
+        MPI_Comm comm = fresh();
+        constexpr int calls = 6;
+        int in[calls], out[calls], data = rank == 0 ? 4711 + round : -1;
+        MPI_Request request[calls];
+        for (int i = 0; i < calls; ++i) {
+            in[i] = rank + i;
+            MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT, MPI_SUM, comm, &request[i]);
+            if (i == calls / 2) {
+                MPI_Bcast(&data, 1, MPI_INT, 0, comm);
+                check(data == 4711 + round, "bcast beside a line");
+            }
+        }
+        MPI_Waitall(calls, request, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < calls; ++i)
+            check(out[i] == ranks * (ranks - 1) / 2 + ranks * i, "iallreduce in line");
+        MPI_Comm_free(&comm);
+    }
+    ends = true;
+    progress.join();
+    MPI_Comm_free(&other);
+}
+
+void dup()
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int round = 0; round < 3; ++round) {
+        int in = rank, out = 0, later = 0;
+        MPI_Request request;
+        MPI_Iallreduce(&in, &later, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check(out == ranks * (ranks - 1) / 2 && later == ranks - 1, "allreduce after a dup");
+    }
+    MPI_Comm_free(&comm);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const std::string part = argc > 1 ? argv[1] : "";
+    int provided;
+    MPI_Init_thread(&argc, &argv, part == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (part == "arrays")
+        arrays();
+    else if (part == "nothing")
+        nothing();
+    else if (part == "order")
+        order();
+    else if (part == "threads" && provided == MPI_THREAD_MULTIPLE)
+        threads();
+    else if (part == "dup")
+        dup();
+    else
+        check(false, "no part '" + part + "', or no threads");
+    std::printf("rank %d: ok\n", rank);
+    MPI_Finalize();
+    return 0;
+}
