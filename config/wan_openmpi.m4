@@ -92,6 +92,7 @@ AC_DEFUN([WAN_OPENMPI], [
     AC_SUBST([OMPI_CPPFLAGS])
     AC_SUBST([OMPI_LIBS])
     AC_SUBST([plugindir])
+    AC_SUBST([wan_ompi_pkglibdir])
     AC_SUBST([helpdir])
     AC_SUBST([wan_ompi_version])
 ])

@@ -73,6 +73,7 @@ CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
 
 EXTRA_DIST += \
 	contrib/check \
+	contrib/installed \
 	test/install \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \

@@ -57,5 +57,7 @@ EXTRA_DIST += \
 # nothing else has one.
 install-data-hook:
 	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.la $(DESTDIR)$(plugindir)/mca_btl_udp.la
+	@test -n "$(DESTDIR)" || test "$(plugindir)" != "$(wan_ompi_pkglibdir)" || \
+	    MPIRUN='$(MPIRUN)' OMPI_INFO='$(OMPI_INFO)' $(top_srcdir)/contrib/installed || :
 uninstall-hook:
 	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.so $(DESTDIR)$(plugindir)/mca_btl_udp.so
