@@ -32,8 +32,7 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
         ++n.topologies;
         const auto plans = plans_of(*a, t);
         for (const plan &p : plans) {
-            const programs dense = build_all(t, p);
-            const programs apart = kind_of(a->collective).blocks ? build_all(t, p, true) : programs{};
+            programs built[2];      // blocks one after the other, scattered; when they are needed
             ++n.plans;
             // Few plans, many cuts, and the other way round.
             const bool many = plans.size() > 24 || a->parameters & (uses_entries | uses_order | uses_pieces) || kind_of(a->collective).root;
@@ -44,7 +43,11 @@ std::string try_topology(const topology &t, size_t cuts_each, std::mt19937_64 &r
                 o.root = p.root;
                 o.seed = random();
                 ++n.runs;
-                if (std::string why = try_one(t, p, o.scattered ? apart : dense, o); !why.empty())
+                programs &all = built[o.scattered];
+                const bool known = !all.empty();
+                if (!known)
+                    all = build_all(t, p, o.scattered);
+                if (std::string why = try_one(t, p, all, o, known); !why.empty())
                     return why;
             }
         }

@@ -14,6 +14,7 @@
 #include "exec/memory_port.hpp"
 #include "sched/verifier.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -21,6 +22,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace wan_test {
@@ -112,12 +114,13 @@ inline int postal_entries(int hosts, const plan &p, int gap)
     return entries;
 }
 
-/** Elements that cross from site a to site b: exactly. */
-inline uint64_t expected_crossing(const topology &t, const plan &p, const verify_options &o, int a, int b)
+/** Elements that cross from site a to site b: exactly.  `sites_of`: of ranks, looked up once for all pairs. */
+inline uint64_t expected_crossing(const topology &t, const std::vector<site_id> &sites_of, const plan &p, const verify_options &o, int a, int b)
 {
-    const std::string name = p.algo->name;
+    const std::string_view name = p.algo->name;
     const int sites = t.site_count();
-    auto site_at_rank = [&](int r) { return static_cast<int>(value(t.site_of(r))); };
+    auto site_of = [&](int r) { return sites_of[static_cast<size_t>(r)]; };
+    auto site_at_rank = [&](int r) { return static_cast<int>(value(site_of(r))); };
     if (p.algo->collective == WAN_BARRIER)
         return 0;
     if (p.algo->collective == WAN_REDUCE) {
@@ -146,7 +149,7 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
     if (p.algo->collective == WAN_ALLGATHER) {
         uint64_t of_a = 0;
         for (int r = 0; r < t.size(); ++r)
-            if (t.site_of(r) == site_at(a))
+            if (site_of(r) == site_at(a))
                 of_a += o.sizes.empty() ? o.count : o.sizes[static_cast<size_t>(r) % o.sizes.size()];
         if (name == "leaders")      // to each host that hears from leaders
             return of_a * static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, 1));
@@ -154,12 +157,12 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
     }
     if (p.algo->collective == WAN_GATHER || p.algo->collective == WAN_SCATTER) {
         // What ranks of the one site have for the root, or the root for them.
-        const site_id home = t.site_of(p.root), there = site_at(p.algo->collective == WAN_GATHER ? a : b);
+        const site_id home = site_of(p.root), there = site_at(p.algo->collective == WAN_GATHER ? a : b);
         if (home != site_at(p.algo->collective == WAN_GATHER ? b : a))
             return 0;
         uint64_t sum = 0;
         for (int r = 0; r < t.size(); ++r)
-            if (t.site_of(r) == there)
+            if (site_of(r) == there)
                 sum += o.sizes.empty() ? o.count : o.sizes[static_cast<size_t>(r) % o.sizes.size()];
         return sum;
     }
@@ -172,11 +175,11 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
         uint64_t sum = 0;
         int runs = 0;
         for (int from = 0; from < t.size(); ++from) {
-            if (t.site_of(from) != site_at(a))
+            if (site_of(from) != site_at(a))
                 continue;
-            runs += from == 0 || t.site_of(from - 1) != site_at(a);
+            runs += from == 0 || site_of(from - 1) != site_at(a);
             for (int to = 0; to < t.size(); ++to)
-                if (t.site_of(to) == site_at(b))
+                if (site_of(to) == site_at(b))
                     sum += size_of(from, to);
         }
         if (p.algo->collective == WAN_ALLTOALL || name == "direct")
@@ -184,7 +187,7 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
         return sum / static_cast<uint64_t>(t.rank_count(site_at(a))) * static_cast<uint64_t>(name == "runs" ? runs : 1);
     }
     if (p.algo->collective == WAN_BCAST) {
-        const int home = static_cast<int>(value(t.site_of(p.root)));
+        const int home = static_cast<int>(value(site_of(p.root)));
         if ((name == "vandegeijn" || name == "chain") && p.order == site_order::chain)
             return b == (a + 1) % sites && b != home ? o.count : 0;
         if (a != home)
@@ -205,7 +208,7 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
             for (uint32_t r = 0; r < ranks; ++r) {
                 const span_of mine = block(r, ranks);
                 const uint64_t n = mine.hi.of(length) - mine.lo.of(length);
-                const int s = static_cast<int>(value(t.site_of(static_cast<int>(r))));
+                const int s = static_cast<int>(value(site_of(static_cast<int>(r))));
                 of_a += s == a ? n : 0;
                 of_b += s == b ? n : 0;
             }
@@ -216,7 +219,7 @@ inline uint64_t expected_crossing(const topology &t, const plan &p, const verify
     if (name == "runs") {   // as often as a rank of a follows one that is not
         uint64_t runs = 0;
         for (int r = 0; r < t.size(); ++r)
-            runs += static_cast<int>(value(t.site_of(r))) == a && (r == 0 || static_cast<int>(value(t.site_of(r - 1))) != a);
+            runs += static_cast<int>(value(site_of(r))) == a && (r == 0 || static_cast<int>(value(site_of(r - 1))) != a);
         return runs * o.count;
     }
     if (name == "leaders")  // the leader to each host that combines
@@ -242,32 +245,37 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
         return "declares " + std::to_string(declared) + " senders with " + std::to_string(p.links) + " links";
     // Of a Reduce_scatter, what goes to all other sites together is shared, not what goes to each.
     const bool shared = p.algo->collective == WAN_REDUCE_SCATTER;
+    std::vector<site_id> sites_of;
+    for (int r = 0; r < t.size(); ++r)
+        sites_of.push_back(t.site_of(r));
     int least = INT32_MAX, blocks = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         least = std::min(least, possible_gateways(t, p, s));
         blocks = std::max(blocks, possible_gateways(t, p, s));
     }
     for (int a = 0; a < t.site_count(); ++a) {
-        std::set<int> of_site;
+        std::vector<int> of_site;
         for (int b = 0; b < t.site_count(); ++b) {
             if (a == b)
                 continue;
             const auto &d = seen.at(site_at(a), site_at(b));
-            const std::string where = "from site " + std::to_string(a) + " to site " + std::to_string(b) + ": ";
-            const uint64_t expected = expected_crossing(t, p, o, a, b);
+            const auto where = [&] { return "from site " + std::to_string(a) + " to site " + std::to_string(b) + ": "; };
+            const uint64_t expected = expected_crossing(t, sites_of, p, o, a, b);
             if (d.elements != expected)
-                return where + std::to_string(d.elements) + " elements crossed, expected " + std::to_string(expected);
+                return where() + std::to_string(d.elements) + " elements crossed, expected " + std::to_string(expected);
             if (p.algo->takes_turns)
                 continue;
-            of_site.insert(d.senders.begin(), d.senders.end());
+            of_site.insert(of_site.end(), d.senders.begin(), d.senders.end());
             if (d.senders.size() > declared)
-                return where + std::to_string(d.senders.size()) + " senders, declared " + std::to_string(declared);
+                return where() + std::to_string(d.senders.size()) + " senders, declared " + std::to_string(declared);
             // With enough elements for everyone's block, exactly n where n gateways exist.
             if (gateways && expected && !shared && o.sizes.empty() && p.links <= static_cast<uint32_t>(least)
                 && std::min(o.segment, o.count) >= static_cast<size_t>(blocks) * static_cast<size_t>(blocks)
                 && d.senders.size() != p.links)
-                return where + std::to_string(d.senders.size()) + " senders, " + std::to_string(p.links) + " links";
+                return where() + std::to_string(d.senders.size()) + " senders, " + std::to_string(p.links) + " links";
         }
+        std::sort(of_site.begin(), of_site.end());
+        of_site.erase(std::unique(of_site.begin(), of_site.end()), of_site.end());
         if (seen.at_once[static_cast<size_t>(a)] > static_cast<int>(declared))
             return "site " + std::to_string(a) + ": " + std::to_string(seen.at_once[static_cast<size_t>(a)]) + " send at once, declared "
                    + std::to_string(declared);
@@ -281,10 +289,11 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
     return "";
 }
 
-inline std::string try_one(const topology &t, const plan &p, const programs &all, const verify_options &o)
+/** `texts_known`: these schedules have been here before, with the same root. */
+inline std::string try_one(const topology &t, const plan &p, const programs &all, const verify_options &o, bool texts_known = false)
 {
     wan_traffic traffic;
-    std::string why = verify(t, all, o, &traffic);
+    std::string why = texts_known ? verify_run(t, all, o, &traffic) : verify(t, all, o, &traffic);
     if (why.empty())
         why = check_traffic(t, p, o, traffic);
     return why.empty() ? "" : describe(t, p, o) + ": " + why;

@@ -5,35 +5,46 @@
  */
 #include "exec/memory_port.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace wan {
 
 memory_fabric::memory_fabric(int ranks, size_t extent_bytes, uint64_t seed, reduce_function reduce)
-    : extent_(extent_bytes), random_(seed), reduce_(std::move(reduce))
+    : extent_(extent_bytes), random_{seed}, reduce_(std::move(reduce)), index_(64, nothing)
 {
+    ends_.reserve(static_cast<size_t>(ranks));
     for (int r = 0; r < ranks; ++r)
         ends_.push_back({this, r});
+    mailboxes_.reserve(index_.size() / 2);
+    sends_.reserve(index_.size());
+    recvs_.reserve(index_.size());
+    matchable_.reserve(index_.size());
+    finished_.reserve(index_.size());
     port_.post_send = [](void *ctx, const void *buf, size_t count, int peer, int label, uint32_t token) -> int {
         auto &end = *static_cast<endpoint *>(ctx);
         auto &f = *end.fabric;
-        const channel where{end.rank, peer, label};
         posted_send s{{}, static_cast<const char *>(buf), count, token, (f.random_() & 1) != 0};
         if (f.sends_observer_)
             f.sends_observer_(end.rank, peer, count, true);
         if (s.eager) {
-            s.bytes.assign(s.from, s.from + count * f.extent_);
+            s.bytes = std::make_unique_for_overwrite<char[]>(count * f.extent_);
+            if (count)
+                std::memcpy(s.bytes.get(), s.from, count * f.extent_);
             f.finished_.push_back({end.rank, token, peer, count});
         }
-        f.mailboxes_[where].sends.push_back(std::move(s));
+        const uint32_t where = f.mailbox_at(end.rank, peer, label);
+        enqueue(f.sends_, f.mailboxes_[where].sends, std::move(s));
         f.match(where);
         return WAN_OK;
     };
     port_.post_recv = [](void *ctx, void *buf, size_t count, int peer, int label, uint32_t token) -> int {
         auto &end = *static_cast<endpoint *>(ctx);
-        const channel where{peer, end.rank, label};
-        end.fabric->mailboxes_[where].recvs.push_back({static_cast<char *>(buf), count, token});
-        end.fabric->match(where);
+        auto &f = *end.fabric;
+        const uint32_t where = f.mailbox_at(peer, end.rank, label);
+        enqueue(f.recvs_, f.mailboxes_[where].recvs, posted_recv{static_cast<char *>(buf), count, token});
+        f.match(where);
         return WAN_OK;
     };
     port_.reduce = [](void *ctx, const void *src, void *dst, size_t count) -> int {
@@ -47,22 +58,71 @@ memory_fabric::memory_fabric(int ranks, size_t extent_bytes, uint64_t seed, redu
     port_.scratch = [](void *ctx, size_t count) -> void * {
         auto &f = *static_cast<endpoint *>(ctx)->fabric;
         // Poisoned: reading scratch that was never written must show.
-        return f.scratch_.emplace_back(count * f.extent_, static_cast<char>(0xee)).data();
+        f.scratch_.push_back(std::make_unique_for_overwrite<char[]>(count * f.extent_));
+        return std::memset(f.scratch_.back().get(), 0xee, count * f.extent_);
     };
     port_.now_ns = [](void *) -> int64_t { return 0; };
 }
 
-/* A send and a receive have met on a channel: one more delivery is possible. */
-void memory_fabric::match(const channel &at)
+uint64_t memory_fabric::generator::operator()()
+{
+    uint64_t z = state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+uint32_t memory_fabric::mailbox_at(int from, int to, int label)
+{
+    const auto hash = [](int f, int t, int l) {
+        const uint64_t key = uint64_t{static_cast<uint32_t>(f)} << 40 ^ uint64_t{static_cast<uint32_t>(t)} << 16 ^ static_cast<uint32_t>(l);
+        return static_cast<size_t>(key * 0x9e3779b97f4a7c15ull >> 32);
+    };
+    if (2 * mailboxes_.size() >= index_.size()) {
+        index_.assign(4 * index_.size(), nothing);
+        for (uint32_t i = 0; i < mailboxes_.size(); ++i) {
+            size_t k = hash(mailboxes_[i].from, mailboxes_[i].to, mailboxes_[i].label) & (index_.size() - 1);
+            while (index_[k] != nothing)
+                k = (k + 1) & (index_.size() - 1);
+            index_[k] = i;
+        }
+    }
+    size_t k = hash(from, to, label) & (index_.size() - 1);
+    for (; index_[k] != nothing; k = (k + 1) & (index_.size() - 1))
+        if (const mailbox &m = mailboxes_[index_[k]]; m.from == from && m.to == to && m.label == label)
+            return index_[k];
+    index_[k] = static_cast<uint32_t>(mailboxes_.size());
+    mailboxes_.push_back({from, to, label, {}, {}});
+    return index_[k];
+}
+
+template <typename T> void memory_fabric::enqueue(std::vector<T> &pool, queue &q, T entry)
+{
+    const auto i = static_cast<uint32_t>(pool.size());
+    pool.push_back(std::move(entry));
+    (q.length++ ? pool[q.last].next : q.first) = i;
+    q.last = i;
+}
+
+template <typename T> T memory_fabric::dequeue(std::vector<T> &pool, queue &q)
+{
+    T entry = std::move(pool[q.first]);
+    q.first = entry.next;
+    --q.length;
+    return entry;
+}
+
+/* A send and a receive have met in a mailbox: one more delivery is possible. */
+void memory_fabric::match(uint32_t at)
 {
     mailbox &m = mailboxes_[at];
-    if (std::min(m.sends.size(), m.recvs.size()) > m.matched) {
+    if (std::min(m.sends.length, m.recvs.length) > m.matched) {
         ++m.matched;
         matchable_.push_back(at);
     }
 }
 
-bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, std::string &why)
+bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, delivery &told, std::string &why)
 {
     const size_t choices = matchable_.size() + finished_.size();
     if (choices == 0)
@@ -75,25 +135,24 @@ bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, s
         if (sends_observer_)
             sends_observer_(done.rank, done.peer, done.count, false);
         engines[static_cast<size_t>(done.rank)]->complete(done.token, 0);
+        told = {{done.rank, -1}};
         return true;
     }
     pick -= finished_.size();
-    const channel at = matchable_[pick];
+    mailbox &m = mailboxes_[matchable_[pick]];
     matchable_[pick] = matchable_.back();
     matchable_.pop_back();
-    mailbox &m = mailboxes_[at];
-    posted_send s = std::move(m.sends.front());
-    posted_recv r = m.recvs.front();
-    m.sends.pop_front();
-    m.recvs.pop_front();
+    const posted_send s = dequeue(sends_, m.sends);
+    const posted_recv r = dequeue(recvs_, m.recvs);
     --m.matched;
-    const auto [from, to, label] = at;
+    const int from = m.from, to = m.to, label = m.label;
     if (s.count != r.count) {
         why = "rank " + std::to_string(from) + " sent " + std::to_string(s.count) + " elements to rank "
               + std::to_string(to) + " (label " + std::to_string(label) + "), which expects " + std::to_string(r.count);
         return false;
     }
-    std::memcpy(r.to, s.eager ? s.bytes.data() : s.from, s.count * extent_);
+    if (s.count)
+        std::memcpy(r.to, s.eager ? s.bytes.get() : s.from, s.count * extent_);
     if (observer_)
         observer_(from, to, s.count);
     if (!s.eager && sends_observer_)
@@ -101,6 +160,7 @@ bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, s
     if (!s.eager)
         engines[static_cast<size_t>(from)]->complete(s.token, 0);
     engines[static_cast<size_t>(to)]->complete(r.token, 0);
+    told = {{s.eager ? -1 : from, to}};
     return true;
 }
 
@@ -109,19 +169,27 @@ std::string memory_fabric::run(std::vector<std::unique_ptr<engine>> &engines)
     std::vector<bool> done(engines.size(), false);
     size_t left = engines.size();
     std::string why;
-    do {
-        for (size_t r = 0; r < engines.size(); ++r) {
-            if (done[r] || !engines[r]->pending())
-                continue;
-            const int rc = engines[r]->progress();
-            if (rc < 0)
-                return "rank " + std::to_string(r) + ": engine error " + std::to_string(rc);
-            if (rc == WAN_DONE) {
-                done[r] = true;
-                --left;
-            }
+    auto progress = [&](int rank) {
+        const auto r = static_cast<size_t>(rank);
+        if (done[r] || !engines[r]->pending())
+            return true;
+        const int rc = engines[r]->progress();
+        if (rc < 0)
+            why = "rank " + std::to_string(r) + ": engine error " + std::to_string(rc);
+        else if (rc == WAN_DONE) {
+            done[r] = true;
+            --left;
         }
-    } while (deliver_one(engines, why));
+        return rc >= 0;
+    };
+    for (size_t r = 0; r < engines.size(); ++r)
+        if (!progress(static_cast<int>(r)))
+            return why;
+    // Nothing but a delivery gives an engine something to do.
+    for (delivery told; deliver_one(engines, told, why);)
+        for (int rank : told.ranks)
+            if (rank >= 0 && !progress(rank))
+                return why;
     if (!why.empty())
         return why;
     if (left) {
@@ -129,10 +197,13 @@ std::string memory_fabric::run(std::vector<std::unique_ptr<engine>> &engines)
             if (!done[r])
                 return "deadlock: rank " + std::to_string(r) + " " + engines[r]->describe();
     }
-    for (const auto &[at, box] : mailboxes_)
-        if (!box.sends.empty() || !box.recvs.empty())
-            return "message from rank " + std::to_string(std::get<0>(at)) + " to rank " + std::to_string(std::get<1>(at))
-                   + " (label " + std::to_string(std::get<2>(at)) + ") has no counterpart";
+    const mailbox *odd = nullptr;
+    for (const mailbox &m : mailboxes_)
+        if ((m.sends.length || m.recvs.length) && (!odd || std::tie(m.from, m.to, m.label) < std::tie(odd->from, odd->to, odd->label)))
+            odd = &m;
+    if (odd)
+        return "message from rank " + std::to_string(odd->from) + " to rank " + std::to_string(odd->to) + " (label " + std::to_string(odd->label)
+               + ") has no counterpart";
     return "";
 }
 

@@ -12,11 +12,8 @@
 
 #include "exec/engine.hpp"
 
-#include <deque>
 #include <functional>
-#include <map>
-#include <random>
-#include <tuple>
+#include <memory>
 
 namespace wan {
 
@@ -46,23 +43,34 @@ private:
         memory_fabric *fabric;
         int rank;
     };
+    static constexpr uint32_t nothing = UINT32_MAX;
     struct posted_send {
-        std::vector<char> bytes;    // eager
-        const char *from;           // rendezvous
+        std::unique_ptr<char[]> bytes;  // eager
+        const char *from;               // rendezvous
         size_t count;
         uint32_t token;
         bool eager;
+        uint32_t next = nothing;        // of its mailbox
     };
     struct posted_recv {
         char *to;
         size_t count;
         uint32_t token;
+        uint32_t next = nothing;
     };
-    using channel = std::tuple<int, int, int>;  // from, to, label
+    struct queue {
+        uint32_t first = nothing, last = nothing;   // into sends_ or recvs_
+        size_t length = 0;
+    };
     struct mailbox {
-        std::deque<posted_send> sends;
-        std::deque<posted_recv> recvs;
-        size_t matched = 0;         // entries in matchable_
+        int from, to, label;
+        queue sends, recvs;
+        size_t matched = 0;             // entries in matchable_
+    };
+    /** Splitmix64: it costs nothing to seed, and most runs are short. */
+    struct generator {
+        uint64_t state;
+        uint64_t operator()();
     };
     struct finished {
         int rank;
@@ -71,20 +79,30 @@ private:
         size_t count;
     };
 
-    bool deliver_one(std::vector<std::unique_ptr<engine>> &engines, std::string &why);
-    void match(const channel &at);
+    struct delivery {
+        int ranks[2] = {-1, -1};        // whose operation is complete
+    };
+
+    bool deliver_one(std::vector<std::unique_ptr<engine>> &engines, delivery &told, std::string &why);
+    uint32_t mailbox_at(int from, int to, int label);
+    void match(uint32_t at);
+    template <typename T> static void enqueue(std::vector<T> &pool, queue &q, T entry);
+    template <typename T> static T dequeue(std::vector<T> &pool, queue &q);
 
     size_t extent_;
-    std::mt19937_64 random_;
+    generator random_;
     reduce_function reduce_;
     message_observer observer_;
     std::function<void(int, int, size_t, bool)> sends_observer_;
     wan_port_t port_;
     std::vector<endpoint> ends_;
-    std::map<channel, mailbox> mailboxes_;
-    std::vector<channel> matchable_;            // one entry a possible delivery
+    std::vector<mailbox> mailboxes_;
+    std::vector<uint32_t> index_;               // hash table into mailboxes_, at most half full
+    std::vector<posted_send> sends_;
+    std::vector<posted_recv> recvs_;
+    std::vector<uint32_t> matchable_;           // a mailbox for each possible delivery
     std::vector<finished> finished_;            // sends that completed early
-    std::deque<std::vector<char>> scratch_;
+    std::vector<std::unique_ptr<char[]>> scratch_;
 };
 
 } // namespace wan

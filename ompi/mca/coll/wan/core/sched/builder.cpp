@@ -13,33 +13,33 @@ namespace wan {
 
 namespace {
 
-struct access {
-    buffer read = buffer::out, written = buffer::out;
-    bool reads = false, writes = false;
-    span_of from, to;
+/** What the operation that is being added touches; earlier ones are asked, thousands of times, whether they do too. */
+class access {
+public:
+    access(const op &o, bool apart)
+        : apart_(apart), reads_(o.reads()), writes_(o.writes()), read_(one(o.src)), written_(one(o.dst)), from_(o.part), to_(o.written())
+    {
+    }
+    bool reads() const { return reads_; }
+    bool writes() const { return writes_; }
+    /** Whether they touch the same bytes and one of the two writes. */
+    bool conflicts(const op &earlier) const
+    {
+        if (earlier.writes()) {
+            const buffer b = one(earlier.dst);
+            if ((writes_ && b == written_ && to_.overlaps(earlier.written())) || (reads_ && b == read_ && from_.overlaps(earlier.written())))
+                return true;
+        }
+        return writes_ && earlier.reads() && one(earlier.src) == written_ && to_.overlaps(earlier.part);
+    }
+
+private:
+    buffer one(buffer b) const { return b == buffer::in && !apart_ ? buffer::out : b; }
+
+    bool apart_, reads_, writes_;
+    buffer read_, written_;
+    span_of from_, to_;
 };
-
-access access_of(const op &o, bool apart)
-{
-    auto alias = [&](buffer b) { return b == buffer::in && !apart ? buffer::out : b; };
-    access a;
-    a.reads = o.reads();
-    a.writes = o.writes();
-    a.read = alias(o.src);
-    a.written = alias(o.dst);
-    a.from = o.part;
-    a.to = o.written();
-    return a;
-}
-
-bool conflict(const access &a, const access &b)
-{
-    if (a.writes && b.writes && a.written == b.written && a.to.overlaps(b.to))
-        return true;
-    if (a.writes && b.reads && a.written == b.read && a.to.overlaps(b.from))
-        return true;
-    return a.reads && b.writes && a.read == b.written && a.from.overlaps(b.to);
-}
 
 } // namespace
 
@@ -77,24 +77,28 @@ int builder::add(op o)
         return none;
     if (schedule_.ops.size() >= UINT16_MAX)
         throw std::length_error("schedule with more than 65535 operations");
-    const access mine = access_of(o, apart_);
+    if (schedule_.ops.empty()) {        // most schedules are short: no growing by one, two, four
+        schedule_.ops.reserve(16);
+        schedule_.preds.reserve(32);
+    }
+    const access mine(o, apart_);
     o.pred_begin = static_cast<uint32_t>(schedule_.preds.size());
     // From the last backwards: what one of the found ones waits for itself need not be named.
     implied_.assign(schedule_.ops.size(), false);
     auto look = [&](size_t i) {
         const op &earlier = schedule_.ops[i];
         if (!implied_[i]) {
-            if (!conflict(mine, access_of(earlier, apart_)))
+            if (!mine.conflicts(earlier))
                 return;
             schedule_.preds.push_back(static_cast<uint16_t>(i));
         }
         for (uint16_t p : schedule_.preds_of(earlier))
             implied_[p] = true;
     };
-    if (mine.writes)
+    if (mine.writes())
         for (size_t i = schedule_.ops.size(); i-- > 0;)
             look(i);
-    else if (mine.reads)                // thousands of sends need not look at each other
+    else if (mine.reads())                // thousands of sends need not look at each other
         for (size_t k = writers_.size(); k-- > 0;)
             look(writers_[k]);
     for (uint16_t i : also)
@@ -104,7 +108,7 @@ int builder::add(op o)
     std::sort(found, schedule_.preds.end());
     schedule_.preds.erase(std::unique(found, schedule_.preds.end()), schedule_.preds.end());
     o.pred_count = static_cast<uint16_t>(schedule_.preds.size() - o.pred_begin);
-    if (mine.writes)
+    if (mine.writes())
         writers_.push_back(static_cast<uint16_t>(schedule_.ops.size()));
     schedule_.ops.push_back(o);
     return static_cast<int>(schedule_.ops.size()) - 1;

@@ -47,6 +47,8 @@ struct fraction {
     /** First element at or after this bound, of a block of `length` elements. */
     constexpr size_t of(size_t length) const
     {
+        if (length >> 48 == 0)      // num has 16 bits
+            return length * num / den;
         return static_cast<size_t>(static_cast<unsigned __int128>(length) * num / den);
     }
     friend constexpr bool operator<(fraction a, fraction b) { return a.scaled() * b.den < b.scaled() * a.den; }

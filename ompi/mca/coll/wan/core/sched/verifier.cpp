@@ -9,53 +9,72 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <stdexcept>
 #include <tuple>
-#include <unordered_map>
 
 namespace wan {
 
 namespace {
 
-/** Expressions by number: equal numbers, equal expressions. */
+/** Expressions by number: equal numbers, equal expressions.  Leaves come first, all elements of rank 0, of rank 1, ... */
 class terms {
 public:
-    uint32_t leaf(int rank, size_t element) { return number({static_cast<uint32_t>(rank), static_cast<uint32_t>(element), true}); }
-    uint32_t apply(uint32_t a, uint32_t b) { return number({a, b, false}); }
+    terms(int ranks, size_t elements) : elements_(static_cast<uint32_t>(elements)), leaves_(static_cast<uint32_t>(ranks) * elements_), table_(64, none)
+    {
+        if (elements * static_cast<size_t>(ranks) > INT32_MAX)
+            throw std::length_error("a message that is too long to be verified");
+    }
 
-    /** Ranks in the order in which they stand in the expression; empty if it is not about `element`. */
+    uint32_t leaf(int rank, size_t element) const { return static_cast<uint32_t>(rank) * elements_ + static_cast<uint32_t>(element); }
+    uint32_t apply(uint32_t a, uint32_t b)
+    {
+        if (2 * nodes_.size() >= table_.size())
+            grow();
+        size_t k = slot(a, b);
+        for (; table_[k] != none; k = (k + 1) & (table_.size() - 1))
+            if (const node &n = nodes_[table_[k]]; n.a == a && n.b == b)
+                return leaves_ + table_[k];
+        table_[k] = static_cast<uint32_t>(nodes_.size());
+        nodes_.push_back({a, b});
+        return leaves_ + table_[k];
+    }
+
+    /** Ranks in the order in which they stand in the expression; false if it is not about `element`. */
     bool ranks_of(uint32_t id, size_t element, std::vector<int> &ranks) const
     {
-        if (id >= nodes_.size())
-            return false;       // never written
-        const node n = nodes_[id];
-        if (n.is_leaf) {
-            ranks.push_back(static_cast<int>(n.a));
-            return n.b == element;
+        if (id < leaves_) {
+            ranks.push_back(static_cast<int>(id / elements_));
+            return id % elements_ == element;
         }
+        if (id - leaves_ >= nodes_.size())
+            return false;       // never written
+        const node n = nodes_[id - leaves_];
         return ranks_of(n.a, element, ranks) && ranks_of(n.b, element, ranks);
     }
 
 private:
+    static constexpr uint32_t none = UINT32_MAX;
     struct node {
         uint32_t a, b;
-        bool is_leaf;
-        bool operator==(const node &) const = default;
     };
-    struct hash {
-        size_t operator()(const node &n) const
-        {
-            return ((uint64_t{n.a} << 32 | n.b) + n.is_leaf) * 0x9e3779b97f4a7c15ull >> 7;
-        }
-    };
-    uint32_t number(const node &n)
+    size_t slot(uint32_t a, uint32_t b) const
     {
-        auto [it, fresh] = ids_.try_emplace(n, static_cast<uint32_t>(nodes_.size()));
-        if (fresh)
-            nodes_.push_back(n);
-        return it->second;
+        return static_cast<size_t>((uint64_t{a} << 32 | b) * 0x9e3779b97f4a7c15ull >> 32) & (table_.size() - 1);
     }
+    void grow()
+    {
+        table_.assign(4 * table_.size(), none);
+        for (uint32_t i = 0; i < nodes_.size(); ++i) {
+            size_t k = slot(nodes_[i].a, nodes_[i].b);
+            while (table_[k] != none)
+                k = (k + 1) & (table_.size() - 1);
+            table_[k] = i;
+        }
+    }
+    uint32_t elements_, leaves_;
     std::vector<node> nodes_;
-    std::unordered_map<node, uint32_t, hash> ids_;
+    std::vector<uint32_t> table_;   // hash table into nodes_, at most half full
 };
 
 using memory = std::vector<uint32_t>;
@@ -82,13 +101,14 @@ template <typename F> layout vector_layout(const topology &t, const verify_optio
 {
     layout l;
     const auto ranks = static_cast<size_t>(t.size());
-    size_t sum = 0;
-    for (size_t slot = 0; slot < ranks; ++slot)
-        l.ends.push_back(sum += size(t.rank_of(static_cast<int>(slot))));
-    held = sum;
+    held = ranks * o.count;
     if (o.sizes.empty()) {
-        l.ends.clear();
         l.each = o.count;
+    } else {
+        held = 0;
+        l.ends.reserve(ranks);
+        for (size_t slot = 0; slot < ranks; ++slot)
+            l.ends.push_back(held += size(t.rank_of(static_cast<int>(slot))));
     }
     if (!o.scattered)
         return l;
@@ -109,13 +129,20 @@ layout one_block(const topology &t, layout l, int r)
     return l;
 }
 
-/** Number of an element of a block of `in`: leaves are numbered by them. */
-size_t element_of(const topology &t, const layout &l, int block_rank, size_t e)
+/** Number of the first element of a block of `in`: leaves are numbered by them. */
+size_t element_of(const topology &t, const layout &l, int block_rank)
 {
-    return l.before({0, 1, static_cast<uint32_t>(t.slot_of(block_rank))}) + e;
+    return l.before({0, 1, static_cast<uint32_t>(t.slot_of(block_rank))});
 }
 
-rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, terms &symbols)
+/** At most so many elements in any rank's vector. */
+size_t most_elements(const topology &t, const verify_options &o)
+{
+    const size_t largest = o.sizes.empty() ? o.count : *std::max_element(o.sizes.begin(), o.sizes.end());
+    return std::max<size_t>(1, largest * (kind_of(o.collective).blocks ? static_cast<size_t>(t.size()) : 1));
+}
+
+rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, const terms &symbols)
 {
     rank_memory m;
     size_t in_held = 0, out_held = 0;
@@ -147,8 +174,8 @@ rank_memory rank_memory_make(const topology &t, const verify_options &o, int r, 
         if (one_in && q != r)
             continue;
         const auto slot = static_cast<uint32_t>(t.slot_of(q));
-        for (size_t e = 0; e < block_size(o, r, q); ++e)
-            m.in[static_cast<size_t>(m.in_blocks.offset({0, 1, slot})) + e] = symbols.leaf(r, element_of(t, m.in_blocks, q, e));
+        uint32_t *const block = m.in.data() + m.in_blocks.offset({0, 1, slot});
+        std::iota(block, block + block_size(o, r, q), symbols.leaf(r, element_of(t, m.in_blocks, q)));
     }
     return m;
 }
@@ -177,6 +204,7 @@ std::string check_held(const topology &t, const verify_options &o, int r, const 
 /** What rank r must hold, block by block. */
 std::string check_blocks(const topology &t, const verify_options &o, const terms &symbols, std::vector<rank_memory> &all)
 {
+    std::vector<int> ranks;
     for (int r = 0; r < t.size(); ++r) {
         const rank_memory &m = all[static_cast<size_t>(r)];
         if (o.collective == WAN_GATHER && r != o.root)
@@ -186,26 +214,27 @@ std::string check_blocks(const topology &t, const verify_options &o, const terms
             if (one_out && q != r)
                 continue;
             const auto slot = static_cast<uint32_t>(t.slot_of(q));
-            for (size_t e = 0; e < block_size(o, o.collective == WAN_ALLTOALL ? q : r, o.collective == WAN_ALLTOALL ? r : q); ++e) {
-                // From whom, and which element of that rank's vector.
-                const int from = o.collective == WAN_SCATTER ? o.root : q;
-                const int of = kind_of(o.collective).own == single_block::in ? q : r;
-                const size_t element = element_of(t, all[static_cast<size_t>(from)].in_blocks, of, e);
-                std::vector<int> ranks;
-                const std::string where = at(r, e) + "of the block of rank " + std::to_string(q) + ' ';
-                if (!symbols.ranks_of(m.out[static_cast<size_t>(m.out_blocks.offset({0, 1, slot})) + e], element, ranks))
-                    return where + "holds something that is not this element";
-                if (o.collective != WAN_REDUCE_SCATTER) {
-                    if (ranks != std::vector<int>{from})
-                        return where + "is not what rank " + std::to_string(from) + " gave";
+            // From whom, and which element of that rank's vector.
+            const int from = o.collective == WAN_SCATTER ? o.root : q;
+            const int of = kind_of(o.collective).own == single_block::in ? q : r;
+            const size_t first = element_of(t, all[static_cast<size_t>(from)].in_blocks, of);
+            const uint32_t *const block = m.out.data() + m.out_blocks.offset({0, 1, slot});
+            const size_t size = block_size(o, o.collective == WAN_ALLTOALL ? q : r, o.collective == WAN_ALLTOALL ? r : q);
+            for (size_t e = 0; e < size; ++e) {
+                if (o.collective != WAN_REDUCE_SCATTER && block[e] == symbols.leaf(from, first + e))
                     continue;
-                }
+                const auto where = [&] { return at(r, e) + "of the block of rank " + std::to_string(q) + ' '; };
+                ranks.clear();
+                if (!symbols.ranks_of(block[e], first + e, ranks))
+                    return where() + "holds something that is not this element";
+                if (o.collective != WAN_REDUCE_SCATTER)
+                    return where() + "is not what rank " + std::to_string(from) + " gave";
                 if (!o.commutative && !std::is_sorted(ranks.begin(), ranks.end()))
-                    return where + "contributions are not in the order of ranks";
+                    return where() + "contributions are not in the order of ranks";
                 std::sort(ranks.begin(), ranks.end());
                 for (int k = 0; k < t.size(); ++k)
                     if (static_cast<size_t>(k) >= ranks.size() || ranks[static_cast<size_t>(k)] != k)
-                        return where + "contribution of rank " + std::to_string(k) + " is missing or doubled";
+                        return where() + "contribution of rank " + std::to_string(k) + " is missing or doubled";
             }
         }
         if (!o.scattered)
@@ -228,17 +257,16 @@ std::string check_bcast(const verify_options &o, const terms &t, const std::vect
 {
     for (size_t r = 0; r < out.size(); ++r)
         for (size_t e = 0; e < o.count; ++e) {
-            std::vector<int> ranks;
-            if (!t.ranks_of(out[r][e], e, ranks) || ranks != std::vector<int>{o.root})
+            if (out[r][e] != t.leaf(o.root, e))
                 return at(static_cast<int>(r), e) + "does not hold the root's data";
         }
     return "";
 }
 
 /** That rank r holds element e of the contributions of the ranks below `ranks_below`, each once. */
-std::string check_sum(const verify_options &o, const terms &t, int r, size_t e, uint32_t held, int ranks_below)
+std::string check_sum(const verify_options &o, const terms &t, int r, size_t e, uint32_t held, int ranks_below, std::vector<int> &ranks)
 {
-    std::vector<int> ranks;
+    ranks.clear();
     if (!t.ranks_of(held, e, ranks))
         return at(r, e) + "holds something that is not this element";
     if (!o.commutative && !std::is_sorted(ranks.begin(), ranks.end()))
@@ -253,6 +281,7 @@ std::string check_sum(const verify_options &o, const terms &t, int r, size_t e, 
 std::string check_reductions(const verify_options &o, const terms &t, const std::vector<memory> &out)
 {
     const int all = static_cast<int>(out.size());
+    std::vector<int> ranks;     // check_sum's, so that it need not make one each time
     for (size_t e = 0; e < o.count; ++e)
         for (int r = 0; r < all; ++r) {
             const uint32_t held = out[static_cast<size_t>(r)][e];
@@ -260,15 +289,14 @@ std::string check_reductions(const verify_options &o, const terms &t, const std:
             if (o.collective == WAN_REDUCE && r != o.root)
                 continue;
             if (below == 0) {
-                std::vector<int> own;
-                if (o.in_place ? !t.ranks_of(held, e, own) || own != std::vector<int>{r} : held != UINT32_MAX)
+                if (held != (o.in_place ? t.leaf(r, e) : UINT32_MAX))
                     return at(r, e) + "nothing stands before it, but its buffer was written";
                 continue;
             }
             if (o.collective == WAN_ALLREDUCE && r > 0) {
                 if (held != out[0][e])
                     return at(r, e) + "evaluates another expression than rank 0 (bits may differ)";
-            } else if (std::string why = check_sum(o, t, r, e, held, below); !why.empty()) {
+            } else if (std::string why = check_sum(o, t, r, e, held, below, ranks); !why.empty()) {
                 return why;
             }
         }
@@ -324,15 +352,28 @@ std::string check_no_result(const schedule &s)
     return "";
 }
 
+/** What an operation touches, for a look at all pairs of them. */
 struct access {
-    bool apart;     // the caller's two buffers have nothing in common
-    bool conflicts(const op &a, const op &b) const
+    static constexpr int none = -1;
+    int read = none, written = none;    // buffers
+    uint64_t message = 0;               // direction, peer and label; 0: none
+    span_of from, to;
+
+    access(const op &o, bool apart)
     {
-        auto canonical = [this](buffer x) { return x == buffer::in && !apart ? buffer::out : x; };
-        const bool a_writes = a.writes(), b_writes = b.writes(), a_reads = a.reads(), b_reads = b.reads();
-        return (a_writes && b_writes && canonical(a.dst) == canonical(b.dst) && a.written().overlaps(b.written()))
-               || (a_writes && b_reads && canonical(a.dst) == canonical(b.src) && a.written().overlaps(b.part))
-               || (a_reads && b_writes && canonical(a.src) == canonical(b.dst) && a.part.overlaps(b.written()));
+        // `apart`: the caller's two buffers have nothing in common.
+        auto canonical = [&](buffer x) { return static_cast<int>(x == buffer::in && !apart ? buffer::out : x); };
+        if (o.reads())
+            read = canonical(o.src), from = o.part;
+        if (o.writes())
+            written = canonical(o.dst), to = o.written();
+        if (o.sends() || o.receives())
+            message = uint64_t{1} << 63 | uint64_t{o.sends()} << 62 | uint64_t{static_cast<uint32_t>(o.peer)} << 16 | o.label;
+    }
+    bool conflicts(const access &b) const
+    {
+        return (written != none && ((written == b.written && to.overlaps(b.to)) || (written == b.read && to.overlaps(b.from))))
+               || (read != none && read == b.written && from.overlaps(b.to));
     }
 };
 
@@ -351,6 +392,10 @@ std::string verify_static(const schedule &s, bool apart)
                 before[i * words + w] |= before[p * words + w];
             before[i * words + p / 64] |= uint64_t{1} << (p % 64);
         }
+    std::vector<access> touched;
+    touched.reserve(n);
+    for (const op &o : s.ops)
+        touched.emplace_back(o, apart);
     for (size_t i = 0; i < n; ++i) {
         const op &a = s.ops[i];
         const auto known = [&](buffer b) { return static_cast<int>(b) - static_cast<int>(buffer::tmp) < s.tmp_count; };
@@ -370,10 +415,9 @@ std::string verify_static(const schedule &s, bool apart)
                 return "operation " + std::to_string(i) + ": peer " + std::to_string(a.peer) + " is not another rank";
         }
         for (size_t j = 0; j < i; ++j) {
-            const op &b = s.ops[j];
-            if (((a.sends() && b.sends()) || (a.receives() && b.receives())) && a.peer == b.peer && a.label == b.label)
+            if (touched[i].message && touched[i].message == touched[j].message)
                 return "operations " + std::to_string(j) + " and " + std::to_string(i) + " have the same peer and label";
-            if (!(before[i * words + j / 64] >> (j % 64) & 1) && access{apart}.conflicts(a, b))
+            if (touched[i].conflicts(touched[j]) && !(before[i * words + j / 64] >> (j % 64) & 1))
                 return "operations " + std::to_string(j) + " and " + std::to_string(i)
                        + " touch the same bytes and may run at once";
         }
@@ -381,26 +425,37 @@ std::string verify_static(const schedule &s, bool apart)
     return "";
 }
 
-std::string verify(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
-                   const verify_options &o, wan_traffic *traffic)
+std::string verify_texts(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules, const verify_options &o)
+{
+    const bool blocks = kind_of(o.collective).blocks;
+    for (int r = 0; r < topo.size(); ++r) {
+        const schedule &s = schedules[static_cast<size_t>(r)]->text();
+        if (std::string why = verify_static(s, kind_of(o.collective).apart); !why.empty())
+            return "rank " + std::to_string(r) + ": " + why;
+        if (std::string why = blocks ? check_held(topo, o, r, s) : ""; !why.empty())
+            return why;
+        if (std::string why = o.collective == WAN_REDUCE && r != o.root ? check_no_result(s) : ""; !why.empty())
+            return "rank " + std::to_string(r) + ": " + why;
+    }
+    return "";
+}
+
+std::string verify(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules, const verify_options &o, wan_traffic *traffic)
+{
+    std::string why = verify_texts(topo, schedules, o);
+    if (why.empty())
+        why = verify_run(topo, schedules, o, traffic);
+    return why.empty() && o.collective == WAN_BARRIER ? check_barrier(schedules) : why;
+}
+
+std::string verify_run(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules, const verify_options &o, wan_traffic *traffic)
 {
     const int ranks = topo.size();
     const bool blocks = kind_of(o.collective).blocks;
-    const bool apart = kind_of(o.collective).apart;
-    for (int r = 0; r < ranks; ++r)
-        if (std::string why = verify_static(schedules[static_cast<size_t>(r)]->text(), apart); !why.empty())
-            return "rank " + std::to_string(r) + ": " + why;
-    for (int r = 0; blocks && r < ranks; ++r)
-        if (std::string why = check_held(topo, o, r, schedules[static_cast<size_t>(r)]->text()); !why.empty())
-            return why;
-
-    for (int r = 0; r < ranks && o.collective == WAN_REDUCE; ++r)
-        if (std::string why = check_no_result(schedules[static_cast<size_t>(r)]->text()); r != o.root && !why.empty())
-            return "rank " + std::to_string(r) + ": " + why;
     // In place: a Reduce only at the root.
     const auto in_place = [&](int r) { return o.in_place && (o.collective != WAN_REDUCE || r == o.root); };
 
-    terms t;
+    terms t(ranks, most_elements(topo, o));
     std::vector<memory> in(static_cast<size_t>(ranks)), out(static_cast<size_t>(ranks));
     std::vector<rank_memory> vectors;
     for (int r = 0; r < ranks; ++r) {
@@ -410,8 +465,8 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
             in[i] = vectors[i].in;      // as it was, for comparison
             continue;
         }
-        for (size_t e = 0; e < std::max<size_t>(1, o.count); ++e)
-            in[i].push_back(t.leaf(r, e));
+        in[i].resize(std::max<size_t>(1, o.count));
+        std::iota(in[i].begin(), in[i].end(), t.leaf(r, 0));
         out[i].assign(std::max<size_t>(1, o.count), UINT32_MAX);
     }
     if (o.collective == WAN_BCAST)
@@ -425,11 +480,14 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
         for (size_t i = 0; i < count; ++i)
             b[i] = t.apply(a[i], b[i]);
     });
+    std::vector<uint32_t> site(static_cast<size_t>(ranks));
+    for (int r = 0; r < ranks; ++r)
+        site[static_cast<size_t>(r)] = value(topo.site_of(r));
     wan_traffic seen;
     seen.sites = topo.site_count();
     seen.between.resize(static_cast<size_t>(seen.sites * seen.sites));
     fabric.observe([&](int from, int to, size_t elements) {
-        const auto a = value(topo.site_of(from)), b = value(topo.site_of(to));
+        const auto a = site[static_cast<size_t>(from)], b = site[static_cast<size_t>(to)];
         if (a == b)
             return;
         auto &d = seen.between[a * static_cast<size_t>(seen.sites) + b];
@@ -444,8 +502,8 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
     std::vector<int> under_way(static_cast<size_t>(ranks)), busy(static_cast<size_t>(seen.sites));
     seen.at_once.resize(static_cast<size_t>(seen.sites));
     fabric.observe_sends([&](int from, int to, size_t elements, bool begins) {
-        const auto a = value(topo.site_of(from));
-        if (elements == 0 || topo.site_of(to) == topo.site_of(from))
+        const auto a = site[static_cast<size_t>(from)];
+        if (elements == 0 || site[static_cast<size_t>(to)] == a)
             return;
         int &mine = under_way[static_cast<size_t>(from)];
         if (begins && mine++ == 0)
@@ -499,7 +557,7 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
             if (in[static_cast<size_t>(r)][e] != t.leaf(r, e))
                 return at(r, e) + "the send buffer was overwritten";
     if (o.collective == WAN_BARRIER)
-        return check_barrier(schedules);
+        return "";      // verify: nothing of a call matters
     return o.collective == WAN_BCAST ? check_bcast(o, t, out) : check_reductions(o, t, out);
 }
 

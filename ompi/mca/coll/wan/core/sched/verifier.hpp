@@ -64,6 +64,14 @@ struct wan_traffic {
 std::string verify(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
                    const verify_options &options, wan_traffic *traffic = nullptr);
 
+/**
+ * Two parts of it: the look at each text by itself, for which only the collective and the root matter
+ * in `options`; and the run.  For those who have verified the same schedules with another call.
+ */
+std::string verify_texts(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules, const verify_options &options);
+std::string verify_run(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
+                       const verify_options &options, wan_traffic *traffic = nullptr);
+
 /** The static part for one rank; `apart`: the caller's two buffers have nothing in common. */
 std::string verify_static(const schedule &s, bool apart = false);
 
