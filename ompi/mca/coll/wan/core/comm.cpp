@@ -92,7 +92,8 @@ void wan_comm::learn()
         f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
         f.burst_bytes = 0;      // it was told apart by the measured rate
     }
-    known = f;
+    f.settle();
+    known = std::move(f);
     decisions_.clear();
 }
 
