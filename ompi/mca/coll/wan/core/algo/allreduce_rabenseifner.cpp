@@ -83,8 +83,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t remote = t.site_count() - 1;
     const bool gateways = p.links < static_cast<uint64_t>(widest);
-    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
-    const int64_t hands = gateways ? (widest + links - 1) / links : 0;      // hosts of a gateway
+    const int64_t n = std::min<int64_t>(p.links, widest);      // of the widest site, where gateways hand most in and out
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - n, n * widest) : 0;
+    const int64_t hands = gateways ? (widest + n - 1) / n : 0;      // hosts of a gateway
     const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);

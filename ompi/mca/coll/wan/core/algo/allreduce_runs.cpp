@@ -143,8 +143,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     // Through a gateway's interface, from and to the hosts of its site: runs come in, the result goes out.
     const bool gateways = p.links < static_cast<uint64_t>(widest);
-    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
-    const int64_t hands = gateways ? (mine + 1) * ((widest + links - 1) / links) : 0;
+    const int64_t n = std::min<int64_t>(p.links, widest);      // of the widest site, where gateways hand most in and out
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - n, n * widest) : 0;
+    const int64_t hands = gateways ? (mine + 1) * ((widest + n - 1) / n) : 0;
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links)
                          + wire_part(f, bytes, widest - 1, widest) + mine * hand;
     const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;
