@@ -41,29 +41,11 @@ bool serves(const topology &t, const request &)
     return 2 * ranks + static_cast<int>(runs.size()) <= most_copies && most_runs(t, runs) <= label::share_steps;
 }
 
-/** Who of a site combines blocks of others: n ranks, evenly spread. */
-struct combiners {
-    int first, ranks;
-    uint32_t count;
-    combiners(const topology &t, site_id s, uint32_t links)
-        : first(t.first_slot(s)), ranks(t.rank_count(s)), count(std::clamp(links, 1u, static_cast<uint32_t>(ranks)))
-    {
-    }
-    int slot(uint32_t k) const { return first + static_cast<int>(uint64_t{k} * static_cast<uint32_t>(ranks) / count); }
-    /** The combiner that a slot is, or -1. */
-    int number(int slot_) const
-    {
-        const auto at = static_cast<uint64_t>(slot_ - first);
-        const auto k = static_cast<uint32_t>((at * count + static_cast<uint32_t>(ranks) - 1) / static_cast<uint32_t>(ranks));
-        return k < count && slot(k) == slot_ ? static_cast<int>(k) : -1;
-    }
-};
-
 /** Contributions of my site to others' blocks: each run combined, and sent to the owner. */
 void combine_for_others(builder &b, const topology &t, const plan &p, const std::vector<run> &runs, pace &turns)
 {
     const int slot = t.slot_of(b.me()), site = static_cast<int>(value(t.site_of(b.me())));
-    const combiners us(t, site_at(site), p.links);
+    const spread_ranks us(t, site_at(site), p.links);
     const shares remote = shares::remote(t, site_at(site), 1, us.count);
     const int mine = us.number(slot);
     const auto parts = mine < 0 ? std::vector<span_of>{} : remote.part(static_cast<uint32_t>(mine), 0);
@@ -121,7 +103,7 @@ void build(const topology &t, const plan &p, builder &b)
             continue;
         }
         x.push_back(b.scratch_blocks(static_cast<uint32_t>(slot), 1));
-        const combiners them(t, site_at(r.site), p.links);
+        const spread_ranks them(t, site_at(r.site), p.links);
         const shares theirs = shares::remote(t, site_at(r.site), 1, them.count);
         const auto [lo, hi] = theirs.touching(static_cast<uint32_t>(slot));
         const int label = label::share_remote + number[static_cast<size_t>(r.site)]++;
