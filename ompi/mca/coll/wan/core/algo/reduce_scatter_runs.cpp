@@ -141,6 +141,18 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         worst = std::max(worst, std::max(crossed, busy) + runs * t.site_count() * f.message_ns + hop_ns(f, 0));
     }
     return worst;
+/** In whole vectors, rounded up: everyone's share in the hands of one that combines, or what is packed for it. */
+uint32_t buffers(const topology &t, const plan &p)
+{
+    int64_t most = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t ranks = t.rank_count(site_at(s)), links = std::clamp<int64_t>(p.links, 1, ranks), room = remote_room(t, site_at(s));
+        const int64_t across = room > t.size() - ranks ? ranks : 0;
+        most = std::max(most, ranks * std::min(room, (t.size() - ranks) / links + 2 + across) + room + ranks + t.run_count());
+    }
+    return static_cast<uint32_t>((most + t.size() - 1) / t.size());
+}
+
 }
 
 } // namespace
@@ -164,3 +176,4 @@ const algorithm reduce_scatter_runs = {
 };
 
 } // namespace wan
+    .buffers = buffers,
