@@ -53,7 +53,6 @@ int64_t operations(const topology &t, site_id s, combining how, int64_t pieces)
     return on_host + all + 2 * parts + inside + (all + parts) + 4 * parts + from_elsewhere + 3 * t.site_count();
 }
 
-constexpr int64_t most_operations = 60'000;
 constexpr int most_sites = 200;     // a buffer for each
 
 /** Pieces in a site: what the plan asks for where that can be written down. */
@@ -262,6 +261,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
     }
     return worst;
 }
+
 uint32_t buffers_by_sites(const topology &t, const plan &p, combining wanted)
 {
     const int64_t all = t.size(), lanes = widest_node(t);
@@ -286,7 +286,6 @@ uint32_t buffers_by_sites(const topology &t, const plan &p, combining wanted)
     }
     return static_cast<uint32_t>((most + all - 1) / all);
 }
-
 
 bool serves_by_sites(const topology &t, const request &r, combining how)
 {

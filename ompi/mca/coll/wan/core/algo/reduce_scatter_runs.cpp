@@ -30,15 +30,34 @@ namespace {
 /** Of the 253 a schedule may have: two for each rank of the site, one for each run elsewhere. */
 constexpr int most_copies = 250;
 
+/**
+ * Operations of a rank of `site`, at most: of one that combines all blocks of others by itself, as
+ * it does with one link, and sends each run's part of each of them.
+ */
+int64_t operations(const topology &t, int site)
+{
+    const int64_t ranks = t.rank_count(site_at(site)), elsewhere = t.size() - ranks, mine = t.run_count(site_at(site));
+    int64_t received = 0;       // my block of every run, and combined
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t there = t.rank_count(site_at(s));
+        if (s != site)
+            received += t.run_count(site_at(s)) * (parts_of(t.size() - there, there) + 1);
+    }
+    const int64_t copied = 2 * (elsewhere + ranks);     // where blocks are scattered
+    const int64_t handed = 2 * 3 * ranks;               // before and after the own blocks: sent, received, combined
+    return copied + handed + mine * (elsewhere + 2) + received + 3 * ranks + 1;     // and the site's own blocks
+}
+
 bool serves(const topology &t, const request &)
 {
     if (t.size() > 4096)
         return false;
-    int ranks = 0;
+    if (2 * most_ranks(t) + t.run_count() > most_copies || t.most_runs() > label::share_steps)
+        return false;
     for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max(ranks, t.rank_count(site_at(s)));
-    const auto runs = runs_of(t);
-    return 2 * ranks + static_cast<int>(runs.size()) <= most_copies && most_runs(t, runs) <= label::share_steps;
+        if (operations(t, s) > most_operations)
+            return false;
+    return true;
 }
 
 /** Contributions of my site to others' blocks: each run combined, and sent to the owner. */
@@ -122,9 +141,21 @@ void build(const topology &t, const plan &p, builder &b)
     fold(b, x, buffer::out, own);
 }
 
+/** In whole vectors, rounded up: everyone's share in the hands of one that combines, or what is packed for it. */
+uint32_t buffers(const topology &t, const plan &p)
+{
+    int64_t most = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t ranks = t.rank_count(site_at(s)), links = std::clamp<int64_t>(p.links, 1, ranks), room = remote_room(t, site_at(s));
+        const int64_t across = room > t.size() - ranks ? ranks : 0;
+        most = std::max(most, ranks * std::min(room, (t.size() - ranks) / links + 2 + across) + room + ranks + t.run_count());
+    }
+    return static_cast<uint32_t>((most + t.size() - 1) / t.size());
+}
+
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes), runs = most_runs(t, runs_of(t));
+    const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes), runs = t.most_runs();
     int64_t worst = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t ranks = t.rank_count(site_at(s)), elsewhere = all - ranks, links = std::min<int64_t>(p.links, ranks);
@@ -141,18 +172,6 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         worst = std::max(worst, std::max(crossed, busy) + runs * t.site_count() * f.message_ns + hop_ns(f, 0));
     }
     return worst;
-/** In whole vectors, rounded up: everyone's share in the hands of one that combines, or what is packed for it. */
-uint32_t buffers(const topology &t, const plan &p)
-{
-    int64_t most = 0;
-    for (int s = 0; s < t.site_count(); ++s) {
-        const int64_t ranks = t.rank_count(site_at(s)), links = std::clamp<int64_t>(p.links, 1, ranks), room = remote_room(t, site_at(s));
-        const int64_t across = room > t.size() - ranks ? ranks : 0;
-        most = std::max(most, ranks * std::min(room, (t.size() - ranks) / links + 2 + across) + room + ranks + t.run_count());
-    }
-    return static_cast<uint32_t>((most + t.size() - 1) / t.size());
-}
-
 }
 
 } // namespace
@@ -170,10 +189,10 @@ const algorithm reduce_scatter_runs = {
     .only_ordered = true,
     .senders = [](const topology &t, const plan &p) { return std::min(p.links, all_senders(t, p)); },
     .serves = serves,
+    .buffers = buffers,
     .cost = cost,
     .build = build,
     .any_counts = true,
 };
 
 } // namespace wan
-    .buffers = buffers,
