@@ -240,14 +240,26 @@ std::string check_buffers()
         const topology t = lay_out(sizes, static_cast<placement>(random() % 3), 1 + static_cast<int>(random() % 6), random());
         for (const algorithm *a : algorithms()) {
             const request r{.collective = a->collective, .commutative = !a->only_ordered};
-            if (!a->serves(t, r) || kind_of(a->collective).blocks)      // buffers of blocks are as large as their rooms
+            // Of vectors only what is held of whole ones is declared; buffers of blocks are as large as their rooms.
+            const bool blocks = kind_of(a->collective).blocks;
+            if (!a->serves(t, r) || (blocks && (!a->buffers || trial % 4)))
                 continue;
             auto plans = plans_of(*a, t);
             std::shuffle(plans.begin(), plans.end(), random);
             plans.resize(std::min<size_t>(plans.size(), 4));
+            if ((a->parameters & uses_tree) && a->buffers)
+                plans[0].lambda = 64;       // as flat as the planner makes them
             for (const plan &p : plans)
                 for (int rank = 0; rank < t.size(); ++rank) {
-                    const int has = build_schedule(t, p, rank).tmp_count;
+                    const schedule text = build_schedule(t, p, rank, blocks);
+                    int has = text.tmp_count;
+                    if (blocks) {
+                        const auto ranks = static_cast<size_t>(t.size());
+                        size_t held = 0;
+                        for (const room &x : text.rooms)
+                            held += x.blocks;
+                        has = static_cast<int>((held + ranks - 1) / ranks);
+                    }
                     const uint32_t declared = a->buffers ? a->buffers(t, p) : 0;
                     WAN_CHECK_THAT(static_cast<uint32_t>(has) <= declared, describe(t, p, {}) + ": " + std::to_string(has) + " of " + std::to_string(declared));
                 }
@@ -294,6 +306,133 @@ std::string check_most_operations()
     WAN_CHECK_THAT(served == 26 && refused == 1 && longest > 50'000,
                    std::to_string(served) + " served, " + std::to_string(refused) + " refused, longest " + std::to_string(longest));
     return "";
+}
+
+/** Each site has its own n gateways: a narrow one does not make others narrow. */
+std::string check_unlike_sites()
+{
+    const topology t = topology::blocks(std::vector<int>{8, 8, 1});
+    for (const auto &[collective, name] : {std::pair{WAN_BCAST, "vandegeijn"}, {WAN_ALLREDUCE, "rabenseifner"}, {WAN_ALLREDUCE, "runs"}}) {
+        plan p;
+        p.algo = algorithm_named(collective, name);
+        p.links = 4;
+        verify_options o;
+        o.collective = collective;
+        o.count = o.segment = 500;
+        o.commutative = !p.algo->only_ordered;
+        const programs all = build_all(t, p);
+        if (std::string why = try_one(t, p, all, o); !why.empty())
+            return why;
+        wan_traffic traffic;
+        WAN_CHECK(verify(t, all, o, &traffic).empty());
+        const auto senders = traffic.at(site_at(0), site_at(1)).senders.size();
+        WAN_CHECK_THAT(senders == 4, std::string(name) + ": " + std::to_string(senders));
+    }
+    return "";
+}
+
+/** For each rank in order its site and host. */
+topology placed(const std::vector<std::pair<int, int>> &ranks)
+{
+    std::vector<std::string> names;
+    for (const auto &[site, host] : ranks)
+        while (static_cast<int>(names.size()) <= site)
+            names.push_back("s" + std::to_string(names.size()));
+    std::vector<place> places;
+    for (const auto &[site, host] : ranks)
+        places.push_back({names[static_cast<size_t>(site)], static_cast<uint64_t>(host)});
+    return topology(places);
+}
+
+/** A site of one host among others of least, least + 1, ... hosts: no two sites cut a message alike. */
+topology uneven(int sites, int least)
+{
+    std::vector<int> sizes{1};
+    for (int s = 0; s < sites; ++s)
+        sizes.push_back(least + s);
+    return topology::blocks(sizes);
+}
+
+/** One host with a rank before each of the other sites' blocks, as far as it has ranks. */
+topology woven(int lone_ranks, int sites, int hosts, int lanes = 1)
+{
+    std::vector<std::pair<int, int>> ranks;
+    for (int s = 0, lone = 0; s < sites; ++s) {
+        for (const int until = lone_ranks * (s + 1) / sites; lone < until; ++lone)
+            ranks.push_back({0, 0});
+        for (int k = 0; k < hosts * lanes; ++k)
+            ranks.push_back({s + 1, k / lanes});
+    }
+    return placed(ranks);
+}
+
+/** Ranks in turn over the hosts of their site: scratch of flat trees over all of them. */
+std::string check_cyclic_hosts()
+{
+    std::vector<std::pair<int, int>> ranks;
+    for (int site : {0, 1})
+        for (int k = 0; k < 56; ++k)
+            ranks.push_back({site, k % 7});
+    const topology t = placed(ranks);
+    for (const algorithm *a : algorithms())
+        if ((a->parameters & uses_tree) && a->buffers && a->serves(t, {.collective = a->collective})) {
+            plan p;
+            p.algo = a;
+            p.lambda = 64;
+            for (int rank = 0; rank < t.size(); ++rank) {
+                const auto has = static_cast<uint32_t>(build_schedule(t, p, rank).tmp_count);
+                WAN_CHECK_THAT(has <= a->buffers(t, p), name_of(*a) + ": " + std::to_string(has) + " of " + std::to_string(a->buffers(t, p)));
+            }
+        }
+    return "";
+}
+
+/** What is served can be built: every algorithm where few hosts talk to many, in sites of unlike sizes and in many runs. */
+std::string check_nasty_shapes()
+{
+    std::map<std::string, int> served;
+    std::string failed;
+    size_t longest = 0;
+    const topology shapes[] = {uneven(3, 4), uneven(8, 30), woven(60, 30, 40), woven(60, 59, 40), woven(50, 50, 1, 50),
+                               topology::blocks(std::vector<int>{1, 300, 30, 3})};
+    for (const topology &t : shapes)
+        for (const algorithm *a : algorithms()) {
+            const request r{.collective = a->collective, .bytes = 1024 * static_cast<uint64_t>(t.size()), .commutative = !a->only_ordered};
+            if (!a->serves(t, r))
+                continue;
+            ++served[name_of(*a)];
+            for (uint32_t links : {1u, 5000u}) {
+                plan p;
+                p.algo = a;
+                p.links = links;
+                p.entries = 64;
+                p.root = t.rank_at(site_at(0), 0);
+                for (int rank : {p.root, t.rank_at(site_at(t.site_count() - 1), 0)}) {
+                    if (t.size() > 1000 && (rank != p.root || links > 1))
+                        continue;       // takes long
+                    try {
+                        longest = std::max(longest, build_schedule(t, p, rank, kind_of(a->collective).blocks).ops.size());
+                    } catch (const std::length_error &e) {
+                        failed += print(p) + ": " + e.what() + ", " + std::to_string(t.size()) + " ranks in " + std::to_string(t.site_count()) + " sites\n";
+                    }
+                }
+            }
+        }
+    for (const algorithm *a : algorithms())
+        WAN_CHECK_THAT(served[name_of(*a)] > 0, a->name);
+    WAN_CHECK_THAT(longest > 30'000, std::to_string(longest));
+    // Too long to be built here: the pieces of a gateway, cut at the bounds of all sites, for each of them.
+    const algorithm *pieces = algorithm_named(WAN_ALLREDUCE, "rabenseifner");
+    const request r{.collective = WAN_ALLREDUCE, .bytes = 1 << 20};
+    WAN_CHECK(!pieces->serves(uneven(10, 600), r) && !pieces->serves(uneven(16, 250), r) && pieces->serves(uneven(8, 500), r));
+    WAN_CHECK(pieces->serves(topology::blocks(std::vector<int>(64, 1563)), r));
+    // One wide site beside few ranks hands blocks to all of itself: as many as other vectors have, at most.
+    const request blocks{.collective = WAN_ALLTOALL, .bytes = 1 << 20};
+    for (int hosts : {2000, 16'000}) {
+        const topology t = topology::blocks(std::vector<int>{hosts, 1});
+        WAN_CHECK(algorithm_named(WAN_ALLTOALL, "bundled")->serves(t, blocks) == (hosts < 4096));
+    }
+    return failed;
 }
 
 /** Labels of steps at the largest team that is promised, and one step below and above powers of two. */
@@ -362,6 +501,9 @@ int main()
         cmocka_unit_test(test<check_most_buffers>),
         cmocka_unit_test(test<check_buffers>),
         cmocka_unit_test(test<check_most_operations>),
+        cmocka_unit_test(test<check_nasty_shapes>),
+        cmocka_unit_test(test<check_unlike_sites>),
+        cmocka_unit_test(test<check_cyclic_hosts>),
     };
     return cmocka_run_group_tests_name("matrix_random", tests, nullptr, nullptr);
 }

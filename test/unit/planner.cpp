@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "model/cost.hpp"
 #include "plan/planner.hpp"
 
 #include "matrix.hpp"
@@ -304,6 +305,92 @@ std::string check_bounds()
     return "";
 }
 
+/** What decides where sites, hosts and ranks lie otherwise than in equal blocks. */
+std::string check_shape_bounds()
+{
+    const uint64_t bytes = 16 << 20;
+    auto least = [](const topology &t, const facts &f, const wishes &w, const request &r) {
+        int64_t ns = INT64_MAX;
+        for (const plan &p : candidates(t, f, w, r))
+            ns = std::min(ns, p.algo == w.algo ? p.predicted_ns : -1);
+        return ns;
+    };
+    // Every rank of a host sends nearly all, and receives nearly all, twice.
+    const topology crowded = two_sites(4, 8);
+    facts f = facts_of(crowded);
+    wishes w;
+    w.algo = algorithm_named(WAN_ALLREDUCE, "ordered");
+    WAN_CHECK(least(crowded, f, w, call(WAN_ALLREDUCE, bytes, false)) >= 2 * f.wire_ns(bytes * 8 * 56 / 64));
+
+    // The first site lies in the middle.
+    const topology three = topology::blocks(std::vector<int>{2, 2, 2});
+    facts line = facts_of(three);
+    line.pair_ns = {0, 1'000'000, 1'000'000, 1'000'000, 0, 50'000'000, 1'000'000, 50'000'000, 0};
+    WAN_CHECK(least(three, line, w, call(WAN_ALLREDUCE, 64, false)) >= 100'000'000);
+    w.algo = algorithm_named(WAN_ALLREDUCE, "twotier");
+    WAN_CHECK(least(three, line, w, call(WAN_ALLREDUCE, 64)) >= 50'000'000);
+    const topology eight = topology::blocks(std::vector<int>(8, 2));
+    WAN_CHECK(least(eight, facts_of(eight), w, call(WAN_ALLREDUCE, bytes)) >= 7 * f.wire_ns(bytes));
+
+    // Ranks in turn over the hosts of a site: a chain of them passes an interface with every rank.
+    std::vector<place> places;
+    for (int r = 0; r < 128; ++r)
+        places.push_back({r < 64 ? "a" : "b", static_cast<uint64_t>(r % 4)});
+    const topology cyclic{places};
+    WAN_CHECK(cyclic.most_stays() == 16 && cyclic.stay_count(site_at(1)) == 64 && cyclic.run_count() == 2);
+    for (auto c : {WAN_SCAN, WAN_EXSCAN}) {
+        w.algo = algorithm_named(c, "chain");
+        WAN_CHECK(least(cyclic, facts_of(cyclic), w, call(c, bytes)) >= 16 * f.wire_ns(bytes));
+    }
+
+    // The root alone in its site: a gateway takes the message in, and again what the others gather.
+    const topology alone = topology::blocks(std::vector<int>{1, 16});
+    w.algo = algorithm_named(WAN_BCAST, "vandegeijn");
+    w.links = 1;
+    WAN_CHECK(least(alone, facts_of(alone), w, call(WAN_BCAST, bytes)) >= f.wire_ns(bytes) + f.wire_ns(bytes) * 15 / 16);
+
+    // A burst passes at once, but only once.
+    facts shaped = f;
+    shaped.burst_bytes = 64 << 10;
+    shaped.message_ns = 1;
+    for (uint64_t size : {1u << 10, 9u << 10, 1u << 20})
+        for (int64_t n = 1; n < 200; ++n) {
+            WAN_CHECK(sends_ns(shaped, size, n) >= shaped.wire_ns(std::max<uint64_t>(static_cast<uint64_t>(n) * size, 64 << 10) - (64 << 10)));
+            WAN_CHECK(n > 8 || sends_ns(shaped, size, n) == n * gap_ns(shaped, size));
+            WAN_CHECK(sends_ns(shaped, size, n) <= sends_ns(shaped, size, n + 1));
+        }
+    const topology many = topology::blocks(std::vector<int>(40, 2));
+    shaped.sites = 40;
+    w = {};
+    w.algo = algorithm_named(WAN_BCAST, "tree");
+    WAN_CHECK(least(many, shaped, w, call(WAN_BCAST, 32 << 10)) >= shaped.wan_ns + shaped.wire_ns(39 * (32 << 10) - (64 << 10)));
+    return "";
+}
+
+/** Facts that have looked at all pairs once say what they say otherwise. */
+std::string check_settled()
+{
+    std::mt19937_64 random(test_seed() + 7);
+    for (int sites : {0, 1, 2, 3, 17})
+        for (int known : {0, 1, 2}) {       // no pair, some, all
+            facts f;
+            f.sites = sites;
+            for (int i = 0; known && i < sites * sites; ++i)
+                f.pair_ns.push_back(known == 2 || random() % 2 ? 1 + static_cast<int64_t>(random() % 50'000'000) : 0);
+            facts settled = f;
+            settled.settle();
+            settled.settle();
+            int64_t most = 0;
+            for (int a = 0; a < sites; ++a) {
+                WAN_CHECK(f.farthest_ns(site_at(a)) == settled.farthest_ns(site_at(a)));
+                for (int b = 0; b < sites; ++b)
+                    most = a == b ? most : std::max(most, f.latency_ns(site_at(a), site_at(b)));
+            }
+            WAN_CHECK(f.widest_ns() == most && settled.widest_ns() == most);
+        }
+    return "";
+}
+
 /** Gateways carry what crosses, and hand it in and out: nothing is predicted below their interfaces' time. */
 std::string check_gateways()
 {
@@ -444,7 +531,7 @@ int main()
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
         cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),
-        cmocka_unit_test(test<check_gateways>),
+        cmocka_unit_test(test<check_gateways>),     cmocka_unit_test(test<check_shape_bounds>), cmocka_unit_test(test<check_settled>),
         cmocka_unit_test(test<check_vector_bounds>), cmocka_unit_test(test<check_vector_sense>), cmocka_unit_test(test<check_exchange_bounds>),
     };
     return cmocka_run_group_tests_name("planner", tests, nullptr, nullptr);

@@ -204,6 +204,41 @@ std::string check_domains()
     return "";
 }
 
+/** Runs of a site, stays on a host: counted once more. */
+std::string check_runs()
+{
+    static const char *names[] = {"a", "b", "c", "d"};
+    for (unsigned trial = 0, x = 1; trial < 200; ++trial) {
+        auto next = [&](unsigned n) { return (x = x * 1103515245u + 12345u) / 65536u % n; };
+        std::vector<place> p;
+        const unsigned ranks = 1 + next(30), sites = 1 + next(4), hosts = 1 + next(4);
+        for (unsigned r = 0; r < ranks; ++r)
+            p.push_back({names[next(sites)], next(hosts)});
+        const topology t(p);
+        int runs = 0, most_runs = 0, most_stays = 0;
+        for (int s = 0; s < t.site_count(); ++s) {
+            int of_site = 0, stays = 0, at = -1;
+            std::vector<int> of_host(static_cast<size_t>(t.node_count(site(s))));
+            for (int r = 0; r < t.size(); ++r) {
+                if (t.site_of(r) != site(s))
+                    continue;
+                of_site += r == 0 || t.site_of(r - 1) != site(s);
+                const int node = t.locate(r).node;
+                stays += node != at;
+                of_host[static_cast<size_t>(node)] += node != at;
+                at = node;
+            }
+            WAN_CHECK(t.run_count(site(s)) == of_site && t.stay_count(site(s)) == stays);
+            runs += of_site;
+            most_runs = std::max(most_runs, of_site);
+            for (int n : of_host)
+                most_stays = std::max(most_stays, n);
+        }
+        WAN_CHECK(t.run_count() == runs && t.most_runs() == most_runs && t.most_stays() == most_stays);
+    }
+    return "";
+}
+
 std::string check_memory()
 {
     const std::vector<int> one(64, 1563), lanes(64, 25);
@@ -229,7 +264,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_small>),  cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_blocks>),
-        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_memory>),
+        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_runs>), cmocka_unit_test(test<check_memory>),
     };
     return cmocka_run_group_tests_name("topology", tests, nullptr, nullptr);
 }

@@ -92,6 +92,7 @@ void wan_comm::learn()
         f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
         f.burst_bytes = 0;      // it was told apart by the measured rate
     }
+    f.settle();
     std::lock_guard hold(lock);
     if (!first_known)
         first_known = f;

@@ -101,10 +101,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
     const uint64_t site = r.bytes / static_cast<uint64_t>(t.size()) * static_cast<uint64_t>(ranks);
     // The leader sends its site's blocks to every entry of the others, of whom each then has all.
-    const int64_t sending = std::max<int64_t>((t.site_count() - 1) * entries * gap_ns(f, site), f.wire_ns(r.bytes));
+    const int64_t sending = std::max<int64_t>(sends_ns(f, site, (t.site_count() - 1) * entries), f.wire_ns(r.bytes));
     return f.widest_ns() + tree_ns(f, 0, hosts, p.lambda) + f.wire_ns(site) + sending
            + tree_ns(f, r.bytes, (hosts + entries - 1) / entries, p.lambda) + 2 * steps(widest_node(t)) * f.message_ns
-           + (entries > 1 ? entries * gap_ns(f, site) : 0);
+           + (entries > 1 ? sends_ns(f, site, entries) : 0);
 }
 
 } // namespace

@@ -70,11 +70,10 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const int64_t far = f.widest_ns();
-    const int64_t gap = gap_ns(f, r.bytes);
     const int64_t hosts = widest_site(t), combining = std::min<int64_t>(p.entries, hosts);
     // A combiner hears from every site; the leader sends to all of them, the last of which waits for the rest.
     return far + tree_ns(f, r.bytes, hosts, p.lambda) + tree_ns(f, r.bytes, (hosts + combining - 1) / combining, p.lambda)
-           + (t.site_count() - 1) * (combining + 1) * gap / 2
+           + sends_ns(f, r.bytes, (t.site_count() - 1) * (combining + 1)) / 2
            + 2 * steps(widest_node(t)) * f.message_ns;
 }
 

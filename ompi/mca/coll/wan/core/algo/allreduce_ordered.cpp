@@ -3,7 +3,7 @@
  * placement of ranks: rank j collects block j of everyone, combines in the
  * order of ranks, and sends the result to everyone.
  *
- *     all -> owner of block j -> all        T = 2L + 2M/B
+ *     all -> owner of block j -> all        T = 2L + 2M/B for each rank of a host
  *
  * It moves P/2 times the bytes across the WAN that a commuting operator needs:
  * contributions of a site cannot be combined before they cross, unless the
@@ -44,7 +44,10 @@ void build(const topology &t, const plan &, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
-    return 2 * f.farthest_ns(site_at(0)) + pipeline(f, 2 * f.wire_ns(r.bytes), c.segments * 4 * t.size());
+    const int64_t all = t.size(), lanes = widest_node(t);
+    // Every rank has all but its host's blocks to send, then its own one to all but its host.
+    const int64_t wire = 2 * wire_part(f, static_cast<int64_t>(r.bytes), lanes * (all - lanes), all);
+    return 2 * f.widest_ns() + pipeline(f, wire, c.segments * 4 * all);
 }
 
 } // namespace

@@ -72,6 +72,29 @@ void build(const topology &t, const plan &p, builder &b)
     node_broadcast(b, t, leader, buffer::out);
 }
 
+/** Operations of a host of `site`, at most: what each part of build() adds. */
+int64_t operations(const topology &t, const std::set<int> &sizes, int site)
+{
+    const int64_t hosts = t.node_count(site_at(site));
+    int64_t crossing = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        crossing += 2 * parts_of(hosts, t.node_count(site_at(s)));      // sent, received
+    const int64_t reducing = std::max<int64_t>(6 * steps(hosts), 3 * largest_ring);
+    return 1 + 3 * t.most_lanes() + reducing + hosts + 3 + crossing + fold_operations(sizes, hosts, t.site_count());
+}
+
+/** Sites of unlike sizes cut each other's blocks at all their bounds, and every piece is combined by itself. */
+bool serves(const topology &t, const request &r)
+{
+    if (!r.commutative || !few_enough(t, 5) || t.site_count() > 200)
+        return false;
+    const auto sizes = site_sizes(t);
+    for (int s = 0; s < t.site_count(); ++s)
+        if (operations(t, sizes, s) > most_operations)
+            return false;
+    return true;
+}
+
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
@@ -83,8 +106,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t remote = t.site_count() - 1;
     const bool gateways = p.links < static_cast<uint64_t>(widest);
-    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
-    const int64_t hands = gateways ? (widest + links - 1) / links : 0;      // hosts of a gateway
+    const int64_t n = std::min<int64_t>(p.links, widest);      // of the widest site, where gateways hand most in and out
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - n, n * widest) : 0;
+    const int64_t hands = gateways ? (widest + n - 1) / n : 0;      // hosts of a gateway
     const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
@@ -130,7 +154,7 @@ const algorithm allreduce_rabenseifner = {
     .long_messages = true,
     .keeps_order = false,
     .senders = gateway_senders,
-    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
+    .serves = serves,
     .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count()); },
     .cost = cost,
     .build = build,

@@ -26,7 +26,6 @@
 #include "model/cost.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace wan {
 
@@ -35,31 +34,22 @@ namespace {
 /** Labels for the runs of a site: crossing, and to the gateways, which are never the same pair of hosts. */
 constexpr int run_label = label::reduce_scatter, most_labels = label::allgather - label::reduce_scatter;
 
-/** Parts of a block of one partition that another one cuts it into, at most. */
-constexpr int64_t parts_of(int64_t hosts, int64_t others) { return (others + hosts - 1) / hosts + 1; }
-
 /**
  * Operations of a host of `site`, at most, where sites have these `sizes`: what each function
  * below adds, with one gateway where that makes most of it (hand-in and hand-out) and with all
  * hosts where that does.
  */
-int64_t most_operations(const topology &t, const std::vector<int> &runs_of_site, const std::set<int> &sizes, int site)
+int64_t operations(const topology &t, const std::set<int> &sizes, int site)
 {
     const int64_t hosts = t.node_count(site_at(site)), ranks = t.rank_count(site_at(site));
-    const int64_t mine = runs_of_site[static_cast<size_t>(site)];
-    int64_t all = 0, crossing = 0, pieces = 1;
-    for (int s = 0; s < t.site_count(); ++s) {
-        all += runs_of_site[static_cast<size_t>(s)];
-        if (s == site)
-            continue;
-        crossing += (mine + runs_of_site[static_cast<size_t>(s)]) * parts_of(hosts, t.node_count(site_at(s)));
-    }
-    for (int size : sizes)
-        pieces += parts_of(hosts, size) - 1;
+    const int64_t mine = t.run_count(site_at(site));
+    int64_t crossing = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        if (s != site)
+            crossing += (mine + t.run_count(site_at(s))) * parts_of(hosts, t.node_count(site_at(s)));
     const int64_t collecting = hosts + ranks + ranks;               // sent, received, combined
-    const int64_t handing = (mine + 1) * (hosts + 3);               // in, and out
-    const int64_t gathering = std::max<int64_t>(4 * steps(hosts), 2 * largest_ring);
-    return collecting + handing + crossing + pieces * all + gathering + t.most_lanes();
+    const int64_t handing = mine * (hosts + 3);                     // in
+    return collecting + handing + crossing + fold_operations(sizes, hosts, t.run_count()) + t.most_lanes();
 }
 
 bool serves(const topology &t, const request &)
@@ -69,15 +59,11 @@ bool serves(const topology &t, const request &)
     const int ranks = most_ranks(t);
     if (ranks > most_buffers)
         return false;
-    const auto runs = runs_of(t);
-    if (most_runs(t, runs) > most_labels || ranks + static_cast<int>(runs.size()) > most_buffers)
+    if (t.most_runs() > most_labels || ranks + t.run_count() > most_buffers)
         return false;
-    const auto of_site = runs_by_site(t, runs);
-    std::set<int> sizes;
+    const auto sizes = site_sizes(t);
     for (int s = 0; s < t.site_count(); ++s)
-        sizes.insert(t.node_count(site_at(s)));
-    for (int s = 0; s < t.site_count(); ++s)
-        if (most_operations(t, of_site, sizes, s) > UINT16_MAX)
+        if (operations(t, sizes, s) > UINT16_MAX)
             return false;
     return true;
 }
@@ -138,13 +124,14 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
     }
     const int64_t links = std::min<int64_t>(p.links, narrowest);
-    const int64_t mine = most_runs(t, runs_of(t)), runs = mine * remote;
+    const int64_t mine = t.most_runs(), runs = mine * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     // Through a gateway's interface, from and to the hosts of its site: runs come in, the result goes out.
     const bool gateways = p.links < static_cast<uint64_t>(widest);
-    const int64_t hand = gateways ? wire_part(f, bytes, widest - links, links * widest) : 0;
-    const int64_t hands = gateways ? (mine + 1) * ((widest + links - 1) / links) : 0;
+    const int64_t n = std::min<int64_t>(p.links, widest);      // of the widest site, where gateways hand most in and out
+    const int64_t hand = gateways ? wire_part(f, bytes, widest - n, n * widest) : 0;
+    const int64_t hands = gateways ? (mine + 1) * ((widest + n - 1) / n) : 0;
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links)
                          + wire_part(f, bytes, widest - 1, widest) + mine * hand;
     const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;

@@ -15,30 +15,25 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "algo/shares.hpp"
+#include "algo/turns.hpp"
 #include "model/cost.hpp"
 
 namespace wan {
 
 namespace {
 
-/** Who bundles in a site, and for whom: counterpart k of n has the targets k P/n .. (k+1) P/n of each other site. */
-struct counterparts {
-    int first, ranks;
-    uint32_t count;
-    counterparts(const topology &t, site_id s, uint32_t links)
-        : first(t.first_slot(s)), ranks(t.rank_count(s)), count(std::clamp(links, 1u, static_cast<uint32_t>(ranks)))
-    {
-    }
-    int slot(uint32_t k) const { return first + static_cast<int>(uint64_t{k} * static_cast<uint32_t>(ranks) / count); }
-    uint32_t of_target(int index, int there) const { return static_cast<uint32_t>(uint64_t{static_cast<uint32_t>(index)} * count / static_cast<uint32_t>(there)); }
-};
+/** Who bundles for a target elsewhere: counterpart k of n has the targets k P/n .. (k+1) P/n of each other site. */
+uint32_t counterpart_of(const spread_ranks &us, int index, int there)
+{
+    return static_cast<uint32_t>(uint64_t{static_cast<uint32_t>(index)} * us.count / static_cast<uint32_t>(there));
+}
 
 /** The targets of a counterpart, site by site: slots that follow each other. */
 struct target_range {
     int first, count, before;   // how many of its other targets come before
 };
 
-std::vector<target_range> targets_of(const topology &t, int mine, const counterparts &us, uint32_t k)
+std::vector<target_range> targets_of(const topology &t, int mine, const spread_ranks &us, uint32_t k)
 {
     std::vector<target_range> all;
     int before = 0;
@@ -65,38 +60,37 @@ template <typename F> void each_run(bool scattered, int slot, int count, F f)
 constexpr span_of numbers(int from, int count) { return blocks_of(static_cast<uint32_t>(from), static_cast<uint32_t>(from + count)); }
 
 /** To each counterpart one message with the blocks for its targets. */
-void hand_over(builder &b, const topology &t, int mine, const counterparts &us, int at)
+void hand_over(builder &b, const topology &t, int mine, const spread_ranks &us, int at)
 {
     buffer packed{};
     bool packs = false;
     int used = 0;
-    for (int d = 0; d < us.ranks; ++d)
-        for (uint32_t k = 0; k < us.count; ++k) {
-            const int to = us.slot(k);
-            if (to != us.first + (at + d) % us.ranks || d == 0)
-                continue;
-            const auto targets = targets_of(t, mine, us, k);
-            const int n = count_of(targets);
-            if (n == 0)
-                continue;
-            if (targets.size() == 1 && (!b.scattered() || n == 1)) {
-                b.send(buffer::in, numbers(targets[0].first, n), t.rank_of(to), label::share_hand);
-                continue;
-            }
-            if (!packs)
-                packed = b.scratch_blocks(0, static_cast<uint32_t>(t.size() - us.ranks));
-            packs = true;
-            for (const target_range &x : targets)
-                each_run(b.scattered(), x.first, x.count, [&](const span_of &part) {
-                    b.copy_shifted(buffer::in, packed, part, used + x.before - x.first);
-                });
-            b.send(packed, numbers(used, n), t.rank_of(to), label::share_hand);
-            used += n;
+    for (int d = 1; d < us.ranks; ++d) {
+        const int to = us.first + (at + d) % us.ranks, k = us.number(to);
+        if (k < 0)
+            continue;
+        const auto targets = targets_of(t, mine, us, static_cast<uint32_t>(k));
+        const int n = count_of(targets);
+        if (n == 0)
+            continue;
+        if (targets.size() == 1 && (!b.scattered() || n == 1)) {
+            b.send(buffer::in, numbers(targets[0].first, n), t.rank_of(to), label::share_hand);
+            continue;
         }
+        if (!packs)
+            packed = b.scratch_blocks(0, static_cast<uint32_t>(t.size() - us.ranks));
+        packs = true;
+        for (const target_range &x : targets)
+            each_run(b.scattered(), x.first, x.count, [&](const span_of &part) {
+                b.copy_shifted(buffer::in, packed, part, used + x.before - x.first);
+            });
+        b.send(packed, numbers(used, n), t.rank_of(to), label::share_hand);
+        used += n;
+    }
 }
 
 /** A counterpart sorts what it has by targets, and sends each its bundle. */
-void cross(builder &b, const topology &t, int mine, const counterparts &us, uint32_t number, int at)
+void cross(builder &b, const topology &t, int mine, const spread_ranks &us, uint32_t number, int at)
 {
     const auto targets = targets_of(t, mine, us, number);
     const int n = count_of(targets);
@@ -127,20 +121,19 @@ void cross(builder &b, const topology &t, int mine, const counterparts &us, uint
 void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me(), slot = t.slot_of(me), mine = static_cast<int>(value(t.site_of(me))), sites = t.site_count();
-    const counterparts us(t, site_at(mine), p.links);
+    const spread_ranks us(t, site_at(mine), p.links);
     const int at = slot - us.first;
 
     const buffer bundles = b.scattered() ? b.scratch_blocks(0, static_cast<uint32_t>(t.size())) : buffer::out;
     for (int d = 1; d < sites; ++d) {
         const int s = (mine + sites - d) % sites;
-        const counterparts them(t, site_at(s), p.links);
-        const uint32_t k = them.of_target(at, us.ranks);
+        const spread_ranks them(t, site_at(s), p.links);
+        const uint32_t k = counterpart_of(them, at, us.ranks);
         b.recv(bundles, numbers(them.first, them.ranks), t.rank_of(them.slot(k)), label::share_across);
     }
     hand_over(b, t, mine, us, at);
-    for (uint32_t k = 0; k < us.count; ++k)
-        if (us.slot(k) == slot)
-            cross(b, t, mine, us, k, at);
+    if (const int k = us.number(slot); k >= 0)
+        cross(b, t, mine, us, static_cast<uint32_t>(k), at);
     for (int d = 1; d < us.ranks; ++d) {
         const int to = us.first + (at + d) % us.ranks, from = us.first + (at + us.ranks - d) % us.ranks;
         b.recv(buffer::out, block_at(from), t.rank_of(from), label::direct);
@@ -159,7 +152,7 @@ bool serves(const topology &t, const request &r)
     constexpr int64_t most_copies = 16'384;
     // Longer ones fill the queue of an uplink (measured: 2 x 16 hosts, 16 KB, four times the bound).
     constexpr uint64_t longest_block = 2048;
-    if (r.bytes > longest_block * static_cast<uint64_t>(t.size()))
+    if (t.size() > most_slots || r.bytes > longest_block * static_cast<uint64_t>(t.size()))
         return false;
     if (r.counts_vary)
         return false;

@@ -69,13 +69,12 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const int home = static_cast<int>(value(t.site_of(p.root)));
-    const int64_t gap = gap_ns(f, r.bytes);
     const int64_t remote = t.site_count() - 1;
     const int64_t entries = std::min<int64_t>(p.entries, widest_site(t));
     const int64_t per_entry = (widest_site(t) + entries - 1) / entries;
-    int64_t far = f.farthest_ns(site_at(home)) + remote * entries * gap
+    int64_t far = f.farthest_ns(site_at(home)) + sends_ns(f, r.bytes, remote * entries)
                   + tree_ns(f, r.bytes, per_entry, p.lambda);
-    const int64_t near = remote * entries * gap + tree_ns(f, r.bytes, t.node_count(site_at(home)), p.lambda);
+    const int64_t near = sends_ns(f, r.bytes, remote * entries) + tree_ns(f, r.bytes, t.node_count(site_at(home)), p.lambda);
     return std::max(far, near) + steps(widest_node(t)) * f.message_ns;
 }
 

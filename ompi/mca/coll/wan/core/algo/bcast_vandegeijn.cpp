@@ -81,6 +81,16 @@ void build(const topology &t, const plan &p, builder &b)
     node_broadcast(b, t, leader, buffer::out);
 }
 
+/**
+ * Through the interface of a gateway of another site: in, what crosses and what the others gather;
+ * out, what it hands them, gathers and sends on to `children` sites.
+ */
+int64_t gateway_bytes(int64_t bytes, int64_t hosts, uint32_t links, int64_t children)
+{
+    const int64_t n = std::min<int64_t>(links, hosts), gathered = bytes / hosts * (hosts - 1), crossed = bytes / n;
+    return gathered + std::max(crossed, crossed - bytes / hosts + children * crossed);
+}
+
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const site_route route{static_cast<int>(value(t.site_of(p.root))), t.site_count(), p.order};
@@ -93,7 +103,12 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t root = hosts > 1 ? r.bytes : r.bytes * static_cast<uint64_t>(children);
     const int64_t owner = static_cast<int64_t>(r.bytes) * (owners - 1) / owners
                           + static_cast<int64_t>(r.bytes) * children / links;
-    const int64_t wire = f.wire_ns(static_cast<uint64_t>(std::max(root, hosts > 1 ? owner : 0)));
+    int64_t bytes = std::max(root, hosts > 1 ? owner : 0);
+    for (int s = 0; s < t.site_count(); ++s)
+        if (s != route.home)
+            bytes = std::max(bytes, gateway_bytes(static_cast<int64_t>(r.bytes), t.node_count(site_at(s)), p.links,
+                                                  route.order == site_order::chain && route.place(s) + 1 < route.sites ? 1 : 0));
+    const int64_t wire = f.wire_ns(static_cast<uint64_t>(bytes));
     const int64_t widest = widest_site(t);
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);

@@ -446,18 +446,16 @@ void reshare(builder &b, const team &from, const team &to, buffer src, buffer ds
 
 gateways::gateways(uint32_t links, std::span<const team> all)
 {
-    uint32_t most = 0, least = UINT32_MAX;
-    for (const team &g : all) {
+    uint32_t most = 0;
+    for (const team &g : all)
         most = std::max(most, g.blocks);
-        least = std::min(least, g.blocks);
-    }
     direct_ = links >= most;
-    links_ = std::max(1u, std::min(links, least));
+    links_ = std::max(1u, links);
 }
 
 team gateways::of(const team &owners, int me) const
 {
-    return direct_ ? owners : owners.spread(links_, me);
+    return direct_ ? owners : owners.spread(std::min(links_, owners.blocks), me);
 }
 
 } // namespace wan

@@ -157,7 +157,8 @@ void reshare(builder &b, const team &from, const team &to, buffer src, buffer ds
 /**
  * Who of a site speaks to other sites: everyone who owns a block if n (links)
  * is at least as large as the largest of `all` teams, else n gateways, evenly
- * spread over the owners (GridMPI's limit on simultaneous WAN senders).
+ * spread over the owners (GridMPI's limit on simultaneous WAN senders); all
+ * owners of a site that has fewer.
  */
 class gateways {
 public:

@@ -84,10 +84,10 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const routes route(t, p);
-    const int64_t gap = gap_ns(f, r.bytes), remote = t.site_count() - 1, combiners = route.combiners;
-    const int64_t last = combiners > 1 ? hop_ns(f, 0) + (combiners - 1) * gap : 0;
+    const int64_t remote = t.site_count() - 1, combiners = route.combiners;
+    const int64_t last = combiners > 1 ? hop_ns(f, 0) + sends_ns(f, r.bytes, combiners - 1) : 0;
     return f.farthest_ns(site_at(route.home)) + tree_ns(f, r.bytes, widest_site(t), p.lambda)
-           + (remote + combiners - 1) / combiners * gap + last + steps(widest_node(t)) * f.message_ns;
+           + sends_ns(f, r.bytes, (remote + combiners - 1) / combiners) + last + steps(widest_node(t)) * f.message_ns;
 }
 
 } // namespace

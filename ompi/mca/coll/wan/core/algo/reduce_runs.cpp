@@ -79,7 +79,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const cut c(r.bytes, p.segment_bytes);
     const int64_t widest = widest_site(t), lanes = widest_node(t), remote = t.site_count() - 1;
     const int64_t ranks = most_ranks(t), links = std::min<int64_t>(p.links, narrowest_site(t));
-    const int64_t runs = most_runs(t, runs_of(t)) * remote;
+    const int64_t runs = t.most_runs() * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes), home = std::max(1, t.node_count(t.site_of(p.root)) - 1);
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + std::max(wire_part(f, bytes, runs, links), wire_part(f, bytes, runs, home))
                          + wire_part(f, bytes, 1, 1);

@@ -53,7 +53,6 @@ int64_t operations(const topology &t, site_id s, combining how, int64_t pieces)
     return on_host + all + 2 * parts + inside + (all + parts) + 4 * parts + from_elsewhere + 3 * t.site_count();
 }
 
-constexpr int64_t most_operations = 60'000;
 constexpr int most_sites = 200;     // a buffer for each
 
 /** Pieces in a site: what the plan asks for where that can be written down. */
@@ -261,6 +260,31 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
         worst = std::max(worst, std::max(crossed, busy) + received * f.message_ns + on_host + hop_ns(f, 0));
     }
     return worst;
+}
+
+uint32_t buffers_by_sites(const topology &t, const plan &p, combining wanted)
+{
+    const int64_t all = t.size(), lanes = widest_node(t);
+    int64_t most = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t hosts = t.node_count(site_at(s)), own = t.rank_count(site_at(s)), room = remote_room(t, site_at(s));
+        int64_t held = (p.links < hosts ? room : 0) + t.site_count() + 1;      // a gateway's; what comes from each site
+        switch (way_of(wanted, static_cast<uint32_t>(hosts))) {
+        case combining::circulant:
+            held += (hosts > 1 ? 3 : 1) * (room + own);
+            break;
+        case combining::ring:
+            held += 2 * (room + own);       // one of them where blocks are scattered
+            break;
+        case combining::pairwise: {
+            const int64_t parts = std::min<int64_t>(5, hosts), across = room > all - own ? own : 0;
+            held += room + own + parts * ((all - own) / hosts + 2 + across + lanes);
+            break;
+        }
+        }
+        most = std::max(most, held + (lanes > 1 ? 3 * all : 0));    // a host's ranks combine whole vectors
+    }
+    return static_cast<uint32_t>((most + all - 1) / all);
 }
 
 bool serves_by_sites(const topology &t, const request &r, combining how)

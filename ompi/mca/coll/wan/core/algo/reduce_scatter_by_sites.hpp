@@ -31,6 +31,9 @@ void build_by_sites(const topology &t, const plan &p, builder &b, combining how)
  */
 int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const plan &p, combining how);
 
+/** Scratch of a rank in whole vectors, rounded up. */
+uint32_t buffers_by_sites(const topology &t, const plan &p, combining how);
+
 bool serves_by_sites(const topology &t, const request &r, combining how);
 
 } // namespace wan

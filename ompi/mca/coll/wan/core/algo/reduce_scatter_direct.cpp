@@ -72,6 +72,7 @@ const algorithm reduce_scatter_direct = {
     .keeps_order = true,
     .senders = all_senders,
     .serves = [](const topology &t, const request &) { return t.size() <= most_senders; },
+    .buffers = [](const topology &, const plan &) { return 1u; },      // a block of everyone
     .cost = cost,
     .build = build,
     .any_counts = true,

@@ -29,6 +29,7 @@ const algorithm reduce_scatter_pairwise = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = [](const topology &t, const request &r) { return serves_by_sites(t, r, combining::pairwise); },
+    .buffers = [](const topology &t, const plan &p) { return buffers_by_sites(t, p, combining::pairwise); },
     .cost = [](const topology &t, const facts &f, const request &r, const plan &p) { return cost_by_sites(t, f, r, p, combining::pairwise); },
     .build = [](const topology &t, const plan &p, builder &b) { build_by_sites(t, p, b, combining::pairwise); },
     .any_counts = true,

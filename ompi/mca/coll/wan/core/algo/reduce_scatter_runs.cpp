@@ -30,40 +30,41 @@ namespace {
 /** Of the 253 a schedule may have: two for each rank of the site, one for each run elsewhere. */
 constexpr int most_copies = 250;
 
+/**
+ * Operations of a rank of `site`, at most: of one that combines all blocks of others by itself, as
+ * it does with one link, and sends each run's part of each of them.
+ */
+int64_t operations(const topology &t, int site)
+{
+    const int64_t ranks = t.rank_count(site_at(site)), elsewhere = t.size() - ranks, mine = t.run_count(site_at(site));
+    int64_t received = 0;       // my block of every run, and combined
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t there = t.rank_count(site_at(s));
+        if (s != site)
+            received += t.run_count(site_at(s)) * (parts_of(t.size() - there, there) + 1);
+    }
+    const int64_t copied = 2 * (elsewhere + ranks);     // where blocks are scattered
+    const int64_t handed = 2 * 3 * ranks;               // before and after the own blocks: sent, received, combined
+    return copied + handed + mine * (elsewhere + 2) + received + 3 * ranks + 1;     // and the site's own blocks
+}
+
 bool serves(const topology &t, const request &)
 {
     if (t.size() > 4096)
         return false;
-    int ranks = 0;
+    if (2 * most_ranks(t) + t.run_count() > most_copies || t.most_runs() > label::share_steps)
+        return false;
     for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max(ranks, t.rank_count(site_at(s)));
-    const auto runs = runs_of(t);
-    return 2 * ranks + static_cast<int>(runs.size()) <= most_copies && most_runs(t, runs) <= label::share_steps;
+        if (operations(t, s) > most_operations)
+            return false;
+    return true;
 }
-
-/** Who of a site combines blocks of others: n ranks, evenly spread. */
-struct combiners {
-    int first, ranks;
-    uint32_t count;
-    combiners(const topology &t, site_id s, uint32_t links)
-        : first(t.first_slot(s)), ranks(t.rank_count(s)), count(std::clamp(links, 1u, static_cast<uint32_t>(ranks)))
-    {
-    }
-    int slot(uint32_t k) const { return first + static_cast<int>(uint64_t{k} * static_cast<uint32_t>(ranks) / count); }
-    /** The combiner that a slot is, or -1. */
-    int number(int slot_) const
-    {
-        const auto at = static_cast<uint64_t>(slot_ - first);
-        const auto k = static_cast<uint32_t>((at * count + static_cast<uint32_t>(ranks) - 1) / static_cast<uint32_t>(ranks));
-        return k < count && slot(k) == slot_ ? static_cast<int>(k) : -1;
-    }
-};
 
 /** Contributions of my site to others' blocks: each run combined, and sent to the owner. */
 void combine_for_others(builder &b, const topology &t, const plan &p, const std::vector<run> &runs, pace &turns)
 {
     const int slot = t.slot_of(b.me()), site = static_cast<int>(value(t.site_of(b.me())));
-    const combiners us(t, site_at(site), p.links);
+    const spread_ranks us(t, site_at(site), p.links);
     const shares remote = shares::remote(t, site_at(site), 1, us.count);
     const int mine = us.number(slot);
     const auto parts = mine < 0 ? std::vector<span_of>{} : remote.part(static_cast<uint32_t>(mine), 0);
@@ -121,7 +122,7 @@ void build(const topology &t, const plan &p, builder &b)
             continue;
         }
         x.push_back(b.scratch_blocks(static_cast<uint32_t>(slot), 1));
-        const combiners them(t, site_at(r.site), p.links);
+        const spread_ranks them(t, site_at(r.site), p.links);
         const shares theirs = shares::remote(t, site_at(r.site), 1, them.count);
         const auto [lo, hi] = theirs.touching(static_cast<uint32_t>(slot));
         const int label = label::share_remote + number[static_cast<size_t>(r.site)]++;
@@ -140,9 +141,21 @@ void build(const topology &t, const plan &p, builder &b)
     fold(b, x, buffer::out, own);
 }
 
+/** In whole vectors, rounded up: everyone's share in the hands of one that combines, or what is packed for it. */
+uint32_t buffers(const topology &t, const plan &p)
+{
+    int64_t most = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t ranks = t.rank_count(site_at(s)), links = std::clamp<int64_t>(p.links, 1, ranks), room = remote_room(t, site_at(s));
+        const int64_t across = room > t.size() - ranks ? ranks : 0;
+        most = std::max(most, ranks * std::min(room, (t.size() - ranks) / links + 2 + across) + room + ranks + t.run_count());
+    }
+    return static_cast<uint32_t>((most + t.size() - 1) / t.size());
+}
+
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes), runs = most_runs(t, runs_of(t));
+    const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes), runs = t.most_runs();
     int64_t worst = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t ranks = t.rank_count(site_at(s)), elsewhere = all - ranks, links = std::min<int64_t>(p.links, ranks);
@@ -176,6 +189,7 @@ const algorithm reduce_scatter_runs = {
     .only_ordered = true,
     .senders = [](const topology &t, const plan &p) { return std::min(p.links, all_senders(t, p)); },
     .serves = serves,
+    .buffers = buffers,
     .cost = cost,
     .build = build,
     .any_counts = true,

@@ -37,6 +37,7 @@ const algorithm reduce_scatter_sites = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = [](const topology &t, const request &r) { return serves_by_sites(t, r, combining::circulant) && serves_by_sites(t, r, combining::ring); },
+    .buffers = [](const topology &t, const plan &p) { return buffers_by_sites(t, p, way(p)); },
     .cost = [](const topology &t, const facts &f, const request &r, const plan &p) { return cost_by_sites(t, f, r, p, way(p)); },
     .build = [](const topology &t, const plan &p, builder &b) { build_by_sites(t, p, b, way(p)); },
     .any_counts = true,

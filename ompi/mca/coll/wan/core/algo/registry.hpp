@@ -60,7 +60,7 @@ struct algorithm {
     uint32_t (*senders)(const topology &t, const plan &p);
     /** Whether it can serve the call at all on this topology. */
     bool (*serves)(const topology &t, const request &r);
-    /** Most scratch buffers of a rank, each of a segment's size; nullptr: none. */
+    /** Most scratch buffers of a rank, each of a segment's size, or as long as the whole vector; nullptr: none. */
     uint32_t (*buffers)(const topology &t, const plan &p) = nullptr;
     /** Predicted time of the slowest rank in ns; integers only. */
     int64_t (*cost)(const topology &t, const facts &f, const request &r, const plan &p);

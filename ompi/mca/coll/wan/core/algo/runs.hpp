@@ -23,7 +23,7 @@ struct run {
     int first, last, site;
 };
 
-/** All of them, in the order of ranks. */
+/** All of them, in the order of ranks: for schedules.  How many there are, the topology knows. */
 inline std::vector<run> runs_of(const topology &t)
 {
     std::vector<run> all;
@@ -34,21 +34,6 @@ inline std::vector<run> runs_of(const topology &t)
         all.back().last = r;
     }
     return all;
-}
-
-inline std::vector<int> runs_by_site(const topology &t, const std::vector<run> &runs)
-{
-    std::vector<int> of_site(static_cast<size_t>(t.site_count()));
-    for (const run &r : runs)
-        ++of_site[static_cast<size_t>(r.site)];
-    return of_site;
-}
-
-/** Most of one site. */
-inline int most_runs(const topology &t, const std::vector<run> &runs)
-{
-    const auto of_site = runs_by_site(t, runs);
-    return *std::max_element(of_site.begin(), of_site.end());
 }
 
 /** Whether every site's ranks are neighbours: then sites follow each other in the order of ranks, too. */
@@ -63,13 +48,13 @@ inline bool sites_are_runs(const topology &t)
 /** Whether a buffer for each rank of a site and for each run is not too many. */
 inline bool runs_fit(const topology &t)
 {
-    return most_ranks(t) <= most_buffers && most_ranks(t) + static_cast<int>(runs_of(t).size()) <= most_buffers;
+    return most_ranks(t) <= most_buffers && most_ranks(t) + t.run_count() <= most_buffers;
 }
 
 /** That many: for algorithm::buffers. */
 inline uint32_t run_buffers(const topology &t, const plan &)
 {
-    return static_cast<uint32_t>(most_ranks(t)) + static_cast<uint32_t>(runs_of(t).size());
+    return static_cast<uint32_t>(most_ranks(t)) + static_cast<uint32_t>(t.run_count());
 }
 
 /** Everyone's share of each block goes to the block's owner: a buffer for each rank of my site (by rank), if I am one. */

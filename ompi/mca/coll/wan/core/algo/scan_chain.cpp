@@ -15,6 +15,9 @@
  *
  *     T = L + M/B + p hops                          two sites, or sites in a chain
  *
+ * where a host's ranks follow each other; else a hop is from rank to rank, and
+ * every byte passes a host's interface as often as the chain comes by.
+ *
  * In a chain of C sites the latencies add up.  In a star a site in the middle
  * adds its ranks up at once and sends the total to all later sites; what
  * stands before the site passes its ranks when it comes:
@@ -152,19 +155,23 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int sites = t.site_count();
     const bool star = p.order == site_order::star && sites > 2;
     const int64_t k = std::min<int64_t>(p.links, narrowest_site(t));
-    int64_t far = f.widest_ns(), hosts = 2 * widest_site(t), ranks = 2 * most_ranks(t);
+    // Hops between hosts, each of which has the message pass it as often as the chain comes by.
+    const int64_t passes = t.most_stays();
+    int64_t far = f.widest_ns(), hosts = 0, ranks = 2 * most_ranks(t);
+    for (int s = 0; s < sites; ++s)
+        hosts = std::max<int64_t>(hosts, 2 * t.stay_count(site_at(s)));
     if (!star) {
         far = hosts = 0;
         ranks = t.size();
         for (int s = 0; s < sites; ++s) {
-            hosts += t.node_count(site_at(s));
+            hosts += t.stay_count(site_at(s));
             far += s > 0 ? f.latency_ns(site_at(s - 1), site_at(s)) : 0;
         }
     }
     const int64_t bytes = static_cast<int64_t>(r.bytes), crossing = star ? sites - 1 : 1;
     // A host at an end of stripes takes them in beside the chain, or alone instead of it.
-    const int64_t through = (star ? 2 : 1) * bytes + (k > 1 || star ? bytes * crossing / k : 0);
-    const int64_t messages = (star ? 4 : 2) + (k > 1 ? 2 * k + crossing : crossing - 1);
+    const int64_t through = (star ? 2 : 1) * passes * bytes + (k > 1 || star ? bytes * crossing / k : 0);
+    const int64_t messages = (star ? 4 : 2) * passes + (k > 1 ? 2 * k + crossing : crossing - 1);
     const int64_t wire = std::max(flows_ns(r.bytes, f.widest_ns(), k), shared_wire(f.wire_ns(static_cast<uint64_t>(through)), k - 1));
     return far + pipeline(f, wire, c.segments * messages) + (hosts + (k > 1 ? 2 : 0)) * hop_ns(f, c.segment_bytes)
            + (ranks - std::min(ranks, hosts)) * f.message_ns + slow_start_ns(f, r.bytes, f.widest_ns(), k) / 8;

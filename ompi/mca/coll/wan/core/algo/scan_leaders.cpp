@@ -176,13 +176,22 @@ void build(const topology &t, const plan &p, builder &b)
         b.reduce(base, buffer::out, whole());
 }
 
+/** Of a site's tree: hosts, or all ranks where these do not follow each other (site_tree()). */
+int tree_nodes(const topology &t) { return t.most_stays() > 1 ? most_ranks(t) : widest_site(t); }
+
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts), remote = t.site_count() - 1;
-    const int64_t lanes = steps(widest_node(t)) * f.message_ns, tree = tree_ns(f, r.bytes, hosts, p.lambda) + lanes;
-    const int64_t base = f.widest_ns() + remote * (entries + 1) * gap_ns(f, r.bytes) / 2
+    const int64_t lanes = steps(widest_node(t)) * f.message_ns, tree = tree_ns(f, r.bytes, tree_nodes(t), p.lambda) + lanes;
+    const int64_t base = f.widest_ns() + sends_ns(f, r.bytes, remote * (entries + 1)) / 2
                          + tree_ns(f, r.bytes, (hosts + entries - 1) / entries, p.lambda) + lanes;
     return tree + std::max(tree, base);
+}
+
+/** A child of the tree takes one; narrow_tree() and the tree inside a host have no more children than tree_buffers() says. */
+uint32_t buffers(const topology &t, const plan &p)
+{
+    return site_buffers(t, p) - tree_buffers(widest_site(t)) + tree_buffers(tree_nodes(t));
 }
 
 bool serves(const topology &t, const request &)
@@ -203,7 +212,7 @@ constexpr algorithm descriptor(wan_collective_t collective)
         .keeps_order = true,
         .senders = one_sender,
         .serves = serves,
-        .buffers = site_buffers,
+        .buffers = buffers,
         .cost = cost,
         .build = build,
     };

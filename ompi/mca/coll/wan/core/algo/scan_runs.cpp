@@ -21,6 +21,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "algo/fold.hpp"
 #include "algo/runs.hpp"
 #include "model/cost.hpp"
 
@@ -131,7 +132,7 @@ int64_t cost_runs(const topology &t, const facts &f, const request &r, const pla
     const cut c(r.bytes, p.segment_bytes);
     const int64_t widest = widest_site(t), lanes = widest_node(t), remote = t.site_count() - 1;
     const int64_t ranks = most_ranks(t), links = std::min<int64_t>(p.links, narrowest_site(t));
-    const int64_t runs = most_runs(t, runs_of(t)) * remote;
+    const int64_t runs = t.most_runs() * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t wire = std::max(2 * wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links), f.wire_ns(r.bytes));
     const int64_t messages = 4 * ranks + 2 * runs;
@@ -141,11 +142,38 @@ int64_t cost_runs(const topology &t, const facts &f, const request &r, const pla
 
 int64_t cost_collect(const topology &t, const facts &f, const request &r, const plan &)
 {
-    const int64_t ranks = most_ranks(t), runs = static_cast<int64_t>(runs_of(t).size());
+    const int64_t ranks = most_ranks(t), runs = t.run_count();
     return f.widest_ns() + 2 * f.lan_ns + (2 * (ranks - 1) + runs) * (f.wire_ns(r.bytes) + f.message_ns);
 }
 
 bool serves(const topology &t, const request &) { return few_enough(t, 8) && runs_fit(t); }
+
+/**
+ * Operations of a host of `site`, at most, where hosts own blocks: totals of its runs go to all
+ * owners elsewhere, from one gateway where that makes most of it.
+ */
+int64_t operations(const topology &t, int site)
+{
+    const int64_t hosts = t.node_count(site_at(site)), ranks = t.rank_count(site_at(site));
+    const int64_t mine = t.run_count(site_at(site));
+    int64_t crossing = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t there = t.node_count(site_at(s));
+        crossing += mine * there + t.run_count(site_at(s)) * parts_of(hosts, there);    // sent, received
+    }
+    const int64_t ranks_of_site = 2 * hosts + 4 * ranks;        // collected, combined twice, delivered
+    return ranks_of_site + mine * (hosts + 3) + crossing + t.run_count();
+}
+
+bool serves_runs(const topology &t, const request &r)
+{
+    if (!serves(t, r))
+        return false;
+    for (int s = 0; s < t.site_count(); ++s)
+        if (operations(t, s) > most_operations)
+            return false;
+    return true;
+}
 
 constexpr algorithm long_form(wan_collective_t collective)
 {
@@ -159,7 +187,7 @@ constexpr algorithm long_form(wan_collective_t collective)
         .long_messages = true,
         .keeps_order = true,
         .senders = gateway_senders,
-        .serves = serves,
+        .serves = serves_runs,
         .buffers = run_buffers,
         .cost = cost_runs,
         .build = build,
@@ -175,6 +203,7 @@ constexpr algorithm short_form(wan_collective_t collective)
     a.parameters = uses_nothing;
     a.long_messages = false;
     a.senders = one_sender;
+    a.serves = serves;      // one owner a site
     a.cost = cost_collect;
     return a;
 }

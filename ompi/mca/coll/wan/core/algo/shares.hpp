@@ -86,6 +86,31 @@ private:
     uint32_t members_, pieces_, blocks_, own_first_, own_blocks_;
 };
 
+/** Blocks between the first and the last one that is not a site's: its own ones, too, where they are in the middle. */
+inline int64_t remote_room(const topology &t, site_id s)
+{
+    const int first = t.first_slot(s), ranks = t.rank_count(s);
+    return first > 0 && first + ranks < t.size() ? t.size() : t.size() - ranks;
+}
+
+/** n ranks of a site, evenly spread, that do something for all of it. */
+struct spread_ranks {
+    int first, ranks;
+    uint32_t count;
+    spread_ranks(const topology &t, site_id s, uint32_t links)
+        : first(t.first_slot(s)), ranks(t.rank_count(s)), count(std::clamp(links, 1u, static_cast<uint32_t>(ranks)))
+    {
+    }
+    int slot(uint32_t k) const { return first + static_cast<int>(uint64_t{k} * static_cast<uint32_t>(ranks) / count); }
+    /** Which of them a slot is, or -1. */
+    int number(int slot_) const
+    {
+        const auto at = static_cast<uint64_t>(slot_ - first);
+        const auto k = static_cast<uint32_t>((at * count + static_cast<uint32_t>(ranks) - 1) / static_cast<uint32_t>(ranks));
+        return k < count && slot(k) == slot_ ? static_cast<int>(k) : -1;
+    }
+};
+
 /** How hosts combine what they share. */
 enum class combining : uint8_t {
     circulant,  // ceil(log2 p) steps (powers of two: halving), each with what half of the hosts will own

@@ -42,6 +42,9 @@ inline int most_ranks(const topology &t)
     return most;
 }
 
+/** Of a schedule: below the 65,535 there can be, as what algorithms count is rounded here and there. */
+constexpr int64_t most_operations = 60'000;
+
 /**
  * Whether every schedule stays below the number of its operations: where one
  * narrow site talks to all hosts of the others, a host of it has `for_each`
@@ -49,7 +52,6 @@ inline int most_ranks(const topology &t)
  */
 inline bool few_enough(const topology &t, int64_t for_each)
 {
-    constexpr int64_t most_operations = 60'000;
     int64_t hosts = 0, narrowest = INT32_MAX;
     for (int s = 0; s < t.site_count(); ++s) {
         hosts += t.node_count(site_at(s));

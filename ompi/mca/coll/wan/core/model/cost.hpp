@@ -33,7 +33,7 @@ struct cut {
 /** Time of bytes * num / den through an interface. */
 inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den)
 {
-    return f.wire_ns(static_cast<uint64_t>(bytes)) * num / std::max<int64_t>(1, den);
+    return static_cast<int64_t>(static_cast<__int128>(f.wire_ns(static_cast<uint64_t>(bytes))) * num / std::max<int64_t>(1, den));
 }
 
 /**
@@ -130,19 +130,25 @@ inline int64_t gap_ns(const facts &f, uint64_t bytes)
     return f.message_ns + (bytes > free ? f.wire_ns(bytes - free) : 0);
 }
 
+/** What `n` messages, one after the other, keep a host's processor and interface: from the ninth on the burst is used up. */
+inline int64_t sends_ns(const facts &f, uint64_t bytes, int64_t n)
+{
+    const int64_t all = static_cast<int64_t>(bytes) * n;
+    return n <= 8 ? n * gap_ns(f, bytes) : n * f.message_ns + (all > f.burst_bytes ? f.wire_ns(static_cast<uint64_t>(all - f.burst_bytes)) : 0);
+}
+
 /**
  * One copy of a small message down a postal tree of n nodes: each level waits
  * for the last of a node's sends to leave and to arrive.
  */
 inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
 {
-    const int64_t gap = gap_ns(f, bytes);
     // With degree d a level serves d+1 times as many; lambda says how many sends fit in a hop.
     int64_t reached = 1, time = 0;
     const int64_t fan = std::max<int64_t>(1, lambda);
     while (reached < nodes) {
         const int64_t sends = std::min<int64_t>(fan, (nodes - reached + reached - 1) / reached);
-        time += f.lan_ns + sends * gap;
+        time += f.lan_ns + sends_ns(f, bytes, sends);
         reached *= sends + 1;
     }
     return time;

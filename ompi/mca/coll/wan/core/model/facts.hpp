@@ -33,9 +33,15 @@ struct facts {
         const size_t i = value(a) * static_cast<size_t>(sites) + value(b);
         return i < pair_ns.size() && pair_ns[i] > 0 ? pair_ns[i] : wan_ns;
     }
+    std::vector<int64_t> far_ns;    // by site, to the farthest other, then the most of them: settle() fills it in, else empty
+
     /** From one site to the farthest other. */
     int64_t farthest_ns(site_id from) const
     {
+        if (!far_ns.empty())
+            return far_ns[value(from)];
+        if (pair_ns.empty())
+            return sites > 1 ? std::max<int64_t>(0, wan_ns) : 0;
         int64_t worst = 0;
         for (int t = 0; t < sites; ++t)
             if (site_id{static_cast<uint32_t>(t)} != from)
@@ -45,10 +51,24 @@ struct facts {
     /** Between the two sites that are farthest apart. */
     int64_t widest_ns() const
     {
+        if (!far_ns.empty())
+            return far_ns.back();
+        if (pair_ns.empty())
+            return farthest_ns({});
         int64_t worst = 0;
         for (int s = 0; s < sites; ++s)
             worst = std::max(worst, farthest_ns(site_id{static_cast<uint32_t>(s)}));
         return worst;
+    }
+    /** Looks at all pairs once, where each of a thousand candidates would ask: after the last change of the above. */
+    void settle()
+    {
+        far_ns.clear();
+        std::vector<int64_t> all;
+        for (int s = 0; s < sites; ++s)
+            all.push_back(farthest_ns(site_id{static_cast<uint32_t>(s)}));
+        all.push_back(all.empty() ? 0 : *std::max_element(all.begin(), all.end()));
+        far_ns = std::move(all);
     }
     /** One way inside a site for a message that finds the interfaces idle: a rate limit's burst is free. */
     int64_t lone_ns(uint64_t bytes) const

@@ -134,11 +134,13 @@ template <typename F> void each_candidate(const topology &t, const facts &known,
             each_plan(t, known, w, r, *w.algo, true, f);
         return;
     }
+    std::vector<const algorithm *> able;
+    for (const algorithm *a : algorithms())
+        if (a->automatic && usable(*a))
+            able.push_back(a);
     bool found = false;
     for (int pass = 0; pass < 4 && !found; ++pass)      // the limit of scratch, then the threshold yield where nothing else serves
-        for (const algorithm *a : algorithms()) {
-            if (!a->automatic || !usable(*a))
-                continue;
+        for (const algorithm *a : able) {
             if (pass < 2 && w.threshold_bytes && a->long_messages != (r.bytes >= w.threshold_bytes))
                 continue;
             found |= each_plan(t, known, w, r, *a, pass % 2 == 1, f);

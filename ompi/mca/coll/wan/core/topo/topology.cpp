@@ -36,6 +36,23 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     for (size_t r = 0; r < places.size(); ++r)
         first[r] = host_first.try_emplace(key{site[r], places[r].node}, static_cast<uint32_t>(r)).first->second;
 
+    site_runs_.assign(names_.size(), 0);
+    site_stays_.assign(names_.size(), 0);
+    std::vector<uint32_t> stays(places.size()), last(names_.size(), UINT32_MAX);     // of a host, by its lowest rank; of a site, where it was
+    for (size_t r = 0; r < places.size(); ++r) {
+        const uint32_t s = site[r];
+        if (r == 0 || s != site[r - 1]) {
+            ++runs_;
+            most_runs_ = std::max(most_runs_, static_cast<int>(++site_runs_[s]));
+        }
+        if (last[s] != first[r]) {
+            ++site_stays_[s];
+            most_stays_ = std::max(most_stays_, static_cast<int>(++stays[first[r]]));
+        }
+        last[s] = first[r];
+    }
+    stays = {};
+
     // Domains of a host likewise; where there is one each, nothing is held for them.
     struct inner_key {
         uint32_t first;
@@ -188,6 +205,7 @@ uint64_t topology::digest() const
 size_t topology::memory_bytes() const
 {
     size_t bytes = sizeof *this + sizeof(uint32_t) * (site_node_.capacity() + node_start_.capacity()
+                                                      + site_runs_.capacity() + site_stays_.capacity()
                                                       + order_.capacity() + position_.capacity());
     for (const auto &name : names_)
         bytes += sizeof name + (name.size() > 15 ? name.capacity() : 0);

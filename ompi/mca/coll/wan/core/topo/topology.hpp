@@ -38,7 +38,7 @@ struct place {
  * domains in a host and lanes in a domain likewise, so every rank derives the
  * same numbers; the lanes of a domain follow each other.
  *
- * Memory: 8 bytes a rank and 4 a host; nothing per rank where ranks are laid
+ * Memory: 8 bytes a rank, 4 a host and 12 a site; nothing per rank where ranks are laid
  * out in blocks (site after site, host after host), as schedulers do.
  */
 class topology {
@@ -89,6 +89,18 @@ public:
     /** Ranks in a site. */
     int rank_count(site_id s) const;
 
+    /** Runs: as many neighbouring ranks of one site as there are; of a site, and of all sites. */
+    int run_count(site_id s) const { return static_cast<int>(site_runs_[value(s)]); }
+    int run_count() const { return runs_; }
+    int most_runs() const { return most_runs_; }
+
+    /**
+     * A site's ranks in their order go from host to host: how many stays on hosts that makes, and
+     * the most stays on one host; as many as there are hosts, and 1, where a host's ranks follow each other.
+     */
+    int stay_count(site_id s) const { return static_cast<int>(site_stays_[value(s)]); }
+    int most_stays() const { return most_stays_; }
+
     /** A hash of all of the above that is equal on all machines. */
     uint64_t digest() const;
 
@@ -102,6 +114,8 @@ private:
     std::vector<uint32_t> node_start_;  // host -> first position in order, one more at the end
     uint32_t lanes_ = 0;                // ranks per host where equal everywhere (then no node_start_)
     int most_lanes_ = 0;
+    std::vector<uint32_t> site_runs_, site_stays_;
+    int runs_ = 0, most_runs_ = 0, most_stays_ = 0;
     std::vector<uint32_t> order_;       // position -> rank; empty: the identity
     std::vector<uint32_t> position_;    // rank -> position; empty: the identity
 
