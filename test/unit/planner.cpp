@@ -69,6 +69,26 @@ std::string check_forced()
     return "";
 }
 
+/** Messages to other sites at once: enough for the interface while one is on its way, not many more, fewer for each of a host's ranks. */
+std::string check_far_limit()
+{
+    const int equal[] = {16, 16};
+    const topology alone = topology::blocks(equal), shared = lay_out({16, 16}, placement::block, 4, 0);
+    const facts f = facts_of(alone);
+    uint32_t before = UINT32_MAX;
+    for (uint64_t bytes : {0ull, 1ull, 256ull, 4096ull, 65536ull, 1ull << 20, 1ull << 30}) {
+        const uint32_t limit = far_limit(alone, f, bytes), each = far_limit(shared, f, bytes);
+        const int64_t fills = f.widest_ns() + f.wire_ns(bytes);
+        WAN_CHECK(std::has_single_bit(limit) && limit >= 2 && limit <= 1 << 14);
+        WAN_CHECK(limit == 1 << 14 || static_cast<int64_t>(limit) * f.wire_ns(bytes) >= fills);
+        WAN_CHECK(limit <= before && each <= limit);
+        // Rounded up to a power of two, and what an idle connection loses: a few round trips.
+        WAN_CHECK(limit == 2 || static_cast<int64_t>(limit / 2) * f.wire_ns(bytes) < fills + 40 * f.widest_ns());
+        before = limit;
+    }
+    return "";
+}
+
 std::string check_links()
 {
     for (int hosts : {1, 2, 5, 16})
@@ -527,7 +547,7 @@ std::string check_sense()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>),    cmocka_unit_test(test<check_threshold>),
+        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_far_limit>),    cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
         cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),

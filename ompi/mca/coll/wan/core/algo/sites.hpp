@@ -8,6 +8,7 @@
 
 #include "algo/parts.hpp"
 #include "algo/registry.hpp"
+#include "model/cost.hpp"
 
 #include <bit>
 
@@ -65,12 +66,14 @@ inline int widest_node(const topology &t) { return t.most_lanes(); }
 
 /**
  * Messages of a rank to other sites under way at once that fill its share of the host's
- * interface in one latency, twice over; a power of two.
+ * interface: as many as pass it while one is on its way, over a connection that has been idle;
+ * a power of two.
  */
 inline uint32_t far_limit(const topology &t, const facts &f, uint64_t message_bytes)
 {
-    const int64_t one = std::max<int64_t>(1, f.wire_ns(message_bytes) * widest_node(t));
-    return std::bit_ceil(static_cast<uint32_t>(std::clamp<int64_t>(2 * f.widest_ns() / one, 2, 1 << 14)));
+    const int64_t one = std::max<int64_t>(1, f.wire_ns(message_bytes) * widest_node(t)), latency = f.widest_ns();
+    const int64_t alone = latency + one + slow_start_ns(f, message_bytes, latency, 1);
+    return std::bit_ceil(static_cast<uint32_t>(std::clamp<int64_t>((alone + one - 1) / one, 2, 1 << 14)));
 }
 
 /** How a broadcast from `home` goes from site to site. */
