@@ -145,12 +145,33 @@ static inline int mca_coll_wan_compat_publish(const char *key, char *text)
     return 0 == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
-static inline int mca_coll_wan_compat_lookup(wan_lookup_t how, const char *key,
-                                             opal_process_name_t *name, char **text)
+/* The runtime's own return value; the text is malloc'ed, or NULL. */
+static inline int mca_coll_wan_compat_get(wan_lookup_t how, const char *key,
+                                          opal_process_name_t *name, char **text)
 {
     int rc = 0;
 
-    *text = NULL;
+#if OMPI_MAJOR_VERSION >= 5
+    /* Not by Open MPI's macros: they say "not found" for every error. */
+    pmix_proc_t process;
+    pmix_value_t *value = NULL;
+    pmix_info_t how_far;
+
+    OPAL_PMIX_CONVERT_NAME(&process, name);
+    PMIX_INFO_LOAD(&how_far, WAN_LOOKUP_OPTIONAL == how ? PMIX_OPTIONAL : PMIX_IMMEDIATE, NULL, PMIX_BOOL);
+    rc = PMIx_Get(&process, key, &how_far, WAN_LOOKUP_BLOCKING == how ? 0 : 1, &value);
+    PMIX_INFO_DESTRUCT(&how_far);
+    if (PMIX_ERR_INVALID_NAMESPACE == rc) {
+        rc = PMIX_ERR_NOT_FOUND;
+    }
+    if (NULL != value) {
+        if (PMIX_SUCCESS == rc && PMIX_STRING == value->type && NULL != value->data.string) {
+            *text = strdup(value->data.string);
+            rc = NULL == *text ? PMIX_ERR_NOMEM : rc;
+        }
+        PMIX_VALUE_RELEASE(value);
+    }
+#else
     switch (how) {
     case WAN_LOOKUP_OPTIONAL:
         OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, key, name, text, WAN_PMIX_STRING);
@@ -162,6 +183,17 @@ static inline int mca_coll_wan_compat_lookup(wan_lookup_t how, const char *key,
         OPAL_MODEX_RECV_VALUE(rc, key, name, text, WAN_PMIX_STRING);
         break;
     }
+#endif
+    return rc;
+}
+
+static inline int mca_coll_wan_compat_lookup(wan_lookup_t how, const char *key,
+                                             opal_process_name_t *name, char **text)
+{
+    int rc;
+
+    *text = NULL;
+    rc = mca_coll_wan_compat_get(how, key, name, text);
     if (0 == rc && NULL != *text) {
         return OMPI_SUCCESS;
     }
