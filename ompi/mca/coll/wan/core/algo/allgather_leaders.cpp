@@ -17,14 +17,9 @@
  */
 #include "algo/bundles.hpp"
 
-#include <map>
-
 namespace wan {
 
 namespace {
-
-/** Parents on the way down; those who have none hear from all leaders. */
-std::vector<int> down_tree(uint32_t hosts, const plan &p) { return postal_tree(hosts, p.lambda, p.entries, 1); }
 
 span_of site_blocks(const topology &t, int s)
 {
@@ -52,21 +47,6 @@ void pass_down(builder &b, const topology &t, const team &own, const std::vector
             b.send(data, all, t.rank_at(at.site, at.node, static_cast<int>(l)), label::node_out);
 }
 
-/** A leader's own site first hears from it while the WAN is crossed, but others are told first. */
-void send_to_entries(builder &b, const topology &t, const plan &p, int mine, buffer data)
-{
-    std::map<uint32_t, std::vector<uint32_t>> entries;      // sites of the same size have the same tree
-    for (int k = 1; k <= t.site_count(); ++k) {
-        const team there = site_team(t, site_at((mine + k) % t.site_count()), b.me());
-        auto &list = entries[there.size()];
-        if (list.empty())
-            list = entries_of(down_tree(there.size(), p));
-        for (uint32_t e : list)
-            if (there.rank(e) != b.me())
-                b.send(data, site_blocks(t, mine), there.rank(e), label::cross);
-    }
-}
-
 void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me();
@@ -80,10 +60,10 @@ void build(const topology &t, const plan &p, builder &b)
     if (up.parent >= 0)
         b.send(data, up.mine.all(), up.parent, label::tree_up);
     else
-        send_to_entries(b, t, p, mine, data);
+        each_entry(t, p, me, [&](int to) { b.send(data, site_blocks(t, mine), to, label::cross); });
 
     const team own = site_team(t, site_at(mine), me);
-    const auto parent = down_tree(own.size(), p);
+    const auto parent = entry_tree(own.size(), p);
     if (own.has_me() && parent[static_cast<size_t>(own.me)] < 0)
         for (int s = 0; s < t.site_count(); ++s)
             if (const int from = t.rank_at(site_at(s), 0); from != me)

@@ -11,6 +11,7 @@
 #include "model/cost.hpp"
 
 #include <bit>
+#include <map>
 
 namespace wan {
 
@@ -110,6 +111,52 @@ struct site_route {
     }
     int most_children() const { return order == site_order::star ? sites - 1 : 1; }
 };
+
+/** The tree of a site which others' messages reach at `entries` hosts at once, one each `gap`: parents, -1 for those. */
+inline std::vector<int> entry_tree(uint32_t hosts, const plan &p, uint32_t gap = 1)
+{
+    return postal_tree(hosts, p.lambda, p.entries, gap);
+}
+
+/** Those hosts of one site after the other; sites of the same size have the same tree. */
+class site_entries {
+public:
+    explicit site_entries(const plan &p, uint32_t gap = 1) : plan_(p), gap_(gap) {}
+    const std::vector<uint32_t> &of(uint32_t hosts)
+    {
+        auto &list = known_[hosts];
+        if (list.empty())
+            list = entries_of(entry_tree(hosts, plan_, gap_));
+        return list;
+    }
+
+private:
+    const plan &plan_;
+    uint32_t gap_;
+    std::map<uint32_t, std::vector<uint32_t>> known_;
+};
+
+/** Calls f(rank) for the entries of all sites but me: other sites' first, my own's while the WAN is crossed. */
+template <typename F> void each_entry(const topology &t, const plan &p, int me, F f)
+{
+    const int mine = static_cast<int>(value(t.site_of(me)));
+    site_entries entries(p);
+    for (int k = 1; k <= t.site_count(); ++k) {
+        const team there = site_team(t, site_at((mine + k) % t.site_count()), me);
+        for (uint32_t e : entries.of(there.size()))
+            if (const int to = there.rank(e); to != me)
+                f(to);
+    }
+}
+
+/** Up a tree to a leader in each site, from there to the entries of all sites, and down from these, `bytes` at each hop. */
+inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
+{
+    const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts);
+    // An entry hears from every site; the leader sends to all of them, the last of which waits for the rest.
+    return f.widest_ns() + tree_ns(f, bytes, hosts, p.lambda) + tree_ns(f, bytes, (hosts + entries - 1) / entries, p.lambda)
+           + sends_ns(f, bytes, (t.site_count() - 1) * (entries + 1)) / 2 + 2 * steps(widest_node(t)) * f.message_ns;
+}
 
 /** For algorithm::buffers: trees inside a host and a site, a part of each site, and what a step holds. */
 inline uint32_t site_buffers(const topology &t, const plan &)
