@@ -52,7 +52,7 @@ void build(const topology &t, const plan &p, builder &b)
     const int me = b.me();
     const int mine = static_cast<int>(value(t.site_of(me)));
     const buffer data = b.scattered() ? b.scratch_blocks(0, static_cast<uint32_t>(t.size())) : buffer::out;
-    b.copy(buffer::in, data, slot_block(t, me));
+    b.copy(buffer::in, data, block_at(t.slot_of(me)));
 
     const tree_place up(t, run_of(t, site_at(mine), 0, 1), p.lambda, me);
     for (size_t k = up.children.size(); k-- > 0;)
@@ -76,10 +76,7 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts);
-    int64_t ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
-    const uint64_t site = r.bytes / static_cast<uint64_t>(t.size()) * static_cast<uint64_t>(ranks);
+    const uint64_t site = r.bytes / static_cast<uint64_t>(t.size()) * static_cast<uint64_t>(most_ranks(t));
     // The leader sends its site's blocks to every entry of the others, of whom each then has all.
     const int64_t sending = std::max<int64_t>(sends_ns(f, site, (t.site_count() - 1) * entries), f.wire_ns(r.bytes));
     return f.widest_ns() + tree_ns(f, 0, hosts, p.lambda) + f.wire_ns(site) + sending

@@ -98,10 +98,7 @@ bool serves(const topology &t, const request &r)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
-    const int64_t widest = widest_site(t);
-    int64_t narrowest = widest;
-    for (int s = 0; s < t.site_count(); ++s)
-        narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
+    const int64_t widest = widest_site(t), narrowest = narrowest_site(t);
     const int64_t links = p.links >= static_cast<uint64_t>(widest) ? narrowest : std::min<int64_t>(p.links, narrowest);
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t remote = t.site_count() - 1;

@@ -17,6 +17,9 @@ namespace wan {
 
 constexpr site_id site_at(int i) { return site_id{static_cast<uint32_t>(i)}; }
 
+/** The block of the rank at a slot. */
+constexpr span_of block_at(int slot) { return blocks_of(static_cast<uint32_t>(slot), static_cast<uint32_t>(slot) + 1); }
+
 /** Most hosts in a site. */
 inline int widest_site(const topology &t)
 {
