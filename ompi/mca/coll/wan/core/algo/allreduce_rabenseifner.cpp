@@ -86,7 +86,7 @@ int64_t operations(const topology &t, const std::set<int> &sizes, int site)
 /** Sites of unlike sizes cut each other's blocks at all their bounds, and every piece is combined by itself. */
 bool serves(const topology &t, const request &r)
 {
-    if (!r.commutative || !few_enough(t, 5) || t.site_count() > 200)
+    if (!blocks_combine(t, r))
         return false;
     const auto sizes = site_sizes(t);
     for (int s = 0; s < t.site_count(); ++s)
@@ -152,7 +152,7 @@ const algorithm allreduce_rabenseifner = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = serves,
-    .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count()); },
+    .buffers = exchange_buffers,
     .cost = cost,
     .build = build,
 };

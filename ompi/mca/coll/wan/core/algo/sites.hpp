@@ -65,6 +65,12 @@ inline bool few_enough(const topology &t, int64_t for_each)
     return widest_site(t) <= 4096 && for_each * (hosts / std::max<int64_t>(1, narrowest)) <= most_operations;
 }
 
+/** For algorithm::serves: where the hosts of a site reduce blocks in steps, and each site's result is combined by itself. */
+inline bool blocks_combine(const topology &t, const request &r)
+{
+    return r.commutative && few_enough(t, 5) && t.site_count() <= 200;
+}
+
 /** Most ranks on a host of any site: asked for each candidate, so never counted here. */
 inline int widest_node(const topology &t) { return t.most_lanes(); }
 
@@ -115,6 +121,17 @@ struct site_route {
     int most_children() const { return order == site_order::star ? sites - 1 : 1; }
 };
 
+/** Stripes that cross between two sites, each from and to another host but the root's: alone in its site, that has all. */
+inline uint32_t stripes_of(const topology &t, const plan &p, uint32_t most = UINT32_MAX)
+{
+    const site_id home = t.site_of(p.root);
+    uint32_t k = std::clamp(p.links, 1u, most);
+    for (int s = 0; s < t.site_count(); ++s)
+        if (const int hosts = t.node_count(site_at(s)) - (site_at(s) == home ? 1 : 0); hosts > 0)
+            k = std::min(k, static_cast<uint32_t>(hosts));
+    return k;
+}
+
 /** The tree of a site which others' messages reach at `entries` hosts at once, one each `gap`: parents, -1 for those. */
 inline std::vector<int> entry_tree(uint32_t hosts, const plan &p, uint32_t gap = 1)
 {
@@ -159,6 +176,12 @@ inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, con
     // An entry hears from every site; the leader sends to all of them, the last of which waits for the rest.
     return f.widest_ns() + tree_ns(f, bytes, hosts, p.lambda) + tree_ns(f, bytes, (hosts + entries - 1) / entries, p.lambda)
            + sends_ns(f, bytes, (t.site_count() - 1) * (entries + 1)) / 2 + 2 * steps(widest_node(t)) * f.message_ns;
+}
+
+/** For algorithm::buffers: a tree inside a host, a part of each site, and what a step of reducing holds. */
+inline uint32_t exchange_buffers(const topology &t, const plan &)
+{
+    return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count());
 }
 
 /** For algorithm::buffers: trees inside a host and a site, a part of each site, and what a step holds. */
