@@ -171,7 +171,7 @@ public:
     void run()
     {
         const int leader = node_leader(t_, b_.me());
-        b_.copy(buffer::in, data_, slot_block(t_, b_.me()));
+        b_.copy(buffer::in, data_, block_at(t_.slot_of(b_.me())));
         collect(leader);
         if (leader == b_.me()) {
             if (own().everyone)
@@ -265,13 +265,13 @@ private:
     void collect(int leader)
     {
         if (leader != b_.me()) {
-            b_.send(data_, slot_block(t_, b_.me()), leader, label::node_in);
+            b_.send(data_, block_at(t_.slot_of(b_.me())), leader, label::node_in);
             return;
         }
         const auto where = t_.locate(leader);
         for (int lane = 1; lane < t_.lane_count(where.site, where.node); ++lane) {
             const int r = t_.rank_at(where.site, where.node, lane);
-            b_.recv(data_, slot_block(t_, r), r, label::node_in);
+            b_.recv(data_, block_at(t_.slot_of(r)), r, label::node_in);
         }
     }
 

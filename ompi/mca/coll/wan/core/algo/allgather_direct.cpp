@@ -18,11 +18,11 @@ namespace {
 void build(const topology &t, const plan &, builder &b)
 {
     const int me = b.me(), mine = t.slot_of(me), all = t.size();
-    const auto own = blocks_of(static_cast<uint32_t>(mine), static_cast<uint32_t>(mine) + 1);
+    const auto own = block_at(mine);
     b.reserve(2 * static_cast<size_t>(all));
     for (int k = 1; k < all; ++k) {
         const int slot = (mine + all - k) % all;
-        b.recv(buffer::out, blocks_of(static_cast<uint32_t>(slot), static_cast<uint32_t>(slot) + 1), t.rank_of(slot), label::direct);
+        b.recv(buffer::out, block_at(slot), t.rank_of(slot), label::direct);
     }
     for (bool far : {true, false})
         for (int k = 1; k < all; ++k)

@@ -17,14 +17,9 @@
  */
 #include "algo/bundles.hpp"
 
-#include <map>
-
 namespace wan {
 
 namespace {
-
-/** Parents on the way down; those who have none hear from all leaders. */
-std::vector<int> down_tree(uint32_t hosts, const plan &p) { return postal_tree(hosts, p.lambda, p.entries, 1); }
 
 span_of site_blocks(const topology &t, int s)
 {
@@ -52,27 +47,12 @@ void pass_down(builder &b, const topology &t, const team &own, const std::vector
             b.send(data, all, t.rank_at(at.site, at.node, static_cast<int>(l)), label::node_out);
 }
 
-/** A leader's own site first hears from it while the WAN is crossed, but others are told first. */
-void send_to_entries(builder &b, const topology &t, const plan &p, int mine, buffer data)
-{
-    std::map<uint32_t, std::vector<uint32_t>> entries;      // sites of the same size have the same tree
-    for (int k = 1; k <= t.site_count(); ++k) {
-        const team there = site_team(t, site_at((mine + k) % t.site_count()), b.me());
-        auto &list = entries[there.size()];
-        if (list.empty())
-            list = entries_of(down_tree(there.size(), p));
-        for (uint32_t e : list)
-            if (there.rank(e) != b.me())
-                b.send(data, site_blocks(t, mine), there.rank(e), label::cross);
-    }
-}
-
 void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me();
     const int mine = static_cast<int>(value(t.site_of(me)));
     const buffer data = b.scattered() ? b.scratch_blocks(0, static_cast<uint32_t>(t.size())) : buffer::out;
-    b.copy(buffer::in, data, slot_block(t, me));
+    b.copy(buffer::in, data, block_at(t.slot_of(me)));
 
     const tree_place up(t, run_of(t, site_at(mine), 0, 1), p.lambda, me);
     for (size_t k = up.children.size(); k-- > 0;)
@@ -80,10 +60,10 @@ void build(const topology &t, const plan &p, builder &b)
     if (up.parent >= 0)
         b.send(data, up.mine.all(), up.parent, label::tree_up);
     else
-        send_to_entries(b, t, p, mine, data);
+        each_entry(t, p, me, [&](int to) { b.send(data, site_blocks(t, mine), to, label::cross); });
 
     const team own = site_team(t, site_at(mine), me);
-    const auto parent = down_tree(own.size(), p);
+    const auto parent = entry_tree(own.size(), p);
     if (own.has_me() && parent[static_cast<size_t>(own.me)] < 0)
         for (int s = 0; s < t.site_count(); ++s)
             if (const int from = t.rank_at(site_at(s), 0); from != me)
@@ -96,10 +76,7 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts);
-    int64_t ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
-    const uint64_t site = r.bytes / static_cast<uint64_t>(t.size()) * static_cast<uint64_t>(ranks);
+    const uint64_t site = r.bytes / static_cast<uint64_t>(t.size()) * static_cast<uint64_t>(most_ranks(t));
     // The leader sends its site's blocks to every entry of the others, of whom each then has all.
     const int64_t sending = std::max<int64_t>(sends_ns(f, site, (t.site_count() - 1) * entries), f.wire_ns(r.bytes));
     return f.widest_ns() + tree_ns(f, 0, hosts, p.lambda) + f.wire_ns(site) + sending

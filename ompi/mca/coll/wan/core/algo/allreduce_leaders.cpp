@@ -18,17 +18,9 @@
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
-#include <map>
-
 namespace wan {
 
 namespace {
-
-/** Parents on the way down; those who have none combine. */
-std::vector<int> combiner_tree(uint32_t hosts, const plan &p)
-{
-    return postal_tree(hosts, p.lambda, p.entries, 1);
-}
 
 void build(const topology &t, const plan &p, builder &b)
 {
@@ -40,19 +32,9 @@ void build(const topology &t, const plan &p, builder &b)
     if (leader == me) {
         const team own = site_team(t, site_at(mine), me);
         tree_reduce(b, own, postal_tree(own.size(), p.lambda), buffer::out, label::tree_up);
-        const auto down = combiner_tree(own.size(), p);
-        // The site's own part goes to its other combiners while the WAN is crossed; far ones come first.
-        std::map<uint32_t, std::vector<uint32_t>> combiners;
+        const auto down = entry_tree(own.size(), p);
         if (own.me == 0)
-            for (int k = 1; k <= t.site_count(); ++k) {
-                const team there = site_team(t, site_at((mine + k) % t.site_count()), me);
-                auto &list = combiners[there.size()];       // sites of the same size have the same tree
-                if (list.empty())
-                    list = entries_of(combiner_tree(there.size(), p));
-                for (uint32_t c : list)
-                    if (const int to = there.rank(c); to != me)
-                        b.send(buffer::out, whole(), to, label::cross);
-            }
+            each_entry(t, p, me, [&](int to) { b.send(buffer::out, whole(), to, label::cross); });
         if (down[static_cast<size_t>(own.me)] < 0) {
             std::vector<buffer> from_site;
             for (int s = 0; s < t.site_count(); ++s)
@@ -69,12 +51,7 @@ void build(const topology &t, const plan &p, builder &b)
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    const int64_t far = f.widest_ns();
-    const int64_t hosts = widest_site(t), combining = std::min<int64_t>(p.entries, hosts);
-    // A combiner hears from every site; the leader sends to all of them, the last of which waits for the rest.
-    return far + tree_ns(f, r.bytes, hosts, p.lambda) + tree_ns(f, r.bytes, (hosts + combining - 1) / combining, p.lambda)
-           + sends_ns(f, r.bytes, (t.site_count() - 1) * (combining + 1)) / 2
-           + 2 * steps(widest_node(t)) * f.message_ns;
+    return leaders_ns(t, f, r.bytes, p);
 }
 
 } // namespace

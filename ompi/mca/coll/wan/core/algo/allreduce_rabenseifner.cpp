@@ -86,7 +86,7 @@ int64_t operations(const topology &t, const std::set<int> &sizes, int site)
 /** Sites of unlike sizes cut each other's blocks at all their bounds, and every piece is combined by itself. */
 bool serves(const topology &t, const request &r)
 {
-    if (!r.commutative || !few_enough(t, 5) || t.site_count() > 200)
+    if (!blocks_combine(t, r))
         return false;
     const auto sizes = site_sizes(t);
     for (int s = 0; s < t.site_count(); ++s)
@@ -98,10 +98,7 @@ bool serves(const topology &t, const request &r)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
-    const int64_t widest = widest_site(t);
-    int64_t narrowest = widest;
-    for (int s = 0; s < t.site_count(); ++s)
-        narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
+    const int64_t widest = widest_site(t), narrowest = narrowest_site(t);
     const int64_t links = p.links >= static_cast<uint64_t>(widest) ? narrowest : std::min<int64_t>(p.links, narrowest);
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t remote = t.site_count() - 1;
@@ -155,7 +152,7 @@ const algorithm allreduce_rabenseifner = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = serves,
-    .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count()); },
+    .buffers = exchange_buffers,
     .cost = cost,
     .build = build,
 };

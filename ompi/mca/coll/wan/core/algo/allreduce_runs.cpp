@@ -118,12 +118,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
     const int64_t widest = widest_site(t), lanes = widest_node(t), remote = t.site_count() - 1;
-    int64_t narrowest = widest, ranks = 0;
-    for (int s = 0; s < t.site_count(); ++s) {
-        narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
-        ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
-    }
-    const int64_t links = std::min<int64_t>(p.links, narrowest);
+    const int64_t links = std::min<int64_t>(p.links, narrowest_site(t)), ranks = most_ranks(t);
     const int64_t mine = t.most_runs(), runs = mine * remote;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);

@@ -70,8 +70,8 @@ const algorithm allreduce_twotier = {
     .long_messages = true,
     .keeps_order = false,
     .senders = one_sender,
-    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
-    .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count()); },
+    .serves = blocks_combine,
+    .buffers = exchange_buffers,
     .cost = cost,
     .build = build,
 };

@@ -17,8 +17,6 @@
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
-#include <map>
-
 namespace wan {
 
 namespace {
@@ -56,17 +54,8 @@ void signals_down(builder &b, const team &g, const std::vector<int> &parent, end
 /** Leaders tell the hosts that wait for all of them; what I wait for if I am one of those. */
 ends cross(const topology &t, const plan &p, builder &b, const team &own, const std::vector<int> &down, const ends &below)
 {
-    const int mine = static_cast<int>(value(t.site_of(b.me())));
-    std::map<uint32_t, std::vector<uint32_t>> entries;
-    for (int k = 1; k <= t.site_count() && own.me == 0; ++k) {
-        const team there = site_team(t, site_at((mine + k) % t.site_count()), b.me());
-        auto &list = entries[there.size()];         // sites of the same size have the same tree
-        if (list.empty())
-            list = entries_of(postal_tree(there.size(), p.lambda, p.entries, 1));
-        for (uint32_t e : list)
-            if (const int to = there.rank(e); to != b.me())
-                signal_after(b, below, to, label::cross);
-    }
+    if (own.me == 0)
+        each_entry(t, p, b.me(), [&](int to) { signal_after(b, below, to, label::cross); });
     ends all = own.me == 0 ? below : ends{};
     for (int s = 0; s < t.site_count() && down[static_cast<size_t>(own.me)] < 0; ++s)
         if (const int from = t.rank_at(site_at(s), 0); from != b.me())
@@ -87,7 +76,7 @@ void build(const topology &t, const plan &p, builder &b)
     if (host.me == 0) {
         const team own = site_team(t, at.site, b.me());
         signals_up(b, own, postal_tree(own.size(), p.lambda), reached, label::tree_up);
-        const auto down = postal_tree(own.size(), p.lambda, p.entries, 1);
+        const auto down = entry_tree(own.size(), p);
         reached = cross(t, p, b, own, down, reached);
         signals_down(b, own, down, reached, label::tree_down);
     }
@@ -96,9 +85,7 @@ void build(const topology &t, const plan &p, builder &b)
 
 int64_t cost(const topology &t, const facts &f, const request &, const plan &p)
 {
-    const int64_t hosts = widest_site(t), hearing = std::min<int64_t>(p.entries, hosts);
-    return f.widest_ns() + tree_ns(f, 0, hosts, p.lambda) + tree_ns(f, 0, (hosts + hearing - 1) / hearing, p.lambda)
-           + (t.site_count() - 1) * (hearing + 1) * f.message_ns / 2 + 2 * steps(widest_node(t)) * f.message_ns;
+    return leaders_ns(t, f, 0, p);
 }
 
 /** A leader's signals to at most 64 hosts of each site (the planner's limit), its trees, and the way down. */

@@ -78,19 +78,6 @@ private:
     enum class exits { none, own, entries, root } exits_;
 };
 
-/** How many stripes cross between two sites. */
-uint32_t stripes(const topology &t, const plan &p)
-{
-    const int home = static_cast<int>(value(t.site_of(p.root)));
-    uint32_t k = std::max(1u, p.links);
-    for (int s = 0; s < t.site_count(); ++s) {
-        const int hosts = t.node_count(site_at(s)) - (s == home ? 1 : 0);
-        if (hosts > 0)      // the root alone in its site sends all stripes itself
-            k = std::min(k, static_cast<uint32_t>(hosts));
-    }
-    return k;
-}
-
 /** Holders of a stripe each give it to the others: I hold stripe j of k. */
 template <typename F> void swap_stripes(builder &b, uint32_t j, uint32_t k, F holder)
 {
@@ -105,7 +92,7 @@ void build_leader(const topology &t, const plan &p, builder &b)
     const int me = b.me();
     const int mine = static_cast<int>(value(t.site_of(me)));
     const site_route route{static_cast<int>(value(t.site_of(p.root))), t.site_count(), p.order};
-    const uint32_t k = stripes(t, p);
+    const uint32_t k = stripes_of(t, p);
     const stations at(t, p, route, mine, k, me);
 
     auto scatter = [&] {
@@ -171,7 +158,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const site_route route{static_cast<int>(value(t.site_of(p.root))), t.site_count(), p.order};
     const cut c(r.bytes, p.segment_bytes);
-    const int64_t k = stripes(t, p);
+    const int64_t k = stripes_of(t, p);
     const int64_t children = route.most_children();
     const int64_t home = t.node_count(site_at(route.home)) - 1;
     const int64_t lanes = widest_node(t) - 1;

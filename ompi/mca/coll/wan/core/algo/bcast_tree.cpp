@@ -17,8 +17,6 @@
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
-#include <map>
-
 namespace wan {
 
 namespace {
@@ -31,24 +29,19 @@ void build(const topology &t, const plan &p, builder &b)
         const int home = static_cast<int>(value(t.site_of(p.root)));
         const int mine = static_cast<int>(value(t.site_of(me)));
         const uint32_t gap = static_cast<uint32_t>(t.site_count() - 1);
-        auto tree_of = [&](const team &g) { return postal_tree(g.size(), p.lambda, p.entries, gap); };
         if (mine == home) {
             team g = site_team(t, site_at(home), me, p.root);
             // The root is member 0 of its site's tree.
             g = g.rotated(static_cast<uint32_t>(g.index_of(p.root)));
             if (me == p.root) {
-                // Sites of the same size have the same tree.
-                std::map<uint32_t, std::vector<uint32_t>> entries;
+                site_entries entries(p, gap);
                 std::vector<team> remote;
-                for (int k = 1; k < t.site_count(); ++k) {
-                    const team &g_k = remote.emplace_back(site_team(t, site_at((home + k) % t.site_count()), me));
-                    if (!entries.contains(g_k.size()))
-                        entries[g_k.size()] = entries_of(tree_of(g_k));
-                }
+                for (int k = 1; k < t.site_count(); ++k)
+                    remote.push_back(site_team(t, site_at((home + k) % t.site_count()), me));
                 for (size_t turn = 0, sent = 1; sent > 0; ++turn) {
                     sent = 0;
                     for (const team &there : remote)
-                        if (const auto &list = entries[there.size()]; turn < list.size()) {
+                        if (const auto &list = entries.of(there.size()); turn < list.size()) {
                             b.send(buffer::out, whole(), there.rank(list[turn]), label::direct);
                             ++sent;
                         }
@@ -57,7 +50,7 @@ void build(const topology &t, const plan &p, builder &b)
             tree_broadcast(b, g, postal_tree(g.size(), p.lambda), buffer::out, label::tree_down);
         } else {
             const team g = site_team(t, site_at(mine), me);
-            const auto parent = tree_of(g);
+            const auto parent = entry_tree(g.size(), p, gap);
             if (parent[static_cast<size_t>(g.me)] < 0)
                 b.recv(buffer::out, whole(), p.root, label::direct);
             tree_broadcast(b, g, parent, buffer::out, label::tree_down);

@@ -33,7 +33,7 @@ void build_root(const topology &t, const bundles &all, builder &b)
         for (uint32_t s = part.lo.block; apart && s < part.hi.block; ++s)
             b.copy(data, buffer::out, blocks_of(s, s + 1));
     };
-    b.copy(buffer::in, buffer::out, slot_block(t, b.me()));
+    b.copy(buffer::in, buffer::out, block_at(t.slot_of(b.me())));
     for (const branch &x : all.near())
         receive(x.all(), x.rank, label::tree_up);
     for (const branch &x : all.far())
@@ -50,7 +50,7 @@ void build(const topology &t, const plan &p, builder &b)
     const bool alone = at.mine.size() == 1;
     const buffer data = alone ? buffer::in : b.scratch_blocks(at.mine.first, at.mine.size());
     if (!alone)
-        b.copy(buffer::in, data, slot_block(t, b.me()));
+        b.copy(buffer::in, data, block_at(t.slot_of(b.me())));
     for (size_t k = at.children.size(); k-- > 0;)
         b.recv(data, at.children[k].all(), at.children[k].rank, label::tree_up);
     if (at.parent >= 0) {

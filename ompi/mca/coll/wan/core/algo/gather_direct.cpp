@@ -30,7 +30,7 @@ void receive_own_site(builder &b, const std::vector<int> &others, const topology
 {
     std::vector<int> came;
     for (int r : others)
-        came.push_back(b.recv(buffer::out, slot_block(t, r), r, label::direct));
+        came.push_back(b.recv(buffer::out, block_at(t.slot_of(r)), r, label::direct));
     for (size_t k = at_once; k < others.size(); ++k) {
         b.after(came[k - at_once]);
         b.signal(others[k], label::grant);
@@ -43,11 +43,11 @@ void build(const topology &t, const plan &p, builder &b)
     const site_id home = t.site_of(p.root);
     if (me == p.root) {
         b.reserve(static_cast<size_t>(t.size()) + 2);
-        b.copy(buffer::in, buffer::out, slot_block(t, me));
+        b.copy(buffer::in, buffer::out, block_at(t.slot_of(me)));
         for (int s = 0; s < t.site_count(); ++s)
             if (site_at(s) != home)
                 for (int r : ranks_by_lane(t, site_at(s)))
-                    b.recv(buffer::out, slot_block(t, r), r, label::direct);
+                    b.recv(buffer::out, block_at(t.slot_of(r)), r, label::direct);
         receive_own_site(b, ranks_by_lane(t, home, me), t, p.entries);
         return;
     }
@@ -56,7 +56,7 @@ void build(const topology &t, const plan &p, builder &b)
     const turns mine(t, me, far ? -1 : p.root, at_once);
     if (mine.before() >= 0)
         b.after(b.await(far ? mine.before() : p.root, far ? label::turn : label::grant));
-    const int sent = b.send(buffer::in, slot_block(t, me), p.root, label::direct);
+    const int sent = b.send(buffer::in, block_at(t.slot_of(me)), p.root, label::direct);
     if (far && mine.next() >= 0) {
         b.after(sent);
         b.signal(mine.next(), label::turn);
@@ -75,9 +75,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t token = hop_ns(f, 0) + (exchange_waits(static_cast<uint64_t>(load.block_bytes)) ? 2 * load.latency_ns : 0);
     const int64_t leaving = rounds * f.wire_ns(static_cast<uint64_t>(load.block_bytes)) + (rounds - 1) * token;
     const int64_t far = load.latency_ns + std::max({load.far_ns, leaving, load.far * f.message_ns});
-    const int64_t own = load.own_site_ns(f, p.entries);
-    return std::max({far, own, load.far_ns + load.own_ns + (load.far + 2 * load.own) * f.message_ns / 8}) + own / 16
-           + f.message_ns;
+    return load.end_ns(f, far, p.entries);
 }
 
 } // namespace

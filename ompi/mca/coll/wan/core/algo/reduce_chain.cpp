@@ -40,19 +40,6 @@ constexpr uint32_t most_stripes = 64;
 /** The hosts of the root's site but the root's. */
 team home_team(const topology &t, const plan &p, int me) { return site_team(t, t.site_of(p.root), me, p.root, true); }
 
-/** How many stripes, each of which ends at another host. */
-uint32_t stripes(const topology &t, const plan &p)
-{
-    const site_id home = t.site_of(p.root);
-    uint32_t k = std::clamp(p.links, 1u, most_stripes);
-    for (int s = 0; s < t.site_count(); ++s) {
-        const int hosts = t.node_count(site_at(s)) - (site_at(s) == home ? 1 : 0);
-        if (hosts > 0)      // the root alone in its site takes all stripes itself
-            k = std::min(k, static_cast<uint32_t>(hosts));
-    }
-    return k;
-}
-
 /**
  * Where I stand in the chains of my site: stripe j passes the hosts j+1 .. k-1, 0 .. j-1 (each the first
  * of one stripe), then all those beyond k, which pass segments on in one piece, and ends at host j.
@@ -150,7 +137,7 @@ void build_leader(const topology &t, const plan &p, builder &b, buffer mine)
 {
     const int me = b.me(), my_site = static_cast<int>(value(t.site_of(me)));
     const site_route route{static_cast<int>(value(t.site_of(p.root))), t.site_count(), p.order};
-    const uint32_t k = stripes(t, p);
+    const uint32_t k = stripes_of(t, p, most_stripes);
     auto hosts = [&](int s) { return s == route.home ? home_team(t, p, me) : site_team(t, site_at(s), me); };
     const team own = hosts(my_site);
     if (me == p.root)
@@ -199,7 +186,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const cut c(r.bytes, p.segment_bytes);
     const site_id home_site = t.site_of(p.root);
     const site_route route{static_cast<int>(value(home_site)), t.site_count(), p.order};
-    const int64_t k = stripes(t, p), remote = route.most_children(), lanes = widest_node(t) - 1;
+    const int64_t k = stripes_of(t, p, most_stripes), remote = route.most_children(), lanes = widest_node(t) - 1;
     const int64_t home = t.node_count(home_site) - 1;
     int64_t hops = 0;
     for (int s = 0; s < t.site_count(); ++s)

@@ -157,7 +157,7 @@ const algorithm reduce_rabenseifner = {
     .long_messages = true,
     .keeps_order = false,
     .senders = gateway_senders,
-    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
+    .serves = blocks_combine,
     .buffers = site_buffers,
     .cost = cost,
     .build = build,

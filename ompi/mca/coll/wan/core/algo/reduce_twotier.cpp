@@ -62,7 +62,7 @@ const algorithm reduce_twotier = {
     .long_messages = true,
     .keeps_order = false,
     .senders = one_sender,
-    .serves = [](const topology &t, const request &r) { return r.commutative && few_enough(t, 5) && t.site_count() <= 200; },
+    .serves = blocks_combine,
     .buffers = site_buffers,
     .cost = cost,
     .build = build,

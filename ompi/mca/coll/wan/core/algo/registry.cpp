@@ -96,10 +96,7 @@ uint32_t one_sender(const topology &, const plan &)
 
 uint32_t all_senders(const topology &t, const plan &)
 {
-    int most = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        most = std::max(most, t.rank_count(site_at(s)));
-    return static_cast<uint32_t>(most);
+    return static_cast<uint32_t>(most_ranks(t));
 }
 
 schedule build_schedule(const topology &t, const plan &p, int me, bool scattered)

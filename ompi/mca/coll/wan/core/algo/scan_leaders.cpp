@@ -20,8 +20,6 @@
 #include "algo/runs.hpp"
 #include "model/cost.hpp"
 
-#include <map>
-
 namespace wan {
 
 namespace {
@@ -97,7 +95,7 @@ std::vector<int> site_tree(const topology &t, site_id s, int first, uint32_t lam
 buffer receive_base(const topology &t, const plan &p, builder &b, int mine)
 {
     const team own = site_team(t, site_at(mine), b.me());
-    const auto down = postal_tree(own.size(), p.lambda, p.entries, 1);
+    const auto down = entry_tree(own.size(), p);
     std::vector<buffer> totals{b.scratch()};
     if (own.has_me() && down[static_cast<size_t>(own.me)] < 0) {
         while (static_cast<int>(totals.size()) < mine)
@@ -114,13 +112,10 @@ buffer receive_base(const topology &t, const plan &p, builder &b, int mine)
 
 void send_total(const topology &t, const plan &p, builder &b, int mine, buffer total)
 {
-    std::map<uint32_t, std::vector<uint32_t>> entries;
+    site_entries entries(p);
     for (int s = t.site_count(); --s > mine;) {
         const team there = site_team(t, site_at(s), b.me());
-        auto &list = entries[there.size()];     // sites of the same size have the same tree
-        if (list.empty())
-            list = entries_of(postal_tree(there.size(), p.lambda, p.entries, 1));
-        for (uint32_t e : list)
+        for (uint32_t e : entries.of(there.size()))
             b.send(total, whole(), there.rank(e), label::cross);
     }
 }

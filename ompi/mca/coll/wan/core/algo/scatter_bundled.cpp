@@ -32,7 +32,7 @@ void build_root(const topology &t, const bundles &all, builder &b)
         send(x.all(), x.rank, label::cross);
     for (const branch &x : all.near())
         send(x.all(), x.rank, label::tree_down);
-    b.copy(buffer::in, buffer::out, slot_block(t, b.me()));
+    b.copy(buffer::in, buffer::out, block_at(t.slot_of(b.me())));
 }
 
 void build(const topology &t, const plan &p, builder &b)
@@ -47,7 +47,7 @@ void build(const topology &t, const plan &p, builder &b)
     for (const branch &x : at.children)
         b.send(data, x.all(), x.rank, label::tree_down);
     if (!alone)
-        b.copy(data, buffer::out, slot_block(t, b.me()));
+        b.copy(data, buffer::out, block_at(t.slot_of(b.me())));
 }
 
 } // namespace

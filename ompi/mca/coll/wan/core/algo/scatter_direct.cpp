@@ -26,7 +26,7 @@ void build(const topology &t, const plan &p, builder &b)
     const int me = b.me();
     const site_id home = t.site_of(p.root);
     if (me != p.root) {
-        const int came = b.recv(buffer::out, slot_block(t, me), p.root, label::direct);
+        const int came = b.recv(buffer::out, block_at(t.slot_of(me)), p.root, label::direct);
         if (t.site_of(me) == home && turns(t, me, p.root, p.entries).next() >= 0) {
             b.after(came);
             b.signal(p.root, label::grant);
@@ -45,14 +45,14 @@ void build(const topology &t, const plan &p, builder &b)
     for (size_t k = 0; k < most; ++k)
         for (const auto &ranks : far)
             if (k < ranks.size())
-                b.send(buffer::in, slot_block(t, ranks[k]), ranks[k], label::direct);
+                b.send(buffer::in, block_at(t.slot_of(ranks[k])), ranks[k], label::direct);
     const auto own = ranks_by_lane(t, home, me);
     for (size_t k = 0; k < own.size(); ++k) {
         if (k >= p.entries)
             b.after(b.await(own[k - p.entries], label::grant));
-        b.send(buffer::in, slot_block(t, own[k]), own[k], label::direct);
+        b.send(buffer::in, block_at(t.slot_of(own[k])), own[k], label::direct);
     }
-    b.copy(buffer::in, buffer::out, slot_block(t, me));
+    b.copy(buffer::in, buffer::out, block_at(t.slot_of(me)));
 }
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
@@ -61,8 +61,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // Own site's blocks under way take their share of the interface from the far ones.
     const int64_t shared = std::min(load.own_ns, load.far_ns * std::min<int64_t>(p.entries, load.own) / std::max<int64_t>(1, load.far));
     const int64_t far = load.latency_ns + std::max(load.far_ns + shared, load.far * f.message_ns);
-    const int64_t own = load.own_site_ns(f, p.entries);
-    return std::max({far, own, load.far_ns + load.own_ns + (load.far + 2 * load.own) * f.message_ns / 8}) + own / 16 + f.message_ns;
+    return load.end_ns(f, far, p.entries);
 }
 
 } // namespace

@@ -24,9 +24,6 @@ template <typename F> void each_block(const span_of &part, F f)
             f(one, j);
 }
 
-/** The blocks of a slot: itself. */
-constexpr span_of block_at(int slot) { return blocks_of(static_cast<uint32_t>(slot), static_cast<uint32_t>(slot) + 1); }
-
 /** A vector that a rank reads: where `scattered`, one block at a time. */
 struct operand {
     buffer data;
@@ -118,11 +115,10 @@ enum class combining : uint8_t {
     pairwise    // everyone straight to the owner, in turns
 };
 
-/** Largest site whose hosts form a ring, by labels; wider ones go by circulant steps. */
-constexpr uint32_t widest_ring = 27;
+/** Hosts too many for a ring go by circulant steps. */
 inline combining way_of(combining wanted, uint32_t hosts)
 {
-    return wanted == combining::ring && hosts > widest_ring ? combining::circulant : wanted;
+    return wanted == combining::ring && hosts > largest_ring ? combining::circulant : wanted;
 }
 /** Pieces that a way of combining can tell apart. */
 uint32_t pieces_within(combining how, uint32_t hosts, uint32_t wanted);

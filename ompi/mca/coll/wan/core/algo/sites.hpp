@@ -11,10 +11,14 @@
 #include "model/cost.hpp"
 
 #include <bit>
+#include <map>
 
 namespace wan {
 
 constexpr site_id site_at(int i) { return site_id{static_cast<uint32_t>(i)}; }
+
+/** The block of the rank at a slot. */
+constexpr span_of block_at(int slot) { return blocks_of(static_cast<uint32_t>(slot), static_cast<uint32_t>(slot) + 1); }
 
 /** Most hosts in a site. */
 inline int widest_site(const topology &t)
@@ -59,6 +63,12 @@ inline bool few_enough(const topology &t, int64_t for_each)
         narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
     }
     return widest_site(t) <= 4096 && for_each * (hosts / std::max<int64_t>(1, narrowest)) <= most_operations;
+}
+
+/** For algorithm::serves: where the hosts of a site reduce blocks in steps, and each site's result is combined by itself. */
+inline bool blocks_combine(const topology &t, const request &r)
+{
+    return r.commutative && few_enough(t, 5) && t.site_count() <= 200;
 }
 
 /** Most ranks on a host of any site: asked for each candidate, so never counted here. */
@@ -110,6 +120,69 @@ struct site_route {
     }
     int most_children() const { return order == site_order::star ? sites - 1 : 1; }
 };
+
+/** Stripes that cross between two sites, each from and to another host but the root's: alone in its site, that has all. */
+inline uint32_t stripes_of(const topology &t, const plan &p, uint32_t most = UINT32_MAX)
+{
+    const site_id home = t.site_of(p.root);
+    uint32_t k = std::clamp(p.links, 1u, most);
+    for (int s = 0; s < t.site_count(); ++s)
+        if (const int hosts = t.node_count(site_at(s)) - (site_at(s) == home ? 1 : 0); hosts > 0)
+            k = std::min(k, static_cast<uint32_t>(hosts));
+    return k;
+}
+
+/** The tree of a site which others' messages reach at `entries` hosts at once, one each `gap`: parents, -1 for those. */
+inline std::vector<int> entry_tree(uint32_t hosts, const plan &p, uint32_t gap = 1)
+{
+    return postal_tree(hosts, p.lambda, p.entries, gap);
+}
+
+/** Those hosts of one site after the other; sites of the same size have the same tree. */
+class site_entries {
+public:
+    explicit site_entries(const plan &p, uint32_t gap = 1) : plan_(p), gap_(gap) {}
+    const std::vector<uint32_t> &of(uint32_t hosts)
+    {
+        auto &list = known_[hosts];
+        if (list.empty())
+            list = entries_of(entry_tree(hosts, plan_, gap_));
+        return list;
+    }
+
+private:
+    const plan &plan_;
+    uint32_t gap_;
+    std::map<uint32_t, std::vector<uint32_t>> known_;
+};
+
+/** Calls f(rank) for the entries of all sites but me: other sites' first, my own's while the WAN is crossed. */
+template <typename F> void each_entry(const topology &t, const plan &p, int me, F f)
+{
+    const int mine = static_cast<int>(value(t.site_of(me)));
+    site_entries entries(p);
+    for (int k = 1; k <= t.site_count(); ++k) {
+        const team there = site_team(t, site_at((mine + k) % t.site_count()), me);
+        for (uint32_t e : entries.of(there.size()))
+            if (const int to = there.rank(e); to != me)
+                f(to);
+    }
+}
+
+/** Up a tree to a leader in each site, from there to the entries of all sites, and down from these, `bytes` at each hop. */
+inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
+{
+    const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts);
+    // An entry hears from every site; the leader sends to all of them, the last of which waits for the rest.
+    return f.widest_ns() + tree_ns(f, bytes, hosts, p.lambda) + tree_ns(f, bytes, (hosts + entries - 1) / entries, p.lambda)
+           + sends_ns(f, bytes, (t.site_count() - 1) * (entries + 1)) / 2 + 2 * steps(widest_node(t)) * f.message_ns;
+}
+
+/** For algorithm::buffers: a tree inside a host, a part of each site, and what a step of reducing holds. */
+inline uint32_t exchange_buffers(const topology &t, const plan &)
+{
+    return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count());
+}
 
 /** For algorithm::buffers: trees inside a host and a site, a part of each site, and what a step holds. */
 inline uint32_t site_buffers(const topology &t, const plan &)

@@ -18,13 +18,6 @@ namespace wan {
  */
 constexpr int most_slots = 4096;
 
-/** A rank's block. */
-inline span_of slot_block(const topology &t, int rank)
-{
-    const auto slot = static_cast<uint32_t>(t.slot_of(rank));
-    return blocks_of(slot, slot + 1);
-}
-
 /** The ranks of a site but one: the first of every host, then the second. */
 inline std::vector<int> ranks_by_lane(const topology &t, site_id s, int without = -1)
 {
@@ -84,6 +77,13 @@ struct rooted_load {
         // More at once share the interface unevenly, and a switch's queue may not hold what they send.
         return std::max(own_ns, rounds * f.wire_ns(static_cast<uint64_t>(block_bytes))) + waiting
                + own_ns / 64 * std::max<int64_t>(0, std::min(at_once, own) - 2);
+    }
+
+    /** All blocks, if other sites' take `others_ns` by themselves. */
+    int64_t end_ns(const facts &f, int64_t others_ns, int64_t at_once) const
+    {
+        const int64_t site_ns = own_site_ns(f, at_once);
+        return std::max({others_ns, site_ns, far_ns + own_ns + (far + 2 * own) * f.message_ns / 8}) + site_ns / 16 + f.message_ns;
     }
 };
 
