@@ -24,11 +24,11 @@ test_mpi_collectives_worker_SOURCES = \
 test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 
-test_mpi_fuzz_SOURCES = test/mpi/fuzz.cpp
+test_mpi_fuzz_SOURCES = test/mpi/fuzz.cpp test/mpi/persistent.hpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 
-test_mpi_requests_worker_SOURCES = test/mpi/requests.cpp
+test_mpi_requests_worker_SOURCES = test/mpi/requests.cpp test/mpi/persistent.hpp
 test_mpi_requests_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_requests_worker_LDADD = $(OMPI_LIBS) -lpthread
 

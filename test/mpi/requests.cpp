@@ -14,13 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <mpi.h>
-#if OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define PERSISTENT(name) MPIX_##name##_init
-#else
-#define PERSISTENT(name) MPI_##name##_init
-#endif
+#include "persistent.hpp"
 
 #include <atomic>
 #include <chrono>
