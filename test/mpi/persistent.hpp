@@ -8,8 +8,8 @@
 #define WAN_TEST_PERSISTENT_HPP
 
 #include <mpi.h>
-#if OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 #define PERSISTENT(name) MPIX_##name##_init
 #else
 #define PERSISTENT(name) MPI_##name##_init
