@@ -31,7 +31,7 @@ using namespace wan;
 
 enum class placement { block, roundrobin, shuffled };
 
-/** Ranks of `sizes` sites laid out; `lanes` ranks share a host (the last host of a site may have fewer). */
+/** Ranks of `sizes` sites laid out; `lanes` ranks share a host (the last host of a site may have fewer); half of the shuffled ones have switches. */
 inline topology lay_out(const std::vector<int> &sizes, placement how, int lanes, uint64_t seed)
 {
     static const char *names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"};
@@ -52,6 +52,10 @@ inline topology lay_out(const std::vector<int> &sizes, placement how, int lanes,
         if (how == placement::shuffled) {
             std::mt19937_64 random(seed);
             std::shuffle(order.begin(), order.end(), random);
+            static const char *switches[] = {"z", "y/2", "y/1"};
+            if (random() % 2 == 0)      // hosts of a site in another order than their lowest ranks
+                for (place &p : order)
+                    p.inside = switches[p.node % 3];
         }
     }
     return topology(order);

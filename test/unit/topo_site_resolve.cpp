@@ -47,7 +47,8 @@ private:
 
 struct sources {
     std::string id, id_file, map;                   // parameters
-    std::string host, pmix_id, pmix_switches;       // hints
+    std::string host, pmix_id, pmix_peers;          // hints
+    int rank = 0;
 };
 
 struct outcome {
@@ -61,7 +62,7 @@ outcome resolve(sources s)
     params.cluster_id = s.id.data();
     params.cluster_id_file = s.id_file.data();
     params.cluster_map = s.map.data();
-    const wan_runtime_hints_t hints{s.host.c_str(), s.pmix_id.c_str(), s.pmix_switches.c_str()};
+    const wan_runtime_hints_t hints{s.host.c_str(), s.pmix_id.c_str(), s.pmix_peers.c_str(), s.rank};
     char site[WAN_SITE_MAX];
     std::memset(site, 'x', sizeof site);
     wan_message_t message;
@@ -82,25 +83,36 @@ std::string check_order()
         const char *site;
     } table[] = {
         {{"", "", "", "", "", ""}, ""},
-        {{"a", id.path(), map.path(), "n1", "pmix", "core/leaf"}, "a"},
+        {{"a", id.path(), map.path(), "n1", "pmix", ""}, "a"},
         {{" a:b/c ", "", "", "", "", ""}, "a:b:c"},
-        {{"", id.path(), map.path(), "n1", "pmix", "core/leaf"}, "eu/lyon/r1"},
-        {{"", "", map.path(), "n1", "pmix", "core/leaf"}, "eu/paris"},
+        {{"", id.path(), map.path(), "n1", "pmix", ""}, "eu/lyon/r1"},
+        {{"", "", map.path(), "n1", "pmix", ""}, "eu/paris"},
         {{"", "", map.path(), "n1.paris.example.org", "", ""}, "eu/paris"},
-        {{"", "", map.path(), "n10", "pmix", "core/leaf"}, ""},         // the map is the authority
+        {{"", "", map.path(), "n10", "pmix", ""}, ""},                  // the map is the authority
         {{"", "", with_default.path(), "n10", "pmix", ""}, "us/east"},
-        {{"", "", links.path(), "n1", "pmix", "core/leaf"}, "pmix"},
+        {{"", "", links.path(), "n1", "pmix", ""}, "pmix"},
         {{"", "", slurm.path(), "n1", "pmix", ""}, "core:l1"},
         {{"", "", slurm.path(), "m1", "pmix", ""}, ""},                 // a lone leaf switch
-        {{"", "", "", "n1", "pmix", "core/leaf"}, "pmix"},
+        {{"", "", "", "n1", "pmix", ""}, "pmix"},
         {{"", "", "", "n1", "eu/paris/x", ""}, "eu/paris/x"},
         {{"", "", "", "n1", "slurm 4@host\n", ""}, "slurm_4_host_"},
         {{"", "", "", "n1", "a//b", ""}, "a__b"},
         {{"", "", "", "n1", std::string(300, 'p'), ""}, nullptr},       // cut to 255
-        {{"", "", "", "n1", "", "core/mid/leaf"}, "core:mid:leaf"},
-        {{"", "", "", "n1", "", "/core one//leaf/"}, "core_one:leaf"},
-        {{"", "", "", "n1", "", "leaf"}, ""},
-        {{"", "", "", "n1", "", "///"}, ""},
+        // The switch, by its lowest rank: a level inside the site, never a site.
+        {{"", "", "", "n1", "pmix", "4-7,12", 6}, "pmix:switch-4"},
+        {{"", "", "", "n1", "pmix", "12,4,7", 12}, "pmix:switch-4"},
+        {{"", "", "", "n1", "pmix", "5,6,7", 4}, "pmix:switch-4"},      // without this process
+        {{"", "", "", "n1", "eu/paris", "8", 8}, "eu/paris/switch-8"},
+        {{"", "", map.path(), "n1", "pmix", "4-7", 5}, "eu/paris/switch-4"},
+        {{"", "", slurm.path(), "n1", "", "4-7", 5}, "core:l1"},        // the map tells the level
+        {{"a/b/c", "", "", "n1", "", "4-7", 5}, "a/b/c"},
+        {{"", "", "", "n1", "", "4-7", 5}, ""},
+        {{"", "", slurm.path(), "m1", "", "4-7", 5}, ""},
+        {{"", "", "", "n1", "pmix", "n[1-4]", 2}, "pmix"},              // not what the standard says
+        {{"", "", "", "n1", "pmix", "1,,2", 2}, "pmix"},
+        {{"", "", "", "n1", "pmix", "1;2", 2}, "pmix"},
+        {{"", "", "", "n1", "pmix", "-3", 2}, "pmix"},
+        {{"", "", "", "n1", "pmix", "99999999999", 2}, "pmix"},
     };
     for (const auto &t : table) {
         const outcome o = resolve(t.given);
@@ -152,7 +164,7 @@ std::string check_absent()
     params.cluster_id = id;
     if (wan_site_resolve(&params, nullptr, site, nullptr) != WAN_ERR_INPUT)
         return "a malformed id without a message";
-    const wan_runtime_hints_t hints{nullptr, nullptr, nullptr};
+    const wan_runtime_hints_t hints{};
     char map[] = "/dev/null";
     params.cluster_id = nullptr;
     params.cluster_map = map;
@@ -170,7 +182,7 @@ std::string check_notes()
     std::string path = map.path();
     wan_params_t params{};
     params.cluster_map = path.data();
-    const wan_runtime_hints_t hints{"m1", "pmix", nullptr};
+    const wan_runtime_hints_t hints{"m1", "pmix", nullptr, 0};
     wan::site_answer answer;
     wan::input_error error;
     if (!wan::site_resolve(params, &hints, answer, error) || answer.source != wan::site_source::cluster_map

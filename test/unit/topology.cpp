@@ -204,6 +204,47 @@ std::string check_domains()
     return "";
 }
 
+/** Hosts of a switch follow each other, those of an outer level too; a block placement stays as it is. */
+std::string check_switches()
+{
+    const auto order = [](const std::vector<place> &p) {
+        const topology t(p);
+        std::string hosts;
+        for (int s = 0; s < t.site_count(); ++s)
+            for (int n = 0; n < t.node_count(site(s)); ++n)
+                hosts += std::to_string(t.rank_at(site(s), n)) + (n + 1 < t.node_count(site(s)) ? " " : "|");
+        return hosts;
+    };
+    // Hosts dealt to three racks in turn: rack after rack, by the lowest rank in it.
+    static const char *racks[] = {"z", "x", "y"};
+    std::vector<place> p;
+    for (uint64_t r = 0; r < 9; ++r)
+        p.push_back({"a", r, 0, racks[r % 3]});
+    p.push_back({"b", 0, 0, "x"});
+    WAN_CHECK_THAT(order(p) == "0 3 6 1 4 7 2 5 8|9|", order(p));
+    // Two ranks a host, the second in no rack: a host is where its lowest rank is.
+    for (uint64_t r = 0; r < 9; ++r)
+        p.push_back({"a", r, 0, ""});
+    WAN_CHECK_THAT(order(p) == "0 3 6 1 4 7 2 5 8|9|", order(p));
+    WAN_CHECK(topology(p).rank_at(site(0), 1, 1) == 13);
+    // Levels: halls with racks, hosts directly in a hall and directly in the site.
+    const std::vector<place> nested{{"a", 0, 0, "h1/r1"}, {"a", 1, 0, "h2/r1"}, {"a", 2, 0, ""},      {"a", 3, 0, "h1/r2"},
+                                    {"a", 4, 0, "h1"},    {"a", 5, 0, "h2/r1"}, {"a", 6, 0, "h1/r1"}, {"a", 7, 0, "h2"}};
+    WAN_CHECK_THAT(order(nested) == "4 0 6 3 7 1 5 2|", order(nested));
+    // The same rack's name in another site is another rack; names are names only.
+    const std::vector<place> two{{"a", 0, 0, "r"}, {"b", 1, 0, "r"}, {"a", 2, 0, "q"}, {"a", 3, 0, "r"}, {"b", 4, 0, "q"}, {"b", 5, 0, "r"}};
+    WAN_CHECK_THAT(order(two) == "0 3 2|1 5 4|", order(two));
+    // Racks in blocks cost nothing and change nothing.
+    std::vector<place> blocks, plain;
+    for (uint64_t r = 0; r < 8; ++r) {
+        blocks.push_back({r < 4 ? "a" : "b", r, 0, racks[r / 2 % 2]});
+        plain.push_back({r < 4 ? "a" : "b", r});
+    }
+    WAN_CHECK(topology(blocks).digest() == topology(plain).digest() && topology(blocks).in_slot_order());
+    WAN_CHECK(topology(two).digest() != topology(std::vector<place>{{"a", 0}, {"b", 1}, {"a", 2}, {"a", 3}, {"b", 4}, {"b", 5}}).digest());
+    return "";
+}
+
 /** Runs of a site, stays on a host: counted once more. */
 std::string check_runs()
 {
@@ -264,7 +305,8 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_small>),  cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_blocks>),
-        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_runs>), cmocka_unit_test(test<check_memory>),
+        cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_switches>),
+        cmocka_unit_test(test<check_runs>),   cmocka_unit_test(test<check_memory>),
     };
     return cmocka_run_group_tests_name("topology", tests, nullptr, nullptr);
 }

@@ -115,6 +115,7 @@ typedef enum wan_lookup {
     WAN_LOOKUP_BLOCKING
 } wan_lookup_t;
 
+#define WAN_PMIX_SWITCH_PEERS "pmix.speers"     /* PMIX_SWITCH_PEERS; Open MPI 4.1 has no name for it */
 #if OMPI_MAJOR_VERSION >= 5
 #define WAN_PMIX_GLOBAL PMIX_GLOBAL
 #define WAN_PMIX_STRING PMIX_STRING

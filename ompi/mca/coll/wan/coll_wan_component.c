@@ -239,10 +239,10 @@ static void params_take(void)
 static int component_open(void)
 {
     mca_coll_wan_component_t *component = &mca_coll_wan_component;
-    wan_runtime_hints_t hints = { NULL, NULL, NULL };
+    wan_runtime_hints_t hints = { .rank = (int) OPAL_PROC_MY_NAME.vpid };
     wan_message_t message;
     opal_process_name_t job = { OPAL_PROC_MY_NAME.jobid, WAN_PMIX_RANK_JOB };
-    char hostname[256] = "", *cluster = NULL, *locality = NULL;
+    char hostname[256] = "", *cluster = NULL, *peers = NULL, *locality = NULL;
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
     component->active = false;
@@ -257,9 +257,14 @@ static int component_open(void)
                                                    &cluster)) {
         hints.pmix_cluster_id = cluster;
     }
+    if (OMPI_SUCCESS == mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_SWITCH_PEERS,
+                                                   &OPAL_PROC_MY_NAME, &peers)) {
+        hints.pmix_switch_peers = peers;
+    }
     memset(&message, 0, sizeof(message));
     rc = wan_site_resolve(&component->params, &hints, component->site, &message);
     free(cluster);
+    free(peers);
     if (WAN_ERR_INPUT == rc) {
         mca_coll_wan_message_show("bad-site", &message);
         return OMPI_SUCCESS;
@@ -267,6 +272,7 @@ static int component_open(void)
     if (WAN_OK != rc) {
         return OMPI_SUCCESS;
     }
+    WAN_VERBOSE(4, "this process is at %s", '\0' == component->site[0] ? "no known site" : component->site);
     component->node = mca_coll_wan_hash(hostname);
     if (OMPI_SUCCESS != mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_LOCALITY,
                                                    &OPAL_PROC_MY_NAME, &locality)) {

@@ -106,7 +106,8 @@ typedef struct wan_message {
 typedef struct wan_runtime_hints {
     const char *hostname;
     const char *pmix_cluster_id;        /* PMIX_CLUSTER_ID */
-    const char *pmix_switch_path;       /* switches from the core down, separated by '/' */
+    const char *pmix_switch_peers;      /* PMIX_SWITCH_PEERS: ranks at the same switch, "0-3,8" */
+    int rank;                           /* of this process in its job: switch peers may leave it out */
 } wan_runtime_hints_t;
 
 #define WAN_SITE_MAX 256                /* bytes of a site name, with its final NUL */

@@ -92,7 +92,7 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
                 *reason = "the site of some ranks is not known";
                 return WAN_DECLINED;
             }
-            places[r] = {wan::wan_site(peers[r].site), peers[r].node, peers[r].domain};
+            places[r] = {wan::wan_site(peers[r].site), peers[r].node, peers[r].domain, wan::site_inside(peers[r].site)};
         }
         wan::topology topo{places};
         if (topo.site_count() < 2) {

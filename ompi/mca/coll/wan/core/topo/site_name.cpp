@@ -61,14 +61,19 @@ std::string_view wan_site(std::string_view name)
     return outer.substr(0, outer.find('/', first + 1));
 }
 
+std::string_view site_inside(std::string_view name)
+{
+    return name.substr(std::min(wan_site(name).size() + 1, name.size()));
+}
+
 std::vector<std::string_view> site_inner(std::string_view name)
 {
     std::vector<std::string_view> levels;
-    size_t at = wan_site(name).size();
-    while (at < name.size()) {
-        const size_t end = std::min(name.find_first_of("/:", at + 1), name.size());
-        levels.push_back(name.substr(at + 1, end - at - 1));
-        at = end;
+    std::string_view rest = site_inside(name);
+    while (!rest.empty()) {
+        const std::string_view level = rest.substr(0, rest.find_first_of("/:"));
+        levels.push_back(level);
+        rest.remove_prefix(std::min(level.size() + 1, rest.size()));
     }
     return levels;
 }

@@ -39,6 +39,9 @@ bool site_name_check(std::string_view name, std::string &what);
  */
 std::string_view wan_site(std::string_view name);
 
+/** What follows the WAN site, as one name: "rack3/sw1" of "eu/paris/rack3/sw1", "" where nothing does.  A view into `name`. */
+std::string_view site_inside(std::string_view name);
+
 /** The levels inside the site, outermost first: {"rack3", "sw1"}.  Views into `name`. */
 std::vector<std::string_view> site_inner(std::string_view name);
 

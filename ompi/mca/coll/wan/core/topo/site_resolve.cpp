@@ -8,6 +8,7 @@
 #include "topo/site_name.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <new>
 #include <span>
@@ -76,18 +77,25 @@ std::string from_cluster_id(std::string_view id)
                                      : site_level_from(id.substr(0, site_name_max_bytes));
 }
 
-std::string from_switch_path(std::string_view path)
+/**
+ * The leaf switch whose ranks are `peers` ("0-3,8", in any order, `rank` among them or not): named
+ * after the lowest of them, which is another one at every switch.  "" for anything else.
+ */
+std::string from_switch_peers(std::string_view peers, int rank)
 {
-    std::vector<std::string> levels;
-    while (!path.empty()) {
-        const std::string_view level = path.substr(0, path.find('/'));
-        if (!level.empty())
-            levels.push_back(site_level_from(level.substr(0, site_name_max_bytes)));
-        path.remove_prefix(std::min(level.size() + 1, path.size()));
+    int lowest = rank;
+    bool any = false;
+    while (!peers.empty()) {
+        const std::string_view item = peers.substr(0, peers.find(','));
+        int first = 0;
+        const auto [end, wrong] = std::from_chars(item.data(), item.data() + item.size(), first);
+        if (wrong != std::errc() || first < 0 || (end != item.data() + item.size() && *end != '-'))
+            return {};
+        lowest = std::min(lowest, first);
+        any = true;
+        peers.remove_prefix(std::min(item.size() + 1, peers.size()));
     }
-    if (levels.size() < 2)
-        return {};
-    return site_name_join(levels[0], std::span(levels).subspan(1));
+    return any ? "switch-" + std::to_string(lowest) : std::string();
 }
 
 void message_fill(wan_message_t &message, const input_error &error)
@@ -102,25 +110,9 @@ void message_fill(wan_message_t &message, const input_error &error)
     fill(message.remedy, error.remedy);
 }
 
-} // namespace
-
-const char *site_source_name(site_source source)
+/** The site; levels inside it as far as its source tells them. */
+bool from_sources(const wan_params_t &params, const wan_runtime_hints_t *hints, site_answer &out, input_error &error)
 {
-    switch (source) {
-    case site_source::cluster_id: return "cluster_id";
-    case site_source::cluster_id_file: return "cluster_id_file";
-    case site_source::cluster_map: return "cluster_map";
-    case site_source::pmix_cluster_id: return "PMIx cluster id";
-    case site_source::pmix_switch_path: return "PMIx switch path";
-    case site_source::none: break;
-    }
-    return "none";
-}
-
-bool site_resolve(const wan_params_t &params, const wan_runtime_hints_t *hints, site_answer &out,
-                  input_error &error)
-{
-    out = {};
     if (const std::string_view id = line_content(text_of(params.cluster_id)); !id.empty()) {
         out.source = site_source::cluster_id;
         return name_accept(id, "coll_wan_cluster_id", out, error);
@@ -143,11 +135,33 @@ bool site_resolve(const wan_params_t &params, const wan_runtime_hints_t *hints, 
         out.site = from_cluster_id(id);
         return true;
     }
-    out.site = from_switch_path(text_of(hints ? hints->pmix_switch_path : nullptr));
-    if (!out.site.empty())
-        out.source = site_source::pmix_switch_path;
-    else
-        out.note = "neither a parameter nor the runtime names a site";
+    out.note = "neither a parameter nor the runtime names a site";
+    return true;
+}
+
+} // namespace
+
+const char *site_source_name(site_source source)
+{
+    switch (source) {
+    case site_source::cluster_id: return "cluster_id";
+    case site_source::cluster_id_file: return "cluster_id_file";
+    case site_source::cluster_map: return "cluster_map";
+    case site_source::pmix_cluster_id: return "PMIx cluster id";
+    case site_source::none: break;
+    }
+    return "none";
+}
+
+bool site_resolve(const wan_params_t &params, const wan_runtime_hints_t *hints, site_answer &out,
+                  input_error &error)
+{
+    out = {};
+    if (!from_sources(params, hints, out, error))
+        return false;
+    if (hints && !out.site.empty() && site_inside(out.site).empty())
+        if (const std::string leaf = from_switch_peers(text_of(hints->pmix_switch_peers), hints->rank); !leaf.empty())
+            out.site = site_name_join(out.site, std::span(&leaf, 1));
     return true;
 }
 

@@ -9,8 +9,9 @@
  *                          but not this one, ends the search: a name from
  *                          the runtime would not compare with the map's
  *   4. PMIx cluster id     as a site name, foreign characters become '_'
- *   5. PMIx switch path    of two or more levels: the topmost is the site; a
- *                          single one is a leaf switch, which is no site
+ *
+ * PMIx's switch peers name no site (a leaf switch is none), but the level
+ * inside one where what named the site names no such level.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,7 +25,7 @@
 
 namespace wan {
 
-enum class site_source { none, cluster_id, cluster_id_file, cluster_map, pmix_cluster_id, pmix_switch_path };
+enum class site_source { none, cluster_id, cluster_id_file, cluster_map, pmix_cluster_id };
 
 /** "cluster_id", ...; "none". */
 const char *site_source_name(site_source source);

@@ -6,10 +6,57 @@
 #include "topo/topology.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
 namespace wan {
+
+namespace {
+
+/**
+ * The number of the switch, rack or the like that each host is in, by the host's lowest rank
+ * (first[r] of all its ranks): in the order of lowest ranks, those of an outer level together.
+ * Empty where no host is in any.
+ */
+std::vector<uint32_t> groups_of(std::span<const place> places, const std::vector<uint32_t> &site,
+                                const std::vector<uint32_t> &first)
+{
+    std::vector<uint32_t> group;
+    if (std::all_of(places.begin(), places.end(), [](const place &p) { return p.inside.empty(); }))
+        return group;
+    // Of every level's name up to its end: the lowest rank whose host is in it.
+    std::map<std::pair<uint32_t, std::string_view>, uint32_t> lowest;
+    const auto each_level = [](std::string_view inside, auto &&visit) {
+        for (size_t end = 0; end < inside.size();) {
+            end = std::min(inside.find_first_of("/:", end + 1), inside.size());
+            visit(inside.substr(0, end));
+        }
+    };
+    for (uint32_t r = 0; r < places.size(); ++r)
+        if (first[r] == r)
+            each_level(places[r].inside, [&](std::string_view level) { lowest.try_emplace({site[r], level}, r); });
+    std::map<std::vector<uint32_t>, uint32_t> numbers;      // the lowest ranks of a path's levels
+    std::vector<decltype(numbers)::iterator> of(places.size(), numbers.end());
+    for (uint32_t r = 0; r < places.size(); ++r)
+        if (first[r] == r) {
+            std::vector<uint32_t> path;
+            each_level(places[r].inside, [&](std::string_view level) { path.push_back(lowest.at({site[r], level})); });
+            if (path.empty())
+                path.push_back(r);      // directly under the site: between the others by its rank
+            of[r] = numbers.try_emplace(std::move(path)).first;
+        }
+    uint32_t n = 0;
+    for (auto &[path, number] : numbers)
+        number = n++;
+    group.resize(places.size());
+    for (uint32_t r = 0; r < places.size(); ++r)
+        if (of[r] != numbers.end())
+            group[r] = of[r]->second;
+    return group;
+}
+
+} // namespace
 
 topology::topology(std::span<const place> places) : size_(static_cast<int>(places.size()))
 {
@@ -53,6 +100,8 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     }
     stays = {};
 
+    const std::vector<uint32_t> group = groups_of(places, site, first);
+
     // Domains of a host likewise; where there is one each, nothing is held for them.
     struct inner_key {
         uint32_t first;
@@ -77,8 +126,10 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
         if (site[a] != site[b])
             return site[a] < site[b];
-        if (first[a] != first[b])
-            return first[a] < first[b];
+        if (first[a] != first[b]) {
+            const uint32_t in_a = group.empty() ? 0 : group[first[a]], in_b = group.empty() ? 0 : group[first[b]];
+            return in_a != in_b ? in_a < in_b : first[a] < first[b];
+        }
         if (!inner.empty() && inner[a] != inner[b])
             return inner[a] < inner[b];
         return a < b;

@@ -24,19 +24,23 @@ constexpr uint32_t value(site_id s) { return static_cast<uint32_t>(s); }
 
 /**
  * What one rank tells of itself; `site` names its WAN site, `node` its host,
- * `domain` the package and NUMA node in that (equal or not is all that counts).
+ * `domain` the package and NUMA node in that (equal or not is all that counts),
+ * `inside` the levels between site and host as one name ("rack3/sw1": racks,
+ * switches; a level ends at '/' or ':').
  */
 struct place {
     std::string_view site;
     uint64_t node = 0;
     uint64_t domain = 0;
+    std::string_view inside = {};
 };
 
 /**
  * The ranks of a communicator by site, host and lane (the how-manieth rank of
  * its host).  Sites are numbered by the lowest rank in them; hosts in a site,
  * domains in a host and lanes in a domain likewise, so every rank derives the
- * same numbers; the lanes of a domain follow each other.
+ * same numbers; the lanes of a domain follow each other, and so do the hosts of
+ * a switch or rack, so that a chain enters each of them once.
  *
  * Memory: 8 bytes a rank, 4 a host and 12 a site; nothing per rank where ranks are laid
  * out in blocks (site after site, host after host), as schedulers do.
