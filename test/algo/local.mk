@@ -5,7 +5,8 @@ if HAVE_CMOCKA
 algo_tests = \
 	test/algo/matrix \
 	test/algo/matrix_random \
-	test/algo/mutation
+	test/algo/mutation \
+	test/algo/stable
 check_PROGRAMS += $(algo_tests)
 TESTS += $(algo_tests)
 endif
@@ -22,6 +23,9 @@ test_algo_matrix_random_LDADD = $(unit_libs)
 test_algo_mutation_SOURCES = test/algo/mutation.cpp test/algo/matrix.hpp test/unit/unit.hpp
 test_algo_mutation_CPPFLAGS = $(unit_cppflags)
 test_algo_mutation_LDADD = $(unit_libs)
+test_algo_stable_SOURCES = test/algo/stable.cpp test/algo/matrix.hpp test/unit/unit.hpp
+test_algo_stable_CPPFLAGS = $(unit_cppflags)
+test_algo_stable_LDADD = $(unit_libs)
 test_algo_plan_bench_SOURCES = test/algo/plan_bench.cpp
 test_algo_plan_bench_CPPFLAGS = $(unit_cppflags)
 test_algo_plan_bench_LDADD = libwan_core.la

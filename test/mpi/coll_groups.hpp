@@ -35,6 +35,7 @@ void roots(int);
 void counts(int);
 void big(int);
 void floats(int);
+void sums(int);
 
 void first_bcast(int);
 void first_allreduce(int);

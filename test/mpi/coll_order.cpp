@@ -469,6 +469,7 @@ const group *named(std::string_view name)
         {"counts", counts, false},
         {"big", big, false},
         {"floats", floats, false},
+        {"sums", sums, false},
         {"first_bcast", first_bcast, false},
         {"first_allreduce", first_allreduce, false},
         {"first_barrier", first_barrier, false},

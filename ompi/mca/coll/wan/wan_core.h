@@ -65,6 +65,7 @@ typedef struct wan_params {
     int64_t threshold;          /* bytes; 0: automatic */
     int64_t links;              /* n per site pair and direction; 0: automatic */
     int64_t segment;            /* bytes; 0: automatic */
+    int stable;                 /* 1: reductions evaluate one expression whatever the plan */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
 } wan_params_t;

@@ -13,7 +13,7 @@ namespace {
 bool same_schedule(const wan::plan &a, const wan::plan &b)
 {
     return a.algo == b.algo && a.root == b.root && a.links == b.links && a.lambda == b.lambda && a.entries == b.entries
-           && a.order == b.order && a.inner == b.inner && a.pieces == b.pieces;
+           && a.order == b.order && a.inner == b.inner && a.grouping == b.grouping && a.pieces == b.pieces;
 }
 
 uint64_t mix(uint64_t h, uint64_t v)
@@ -49,10 +49,12 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
         wish[c].links = static_cast<uint32_t>(p.links);
         wish[c].segment_bytes = static_cast<uint64_t>(p.segment);
+        wish[c].stable = p.stable != 0;
         wish[c].algo = chosen[c] > 0 ? wan::algorithm_at(static_cast<wan_collective_t>(c), chosen[c]) : nullptr;
         digest = mix(digest, static_cast<uint64_t>(chosen[c]));
     }
     digest = mix(mix(mix(digest, wish[0].threshold_bytes), wish[0].links), wish[0].segment_bytes);
+    digest = mix(digest, wish[0].stable);
 
     // A map that cannot be read was told of where sites are resolved; here it only gives no hints.
     wan::input_error ignored;

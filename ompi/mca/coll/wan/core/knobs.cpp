@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 8 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 9 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -36,6 +36,11 @@ const std::array<wan_knob_t, 8 + WAN_COLLECTIVES> knobs{{
      "or fewer where that is predicted to be faster, 1: one gateway a site"},
     {"segment", WAN_KNOB_INT64, offsetof(wan_params_t, segment), 0, gib, 0, 5,
      "Bytes of a segment of the pipelined algorithms, 0 to 2^30. 0: chosen for each call from the measured links"},
+    {"stable", WAN_KNOB_INT, offsetof(wan_params_t, stable), 0, 1, 0, 2,
+     "With 1, on a communicator each element of a reduction's result is the same expression of the contributions, whatever the "
+     "size of the message, the measured links, coll_wan_links, coll_wan_segment and coll_wan_threshold, so that runs with the "
+     "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
+     "whatever is fastest"},
 #define ALGORITHM(lower, CAPITALS, function)                                                              \
     {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, \
      "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},

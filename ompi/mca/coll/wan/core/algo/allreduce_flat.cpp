@@ -15,8 +15,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "algo/fold.hpp"
-#include "algo/sites.hpp"
+#include "algo/runs.hpp"
 #include "model/cost.hpp"
 
 namespace wan {
@@ -43,7 +42,7 @@ void build(const topology &t, const plan &p, builder &b)
                 b.copy(buffer::in, from_rank[static_cast<size_t>(r)], whole());
             else
                 b.recv(from_rank[static_cast<size_t>(r)], whole(), r, label::direct);
-        fold(b, from_rank, buffer::out, whole());
+        fold_ranks(b, t, from_rank, buffer::out, whole(), p.grouping);
     }
     const int leader = node_leader(t, me);
     if (leader == me)
@@ -75,6 +74,7 @@ const algorithm allreduce_flat = {
     .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

@@ -28,10 +28,10 @@ void build(const topology &t, const plan &p, builder &b)
     const int leader = node_leader(t, me);
     const int mine = static_cast<int>(value(t.site_of(me)));
     b.copy(buffer::in, buffer::out, whole());
-    node_reduce(b, t, leader, buffer::out);
+    node_reduce(b, t, leader, buffer::out, p.grouping);
     if (leader == me) {
         const team own = site_team(t, site_at(mine), me);
-        tree_reduce(b, own, postal_tree(own.size(), p.lambda), buffer::out, label::tree_up);
+        tree_reduce(b, own, upward_tree(own.size(), p), buffer::out, label::tree_up);
         const auto down = entry_tree(own.size(), p);
         if (own.me == 0)
             each_entry(t, p, me, [&](int to) { b.send(buffer::out, whole(), to, label::cross); });
@@ -71,6 +71,7 @@ const algorithm allreduce_leaders = {
     .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_site(t)) + tree_buffers(widest_node(t)) + static_cast<uint32_t>(t.site_count()); },
     .cost = cost,
     .build = build,
+    .groupings = computes(association::tree),
 };
 
 } // namespace wan

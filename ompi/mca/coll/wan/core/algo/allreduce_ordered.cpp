@@ -12,30 +12,29 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "algo/fold.hpp"
-#include "algo/sites.hpp"
+#include "algo/runs.hpp"
 #include "model/cost.hpp"
 
 namespace wan {
 
 namespace {
 
-void build(const topology &t, const plan &, builder &b)
+void build(const topology &t, const plan &p, builder &b)
 {
-    const int me = b.me(), p = t.size();
-    auto of = [p](int r) { return block(static_cast<uint32_t>(r), static_cast<uint32_t>(p)); };
+    const int me = b.me(), all = t.size();
+    auto of = [all](int r) { return block(static_cast<uint32_t>(r), static_cast<uint32_t>(all)); };
     std::vector<buffer> from_rank;
-    for (int r = 0; r < p; ++r)
+    for (int r = 0; r < all; ++r)
         from_rank.push_back(b.scratch());
     b.copy(buffer::in, from_rank[static_cast<size_t>(me)], of(me));
-    for (int k = 1; k < p; ++k) {
-        const int to = (me + k) % p, from = (me + p - k) % p;
+    for (int k = 1; k < all; ++k) {
+        const int to = (me + k) % all, from = (me + all - k) % all;
         b.send(buffer::in, of(to), to, label::direct);
         b.recv(from_rank[static_cast<size_t>(from)], of(me), from, label::direct);
     }
-    fold(b, from_rank, buffer::out, of(me));
-    for (int k = 1; k < p; ++k) {
-        const int to = (me + k) % p, from = (me + p - k) % p;
+    fold_ranks(b, t, from_rank, buffer::out, of(me), p.grouping);
+    for (int k = 1; k < all; ++k) {
+        const int to = (me + k) % all, from = (me + all - k) % all;
         b.send(buffer::out, of(me), to, label::gather);
         b.recv(buffer::out, of(from), from, label::gather);
     }
@@ -68,6 +67,7 @@ const algorithm allreduce_ordered = {
     .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

@@ -37,11 +37,11 @@ void build(const topology &t, const plan &p, builder &b)
     const int leader = node_leader(t, me);
     const int mine = static_cast<int>(value(t.site_of(me)));
     b.copy(buffer::in, buffer::out, whole());
-    node_reduce(b, t, leader, buffer::out);
+    node_reduce(b, t, leader, buffer::out, p.grouping);
     if (leader == me) {
         std::vector<team> owners;
         for (int s = 0; s < t.site_count(); ++s)
-            owners.push_back(site_team(t, site_at(s), me));
+            owners.push_back(block_owners(p, site_team(t, site_at(s), me)));
         const gateways gates(p.links, owners);
         const team &own = owners[static_cast<size_t>(mine)];
         const team across = gates.of(own, me);
@@ -73,14 +73,14 @@ void build(const topology &t, const plan &p, builder &b)
 }
 
 /** Operations of a host of `site`, at most: what each part of build() adds. */
-int64_t operations(const topology &t, const std::set<int> &sizes, int site)
+int64_t operations(const topology &t, const request &r, const std::set<int> &sizes, int site)
 {
-    const int64_t hosts = t.node_count(site_at(site));
+    const int64_t hosts = block_owners(r, t.node_count(site_at(site)));
     int64_t crossing = 0;
     for (int s = 0; s < t.site_count(); ++s)
-        crossing += 2 * parts_of(hosts, t.node_count(site_at(s)));      // sent, received
-    const int64_t reducing = std::max<int64_t>(6 * steps(hosts), 3 * largest_ring);
-    return 1 + 3 * t.most_lanes() + reducing + hosts + 3 + crossing + fold_operations(sizes, hosts, t.site_count());
+        crossing += 2 * parts_of(hosts, block_owners(r, t.node_count(site_at(s))));      // sent, received
+    const int64_t reducing = std::max<int64_t>(6 * steps(hosts), 3 * largest_ring);     // (halving: at most 4 a step)
+    return 5 + 3 * t.most_lanes() + reducing + hosts + 3 + crossing + fold_operations(sizes, hosts, t.site_count());
 }
 
 /** Sites of unlike sizes cut each other's blocks at all their bounds, and every piece is combined by itself. */
@@ -88,9 +88,9 @@ bool serves(const topology &t, const request &r)
 {
     if (!blocks_combine(t, r))
         return false;
-    const auto sizes = site_sizes(t);
+    const auto sizes = site_sizes(t, r);
     for (int s = 0; s < t.site_count(); ++s)
-        if (operations(t, sizes, s) > most_operations)
+        if (operations(t, r, sizes, s) > most_operations)
             return false;
     return true;
 }
@@ -109,6 +109,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
+    const int64_t handed_in = p.inner == inner_steps::halving && !halving_all(t) ? f.wire_ns(r.bytes) : 0;
     const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes + 2 * hands;
     const int64_t far = f.widest_ns();
     const int64_t connections = inner.connections + remote;
@@ -124,7 +125,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // times the wire's time), and partners whose messages wait for their receivers do so behind
     // each other's bytes (from 128 KB a segment on: twice the time).
     const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
-    const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest);
+    const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
     const int64_t across = wire_part(f, bytes, remote, links);
     const int64_t busy = pipeline(f, shared_wire(2 * inside + across + hand, 2 * connections), c.segments * messages);
     // Segments take turns in reducing: the first one's latency hides the others' reducing, or the
@@ -155,6 +156,7 @@ const algorithm allreduce_rabenseifner = {
     .buffers = exchange_buffers,
     .cost = cost,
     .build = build,
+    .groupings = computes(association::tree),
 };
 
 } // namespace wan

@@ -61,7 +61,7 @@ bool serves(const topology &t, const request &)
         return false;
     if (t.most_runs() > most_labels || ranks + t.run_count() > most_buffers)
         return false;
-    const auto sizes = site_sizes(t);
+    const auto sizes = site_sizes(t, {});
     for (int s = 0; s < t.site_count(); ++s)
         if (operations(t, sizes, s) > UINT16_MAX)
             return false;
@@ -153,6 +153,7 @@ const algorithm allreduce_runs = {
     .buffers = run_buffers,
     .cost = cost,
     .build = build,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

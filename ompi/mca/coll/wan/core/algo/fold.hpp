@@ -51,15 +51,6 @@ inline std::vector<span_of> pieces_of(const span_of &part, const std::vector<tea
 /** Parts of a block of one partition that another one cuts it into, at most. */
 constexpr int64_t parts_of(int64_t hosts, int64_t others) { return (others + hosts - 1) / hosts + 1; }
 
-/** The numbers of hosts that sites have: equal ones cut at the same bounds. */
-inline std::set<int> site_sizes(const topology &t)
-{
-    std::set<int> sizes;
-    for (int s = 0; s < t.site_count(); ++s)
-        sizes.insert(t.node_count(site_id{static_cast<uint32_t>(s)}));
-    return sizes;
-}
-
 /** Operations of fold_and_gather, at most, in a site of so many hosts among sites of these sizes, for so many buffers. */
 inline int64_t fold_operations(const std::set<int> &sizes, int64_t hosts, int64_t buffers)
 {

@@ -131,21 +131,27 @@ template <typename F> void each_halving(const team &g, F f)
     const uint32_t me = static_cast<uint32_t>(g.me);
     auto clip = [&](uint32_t x) { return std::min(x, g.blocks); };
     int step = 0;
-    for (uint32_t half = g.size() / 2; half > 0; half /= 2, ++step) {
+    for (uint32_t half = std::bit_floor(g.size()) / 2; half > 0; half /= 2, ++step) {
         const uint32_t mine = me / half * half, theirs = mine ^ half;
         f(g.rank(me ^ half), block_range(clip(mine), clip(mine + half), g.blocks),
           block_range(clip(theirs), clip(theirs + half), g.blocks), step);
     }
 }
 
-void halving_reduce_scatter(builder &b, const team &g, buffer acc)
+/** `ordered`: what came from the higher member stands left, as in canonical_tree(). */
+void halving_reduce_scatter(builder &b, const team &g, buffer acc, bool ordered = false)
 {
     const buffer scratch[2] = {b.scratch(), b.scratch()};
     each_halving(g, [&](int partner, span_of mine, span_of theirs, int step) {
         const buffer t = scratch[step % 2];
         b.send(acc, theirs, partner, label::reduce_scatter + step);
         b.recv(t, mine, partner, label::reduce_scatter + step);
-        b.reduce(t, acc, mine);
+        if (ordered && g.index_of(partner) < g.me) {
+            b.reduce(acc, t, mine);
+            b.copy(t, acc, mine);
+        } else {
+            b.reduce(t, acc, mine);
+        }
     });
 }
 
@@ -163,6 +169,41 @@ void doubling_allgather(builder &b, const team &g, buffer data)
         b.recv(data, s.theirs, s.partner, label::allgather + s.number);
         b.send(data, s.mine, s.partner, label::allgather + s.number);
     }
+}
+
+/** Of a halving_team: the member that hands in and gets whole segments, or to which it does; -1: none. */
+int other_half(const team &g)
+{
+    const uint32_t core = std::bit_floor(g.size()), me = static_cast<uint32_t>(g.me);
+    if (me >= core)
+        return g.rank(me - core);
+    return me + core < g.size() ? g.rank(me + core) : -1;
+}
+constexpr int handing = 24;     // a label behind those of the steps
+
+void handing_reduce_scatter(builder &b, const team &g, buffer acc)
+{
+    const bool extra = static_cast<uint32_t>(g.me) >= std::bit_floor(g.size());
+    if (const int other = other_half(g); extra) {
+        b.send(acc, whole(), other, label::reduce_scatter + handing);
+        return;
+    } else if (other >= 0) {
+        const buffer t = b.scratch();
+        b.recv(t, whole(), other, label::reduce_scatter + handing);
+        b.reduce(t, acc, whole());
+    }
+    halving_reduce_scatter(b, g, acc, true);
+}
+
+void handing_allgather(builder &b, const team &g, buffer data)
+{
+    const bool extra = static_cast<uint32_t>(g.me) >= std::bit_floor(g.size());
+    if (!extra)
+        doubling_allgather(b, g, data);
+    if (const int other = other_half(g); extra)
+        b.recv(data, whole(), other, label::allgather + handing);
+    else if (other >= 0)
+        b.send(data, whole(), other, label::allgather + handing);
 }
 
 void ring_reduce_scatter(builder &b, const team &g, buffer acc)
@@ -197,6 +238,8 @@ void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how)
         return;
     if (how == inner_steps::ring && g.size() <= largest_ring)
         return ring_reduce_scatter(b, g, acc);
+    if (how == inner_steps::halving)
+        return handing_reduce_scatter(b, g, acc);
     if (halves(g))
         return halving_reduce_scatter(b, g, acc);
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
@@ -219,6 +262,8 @@ void allgather(builder &b, const team &g, buffer data, inner_steps how)
         return;
     if (how == inner_steps::ring && g.size() <= largest_ring)
         return ring_allgather(b, g, data);
+    if (how == inner_steps::halving)
+        return handing_allgather(b, g, data);
     if (halves(g))
         return doubling_allgather(b, g, data);
     const uint32_t p = g.size(), me = static_cast<uint32_t>(g.me);
@@ -283,6 +328,20 @@ std::vector<int> postal_tree(uint32_t nodes, uint32_t lambda, uint32_t outside, 
             next.push({s.arrival + outside_gap, -1});
     }
     return parent;
+}
+
+std::vector<int> canonical_tree(uint32_t nodes)
+{
+    std::vector<int> parent(nodes, -1);
+    for (uint32_t i = 1; i < nodes; ++i)
+        parent[i] = static_cast<int>(i - std::bit_floor(i));
+    return parent;
+}
+
+team halving_team(team g)
+{
+    g.blocks = std::bit_floor(g.size());
+    return g;
 }
 
 std::vector<int> range_tree(uint32_t nodes, uint32_t root)
@@ -414,9 +473,19 @@ std::vector<int> node_tree(const topology &t, const team &g, int leader)
 
 } // namespace
 
-void node_reduce(builder &b, const topology &t, int leader, buffer acc)
+void node_reduce(builder &b, const topology &t, int leader, buffer acc, association grouping)
 {
     const team g = node_team(t, b.me(), leader);
+    if (grouping == association::tree) {
+        tree_reduce(b, g, canonical_tree(g.size()), acc, label::node_in);
+        if (g.rank(0) == leader)
+            return;
+        if (b.me() == leader)
+            b.recv(acc, whole(), g.rank(0), label::node_hand);
+        else if (g.me == 0)
+            b.send(acc, whole(), leader, label::node_hand);
+        return;
+    }
     tree_reduce(b, g, node_tree(t, g, leader), acc, label::node_in);
 }
 

@@ -31,6 +31,7 @@ constexpr int reduce_scatter = 12, allgather = 38;
 constexpr int stripe = 128;                     // one each for 64 stripes
 constexpr int run = 256;                        // one each for 240 runs of neighbouring ranks
 constexpr int turn = 70, grant = 71;            // who sends next
+constexpr int node_hand = 11;                   // from lane 0 to who speaks for the host
 constexpr int piece = 80, most_pieces = 16;     // + k: part of a block, or of a bundle
 constexpr int vector = 128;                     // blocks round a site: + part * (site * steps + step)
 } // namespace label
@@ -91,7 +92,8 @@ constexpr uint32_t largest_ring = 27;
  * Every member ends with the reduction of its own block in `acc`; (p-1)/p of a
  * segment sent by each, any p, in ceil(log2 p) steps (powers of two: by
  * recursive halving, a message a step) or around a ring.  For operators that
- * commute.
+ * commute.  `halving` is for a halving_team(): every block is combined along
+ * canonical_tree().
  */
 void reduce_scatter(builder &b, const team &g, buffer acc, inner_steps how = inner_steps::circulant);
 
@@ -125,6 +127,16 @@ std::vector<int> range_tree(uint32_t nodes, uint32_t root);
  */
 std::vector<int> postal_runs(uint32_t nodes, uint32_t lambda);
 
+/**
+ * The tree of association::tree: i's parent is i without its highest bit, and the child with the
+ * highest bit is combined first, each child standing left of what its parent has.  (tree_reduce() takes the child with the fewest below it first,
+ * which is the same.)
+ */
+std::vector<int> canonical_tree(uint32_t nodes);
+
+/** The same ranks; the first of them, as many as the largest power of two, own blocks. */
+team halving_team(team g);
+
 /** Members whose parent is outside. */
 std::vector<uint32_t> entries_of(const std::vector<int> &parent);
 
@@ -139,9 +151,10 @@ void tree_reduce(builder &b, const team &g, const std::vector<int> &parent, buff
 
 /**
  * The ranks of a host hand their contribution to its leader / get the result
- * from it, along a tree that leaves a package or NUMA node as rarely as it can.
+ * from it, along a tree that leaves a package or NUMA node as rarely as it can;
+ * for association::tree by way of lane 0.
  */
-void node_reduce(builder &b, const topology &t, int leader, buffer acc);
+void node_reduce(builder &b, const topology &t, int leader, buffer acc, association grouping = association::any);
 void node_broadcast(builder &b, const topology &t, int leader, buffer data);
 
 /** Who speaks for the host of `me`: root if it is there, else lane 0. */

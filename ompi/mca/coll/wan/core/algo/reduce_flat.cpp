@@ -13,8 +13,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "algo/fold.hpp"
-#include "algo/sites.hpp"
+#include "algo/runs.hpp"
 #include "model/cost.hpp"
 
 namespace wan {
@@ -32,13 +31,13 @@ void build(const topology &t, const plan &p, builder &b)
         if (r != p.root) {
             from_rank.push_back(b.scratch());
             b.recv(from_rank.back(), whole(), r, label::direct);
-        } else if (r + 1 < t.size()) {
+        } else if (r + 1 < t.size() && (p.grouping == association::any || t.site_of(r + 1) == t.site_of(r))) {
             from_rank.push_back(buffer::in);
-        } else {        // the last one is overwritten
+        } else {        // the last one, or the last one of a run, is overwritten
             from_rank.push_back(b.scratch());
             b.copy(buffer::in, from_rank.back(), whole());
         }
-    fold(b, from_rank, buffer::out, whole());
+    fold_ranks(b, t, from_rank, buffer::out, whole(), p.grouping);
 }
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
@@ -63,6 +62,7 @@ const algorithm reduce_flat = {
     .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

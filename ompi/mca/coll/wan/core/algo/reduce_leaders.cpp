@@ -41,8 +41,41 @@ team home_team(const topology &t, const plan &p, int me)
     return g.rotated(static_cast<uint32_t>(g.index_of(p.root)));
 }
 
+/** association::tree: each site to its first host, to that of the root's site, from there to the root. */
+void build_tree(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me(), leader = node_leader(t, me, p.root);
+    const int mine = static_cast<int>(value(t.site_of(me))), home = static_cast<int>(value(t.site_of(p.root)));
+    const buffer acc = me == p.root ? buffer::out : b.scratch();
+    b.copy(buffer::in, acc, whole());
+    node_reduce(b, t, leader, acc, p.grouping);
+    if (leader != me)
+        return;
+    const team own = site_team(t, site_at(mine), me, p.root);
+    tree_reduce(b, own, canonical_tree(own.size()), acc, label::tree_up);
+    const int head = site_team(t, site_at(home), me, p.root).rank(0);
+    if (mine != home && own.me == 0)
+        b.send(acc, whole(), head, label::cross);
+    if (me == head) {
+        std::vector<buffer> from_site;
+        for (int s = 0; s < t.site_count(); ++s) {
+            from_site.push_back(s == home ? acc : b.scratch());
+            if (s != home)
+                b.recv(from_site.back(), whole(), t.rank_at(site_at(s), 0), label::cross);
+        }
+        const buffer sum = me == p.root ? buffer::out : from_site.back();
+        fold(b, from_site, sum, whole());
+        if (me != p.root)
+            b.send(sum, whole(), p.root, label::cross_out);
+    } else if (me == p.root) {
+        b.recv(buffer::out, whole(), head, label::cross_out);
+    }
+}
+
 void build(const topology &t, const plan &p, builder &b)
 {
+    if (p.grouping == association::tree)
+        return build_tree(t, p, b);
     const int me = b.me();
     const int leader = node_leader(t, me, p.root);
     const int mine = static_cast<int>(value(t.site_of(me)));
@@ -107,6 +140,7 @@ const algorithm reduce_leaders = {
     .buffers = site_buffers,
     .cost = cost,
     .build = build,
+    .groupings = computes(association::tree),
 };
 
 } // namespace wan

@@ -21,6 +21,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "algo/fold.hpp"
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
 
@@ -76,8 +77,50 @@ void build_root(builder &b, const owners_of_sites &who, const gateways &gates)
         b.reduce(sum, buffer::out, block(i, home.blocks));
 }
 
+/** association::tree: the root's host is one of its site's; who combined a block in the root's site hands it to the root. */
+void build_tree(const topology &t, const plan &p, builder &b)
+{
+    const int me = b.me(), leader = node_leader(t, me, p.root);
+    const int mine = static_cast<int>(value(t.site_of(me))), home = static_cast<int>(value(t.site_of(p.root)));
+    const buffer acc = me == p.root ? buffer::out : b.scratch();
+    b.copy(buffer::in, acc, whole());
+    node_reduce(b, t, leader, acc, p.grouping);
+    if (leader != me)
+        return;
+    std::vector<team> owners, remote;
+    for (int s = 0; s < t.site_count(); ++s) {
+        owners.push_back(halving_team(site_team(t, site_at(s), me, p.root)));
+        if (s != home)
+            remote.push_back(owners.back());
+    }
+    const gateways gates(p.links, remote);
+    const team &own = owners[static_cast<size_t>(mine)], &at_home = owners[static_cast<size_t>(home)];
+    reduce_scatter(b, own, acc, inner_steps::halving);
+    b.turn();
+    if (mine != home) {
+        const team across = gates.of(own, me);
+        buffer part = acc;
+        if (!gates.direct()) {
+            part = b.scratch();
+            reshare(b, own, across, acc, part, label::cross_in);
+        }
+        return reshare(b, across, at_home, part, part, label::cross);
+    }
+    std::vector<buffer> from_site;
+    for (int s = 0; s < t.site_count(); ++s) {
+        from_site.push_back(s == home ? acc : b.scratch());
+        if (s != home)
+            reshare(b, gates.of(owners[static_cast<size_t>(s)], me), own, from_site.back(), from_site.back(), label::cross);
+    }
+    const buffer sum = me == p.root ? buffer::out : from_site.back();
+    fold(b, from_site, sum, own.own());
+    gather_blocks(b, own, sum, p.root);
+}
+
 void build(const topology &t, const plan &p, builder &b)
 {
+    if (p.grouping == association::tree)
+        return build_tree(t, p, b);
     const int me = b.me();
     const int leader = node_leader(t, me, p.root);
     const int mine = static_cast<int>(value(t.site_of(me)));
@@ -129,6 +172,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t at_home = home > 0 ? wire_part(f, bytes, home - 1 + remote, home) : 0;
     const int64_t at_root = wire_part(f, bytes, home > 0 ? 1 : remote, 1);
     const int64_t connections = inner.connections + 1;
+    if (p.grouping == association::tree) {      // the root reduces like its site's others and then gets the result
+        const int64_t handed_in = halving_all(t) ? 0 : f.wire_ns(r.bytes);
+        const int64_t at_owner = 2 * inside + handed_in + at_home, messages = inner.messages + 2 * remote + 2 * lanes + home;
+        return far + pipeline(f, shared_wire(at_owner, connections), c.segments * messages) + inner.last_ns + 2 * hop_ns(f, 0);
+    }
     // The root hears from every owner; from when the first segment comes until the last has.
     const int64_t root_busy = pipeline(f, at_root, c.segments * std::max<int64_t>(1, home + lanes));
     const int64_t last_segment = at_root / c.segments + 2 * hop_ns(f, 0) + 2 * lanes * hop_ns(f, 0);
@@ -161,6 +209,7 @@ const algorithm reduce_rabenseifner = {
     .buffers = site_buffers,
     .cost = cost,
     .build = build,
+    .groupings = computes(association::tree),
 };
 
 } // namespace wan

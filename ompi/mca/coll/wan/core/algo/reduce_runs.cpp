@@ -106,6 +106,7 @@ const algorithm reduce_runs = {
     .buffers = run_buffers,
     .cost = cost,
     .build = build,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

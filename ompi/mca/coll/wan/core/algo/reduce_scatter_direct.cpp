@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "algo/fold.hpp"
+#include "algo/runs.hpp"
 #include "algo/shares.hpp"
 #include "model/cost.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 /** A buffer for each rank: more than these a schedule cannot have. */
 constexpr int most_senders = 250;
 
-void build(const topology &t, const plan &, builder &b)
+void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me(), mine = t.slot_of(me), all = t.size();
     const span_of own = block_at(mine);
@@ -46,7 +46,7 @@ void build(const topology &t, const plan &, builder &b)
         b.send(buffer::in, block_at(to), t.rank_of(to), label::direct);
         turns.turn(b.recv(from_rank[static_cast<size_t>(from)], own, from, label::direct));
     }
-    fold(b, from_rank, buffer::out, own);
+    fold_ranks(b, t, from_rank, buffer::out, own, p.grouping);
 }
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
@@ -76,6 +76,7 @@ const algorithm reduce_scatter_direct = {
     .cost = cost,
     .build = build,
     .any_counts = true,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

@@ -111,14 +111,14 @@ void build(const topology &t, const plan &p, builder &b)
     pace turns(2);
     combine_for_others(b, t, p, runs, turns);
 
-    // In the order of ranks: my site's one by one, others' by runs.
-    std::vector<buffer> x;
+    std::vector<buffer> x;      // of each run
     std::vector<buffer> from_rank(static_cast<size_t>(t.size()), buffer::out);
     std::vector<int> number(static_cast<size_t>(t.site_count()));
     for (const run &r : runs) {
         if (r.site == site) {
             for (int k = r.first; k <= r.last; ++k)
-                x.push_back(from_rank[static_cast<size_t>(k)] = b.scratch_blocks(static_cast<uint32_t>(slot), 1));
+                from_rank[static_cast<size_t>(k)] = b.scratch_blocks(static_cast<uint32_t>(slot), 1);
+            x.push_back(from_rank[static_cast<size_t>(r.last)]);
             continue;
         }
         x.push_back(b.scratch_blocks(static_cast<uint32_t>(slot), 1));
@@ -138,6 +138,11 @@ void build(const topology &t, const plan &p, builder &b)
         b.send(buffer::in, block_at(to), t.rank_of(to), label::direct);
         turns.turn(b.recv(from_rank[static_cast<size_t>(from)], own, from, label::direct));
     }
+    for (const run &r : runs)
+        if (r.site == site) {
+            const std::vector<buffer> of_run(from_rank.begin() + r.first, from_rank.begin() + r.last + 1);
+            fold(b, of_run, of_run.back(), own);
+        }
     fold(b, x, buffer::out, own);
 }
 
@@ -193,6 +198,7 @@ const algorithm reduce_scatter_runs = {
     .cost = cost,
     .build = build,
     .any_counts = true,
+    .groupings = computes(association::runs),
 };
 
 } // namespace wan

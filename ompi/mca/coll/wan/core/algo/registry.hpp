@@ -27,6 +27,7 @@ struct request {
     bool commutative = true;
     bool counts_vary = false;       // blocks differ in size
     bool counts_local = false;      // and not all ranks know all sizes: `bytes` is 0
+    bool stable = false;            // the same expression whatever the plan: coll_wan_stable
 
     friend bool operator==(const request &, const request &) = default;
 };
@@ -44,6 +45,9 @@ enum uses : uint16_t {
     uses_pieces = 128,
     uses_far_limit = 256    // entries: from far_limit(), not searched
 };
+
+/** A set of associations. */
+constexpr uint8_t computes(association a) { return static_cast<uint8_t>(1u << static_cast<unsigned>(a)); }
 
 struct algorithm {
     wan_collective_t collective;
@@ -70,6 +74,8 @@ struct algorithm {
     bool any_counts = false, local_counts = false;
     /** Ranks send one after the other: `senders` counts those with payload under way at once. */
     bool takes_turns = false;
+    /** The associations that it computes where the plan names them, whatever else is in the plan. */
+    uint8_t groupings = 0;
 };
 
 /** All of them; per collective in the order of their enumerators (1, 2, ...). */

@@ -7,6 +7,7 @@
 #ifndef WAN_ALGO_RUNS_HPP
 #define WAN_ALGO_RUNS_HPP
 
+#include "algo/fold.hpp"
 #include "algo/parts.hpp"
 #include "algo/sites.hpp"
 
@@ -34,6 +35,23 @@ inline std::vector<run> runs_of(const topology &t)
         all.back().last = r;
     }
     return all;
+}
+
+/**
+ * association::runs of what came from every rank (x, by rank; the last one of each run is overwritten) on `part`;
+ * association::any: x0 (x1 (x2 ...)) over all of them.
+ */
+inline void fold_ranks(builder &b, const topology &t, const std::vector<buffer> &x, buffer result, span_of part, association grouping)
+{
+    if (grouping != association::runs)
+        return fold(b, x, result, part);
+    std::vector<buffer> partial;
+    for (const run &r : runs_of(t)) {
+        const std::vector<buffer> of_run(x.begin() + r.first, x.begin() + r.last + 1);
+        fold(b, of_run, of_run.back(), part);
+        partial.push_back(of_run.back());
+    }
+    fold(b, partial, result, part);
 }
 
 /** Whether every site's ranks are neighbours: then sites follow each other in the order of ranks, too. */

@@ -191,6 +191,7 @@ constexpr algorithm long_form(wan_collective_t collective)
         .buffers = run_buffers,
         .cost = cost_runs,
         .build = build,
+        .groupings = computes(association::prefix),
     };
 }
 

@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <map>
+#include <set>
 
 namespace wan {
 
@@ -136,6 +137,34 @@ inline uint32_t stripes_of(const topology &t, const plan &p, uint32_t most = UIN
 inline std::vector<int> entry_tree(uint32_t hosts, const plan &p, uint32_t gap = 1)
 {
     return postal_tree(hosts, p.lambda, p.entries, gap);
+}
+
+/** To the first of a site's hosts. */
+inline std::vector<int> upward_tree(uint32_t hosts, const plan &p)
+{
+    return p.grouping == association::tree ? canonical_tree(hosts) : postal_tree(hosts, p.lambda);
+}
+
+/** Who owns blocks of a site that its hosts reduce in steps. */
+inline team block_owners(const plan &p, team g) { return p.inner == inner_steps::halving ? halving_team(std::move(g)) : g; }
+inline int block_owners(const request &r, int hosts) { return r.stable ? static_cast<int>(std::bit_floor(static_cast<uint32_t>(hosts))) : hosts; }
+
+/** Whether every site has as many hosts as can halve. */
+inline bool halving_all(const topology &t)
+{
+    for (int s = 0; s < t.site_count(); ++s)
+        if (!std::has_single_bit(static_cast<uint32_t>(t.node_count(site_at(s)))))
+            return false;
+    return true;
+}
+
+/** The numbers of owners of blocks that sites have: equal ones cut at the same bounds.  (Not stable: all hosts own.) */
+inline std::set<int> site_sizes(const topology &t, const request &r)
+{
+    std::set<int> sizes;
+    for (int s = 0; s < t.site_count(); ++s)
+        sizes.insert(block_owners(r, t.node_count(site_at(s))));
+    return sizes;
 }
 
 /** Those hosts of one site after the other; sites of the same size have the same tree. */

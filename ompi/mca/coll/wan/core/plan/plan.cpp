@@ -13,13 +13,47 @@
 
 namespace wan {
 
+namespace {
+
+/** Values of an enumeration by name. */
+template <typename E> struct named {
+    std::string_view name;
+    E value;
+};
+constexpr named<inner_steps> inner_names[] = {{"circulant", inner_steps::circulant}, {"ring", inner_steps::ring}, {"halving", inner_steps::halving}};
+constexpr named<site_order> order_names[] = {{"star", site_order::star}, {"chain", site_order::chain}};
+constexpr named<association> grouping_names[] = {
+    {"any", association::any}, {"tree", association::tree}, {"runs", association::runs}, {"prefix", association::prefix}};
+
+template <typename E, size_t N> std::string_view name_of(const named<E> (&names)[N], E value)
+{
+    for (const auto &n : names)
+        if (n.value == value)
+            return n.name;
+    return "?";
+}
+
+template <typename E, size_t N> bool value_of(const named<E> (&names)[N], std::string_view name, E &value)
+{
+    for (const auto &n : names)
+        if (n.name == name) {
+            value = n.value;
+            return true;
+        }
+    return false;
+}
+
+} // namespace
+
 std::string print(const plan &p)
 {
     std::ostringstream text;
     text << wan_collective_name(p.algo->collective) << ' ' << p.algo->name << " root " << p.root << " links " << p.links
          << " lambda " << p.lambda << " entries " << p.entries << " order "
-         << (p.order == site_order::star ? "star" : "chain") << " inner "
-         << (p.inner == inner_steps::ring ? "ring" : "circulant") << " pieces " << p.pieces << " segment " << p.segment_bytes << " window " << p.window;
+         << name_of(order_names, p.order) << " inner " << name_of(inner_names, p.inner) << " pieces " << p.pieces << " segment "
+         << p.segment_bytes << " window " << p.window;
+    if (p.grouping != association::any)
+        text << " grouping " << name_of(grouping_names, p.grouping);
     return text.str();
 }
 
@@ -44,7 +78,6 @@ std::optional<plan> parse_plan(std::string_view text)
         return error == std::errc{} && at == end && v >= least;
     };
     while (words >> key) {
-        std::string order;
         bool good = false;
         if (key == "root")
             good = number(p.root, 0);
@@ -60,14 +93,12 @@ std::optional<plan> parse_plan(std::string_view text)
             good = number(p.segment_bytes, 1);
         else if (key == "window")
             good = number(p.window, 1);
-        else if (key == "order" && words >> order && (order == "star" || order == "chain")) {
-            p.order = order == "star" ? site_order::star : site_order::chain;
-            good = true;
-        }
-        else if (key == "inner" && words >> order && (order == "ring" || order == "circulant")) {
-            p.inner = order == "ring" ? inner_steps::ring : inner_steps::circulant;
-            good = true;
-        }
+        else if (key == "order" && words >> value)
+            good = value_of(order_names, value, p.order);
+        else if (key == "inner" && words >> value)
+            good = value_of(inner_names, value, p.inner);
+        else if (key == "grouping" && words >> value)
+            good = value_of(grouping_names, value, p.grouping);
         if (!good)
             return std::nullopt;
     }

@@ -28,7 +28,18 @@ enum class site_order : uint8_t {
 /** How the hosts of a site hand blocks around. */
 enum class inner_steps : uint8_t {
     circulant,  // ceil(log2 p) steps, a new peer each (powers of two: halving and doubling)
-    ring        // p-1 steps, always to the same neighbour: fewer, fuller connections
+    ring,       // p-1 steps, always to the same neighbour: fewer, fuller connections
+    halving     // the largest power of two halves, the others hand in and get whole segments
+};
+
+/**
+ * In which groups and order contributions are combined: the expression behind each element of a result.
+ */
+enum class association : uint8_t {
+    any,        // may depend on the element, the plan, the measured links
+    tree,       // canonical_tree() over the ranks of a host, over a site's hosts; then x0 (x1 (x2 ...)) over sites
+    runs,       // x0 (x1 (x2 ...)) over neighbouring ranks of one site, the same over these runs; in the order of ranks
+    prefix      // scans: one for each algorithm
 };
 
 struct plan {
@@ -41,6 +52,7 @@ struct plan {
                                     // alltoall direct: a rank's messages to other sites under way at once
     site_order order = site_order::star;
     inner_steps inner = inner_steps::circulant;
+    association grouping = association::any;    // reductions; what coll_wan_stable asks for
     uint32_t pieces = 1;            // vectors: parts in which a block travels, >= 1
 
     // How the message is cut; the schedule does not depend on these.
@@ -50,7 +62,7 @@ struct plan {
     int64_t predicted_ns = 0;
 };
 
-/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring pieces 1 segment 8192 window 8". */
+/** "bcast vandegeijn root 0 links 15 lambda 1 entries 1 order star inner ring pieces 1 segment 8192 window 8", and "grouping tree" where that is not `any`. */
 std::string print(const plan &p);
 std::optional<plan> parse_plan(std::string_view text);
 

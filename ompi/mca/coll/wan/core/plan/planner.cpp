@@ -49,16 +49,39 @@ int64_t windows_ns(const facts &f, const plan &p, uint64_t cuts)
 }
 
 /**
+ * Of `able`, what stable plans may use, and the association: one for all sizes and links.  Scans
+ * have one for each algorithm, so that the first one serves them all.
+ */
+association stable_only(std::vector<const algorithm *> &able, bool commutative)
+{
+    for (association a : {association::tree, association::runs, association::prefix}) {
+        std::vector<const algorithm *> those;
+        for (const algorithm *x : able)
+            if ((x->groupings & computes(a)) && !(a == association::tree && !commutative))
+                those.push_back(x);
+        if (those.empty())
+            continue;
+        if (a == association::prefix)
+            those.resize(1);
+        able = std::move(those);
+        return a;
+    }
+    able.clear();
+    return association::any;
+}
+
+/**
  * Calls f(plan) for each value of the parameters that the algorithm looks at and whose scratch
  * fits; with `any_scratch`, for what takes least if nothing fits.  Whether it has called.
  */
 template <typename F>
-bool each_plan(const topology &t, const facts &known, const wishes &w, const request &r, const algorithm &a, bool any_scratch, F f)
+bool each_plan(const topology &t, const facts &known, const wishes &w, const request &r, const algorithm &a, association grouping, bool any_scratch, F f)
 {
     bool found = false;
     plan p;
     p.algo = &a;
     p.root = r.root;
+    p.grouping = grouping;
     const uint32_t widest = static_cast<uint32_t>(widest_site(t));
     const uint32_t crossing = a.takes_turns ? all_senders(t, p) : widest;
     const uint32_t most_links = w.links ? std::min(w.links, crossing) : crossing;
@@ -83,9 +106,13 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
     std::vector<site_order> orders{site_order::star};
     if ((a.parameters & uses_order) && t.site_count() > 2)
         orders.push_back(site_order::chain);
+    if (grouping == association::prefix)        // along which totals are combined
+        orders = {site_order::chain};
 
     std::vector<inner_steps> inners{inner_steps::circulant};
-    if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
+    if ((a.parameters & uses_inner) && grouping == association::tree)
+        inners = {inner_steps::halving};
+    else if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
         inners.push_back(inner_steps::ring);
 
     // Of a block's bytes, or of what is known of them.
@@ -119,31 +146,35 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
     return found;
 }
 
-template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &r, F f)
+template <typename F> void each_candidate(const topology &t, const facts &known, const wishes &w, const request &asked, F f)
 {
+    request r = asked;
+    r.stable = w.stable && kind_of(r.collective).operation;
     auto usable = [&](const algorithm &a) {
-        if (a.collective != r.collective || (a.only_ordered && r.commutative) || !a.serves(t, r))
+        if (a.collective != r.collective || (a.only_ordered && r.commutative && !r.stable) || !a.serves(t, r))
             return false;
         plan limits;
         limits.links = w.links ? w.links : UINT32_MAX;
         return (r.commutative || a.keeps_order) && (!r.counts_vary || a.any_counts) && (!r.counts_local || a.local_counts)
                && a.senders(t, limits) <= limits.links;
     };
-    if (w.algo && usable(*w.algo)) {
-        if (!each_plan(t, known, w, r, *w.algo, false, f))
-            each_plan(t, known, w, r, *w.algo, true, f);
-        return;
-    }
     std::vector<const algorithm *> able;
     for (const algorithm *a : algorithms())
         if (a->automatic && usable(*a))
             able.push_back(a);
+    const association grouping = r.stable ? stable_only(able, r.commutative) : association::any;
+    const bool pinned = w.algo && usable(*w.algo) && (!r.stable || std::find(able.begin(), able.end(), w.algo) != able.end());
+    if (pinned) {
+        if (!each_plan(t, known, w, r, *w.algo, grouping, false, f))
+            each_plan(t, known, w, r, *w.algo, grouping, true, f);
+        return;
+    }
     bool found = false;
     for (int pass = 0; pass < 4 && !found; ++pass)      // the limit of scratch, then the threshold yield where nothing else serves
         for (const algorithm *a : able) {
             if (pass < 2 && w.threshold_bytes && a->long_messages != (r.bytes >= w.threshold_bytes))
                 continue;
-            found |= each_plan(t, known, w, r, *a, pass % 2 == 1, f);
+            found |= each_plan(t, known, w, r, *a, grouping, pass % 2 == 1, f);
         }
 }
 

@@ -20,6 +20,7 @@ struct wishes {
     uint32_t links = 0;
     uint64_t segment_bytes = 0;
     const algorithm *algo = nullptr;
+    bool stable = false;        // reductions: the same expression whatever the size, the links, the plan
 };
 
 /** nullopt: nothing serves this call within the wishes. */

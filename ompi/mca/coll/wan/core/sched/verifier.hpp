@@ -51,6 +51,10 @@ struct wan_traffic {
     int sites = 0;
     std::vector<direction> between; // [from * sites + to]
     std::vector<int> at_once;       // [site]: most of its ranks with payload for other sites under way at once
+    /**
+     * Reductions: a number for the expression that all elements of the result share; scans: for those of all ranks together; 0: elements differ.
+     */
+    uint64_t expression = 0;
     const direction &at(site_id from, site_id to) const
     {
         return between[value(from) * static_cast<size_t>(sites) + value(to)];
