@@ -88,5 +88,6 @@ EXTRA_DIST += \
 	test/mpi/sites \
 	test/mpi/sites_by_rank \
 	test/run-scripts \
+	test/sanitizers \
 	test/scripts.list \
 	test/trixie
