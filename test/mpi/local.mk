@@ -20,7 +20,7 @@ test_mpi_collectives_worker_SOURCES = \
 	test/mpi/coll_data.cpp \
 	test/mpi/coll_groups.hpp \
 	test/mpi/coll_order.cpp \
-	test/mpi/collectives.cpp
+	test/mpi/collectives_worker.cpp
 test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 
@@ -28,7 +28,7 @@ test_mpi_fuzz_SOURCES = test/mpi/fuzz.cpp test/mpi/persistent.hpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 
-test_mpi_requests_worker_SOURCES = test/mpi/requests.cpp test/mpi/persistent.hpp
+test_mpi_requests_worker_SOURCES = test/mpi/requests_worker.cpp test/mpi/persistent.hpp
 test_mpi_requests_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_requests_worker_LDADD = $(OMPI_LIBS) -lpthread
 

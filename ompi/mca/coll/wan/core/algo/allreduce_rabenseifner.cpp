@@ -46,15 +46,20 @@ void build(const topology &t, const plan &p, builder &b)
         const team &own = owners[static_cast<size_t>(mine)];
         const team across = gates.of(own, me);
 
-        reduce_scatter(b, own, buffer::out, p.inner);
+        const bool exchanging = exchanges(p);
+        buffer part = buffer::out;
+        if (exchanging)
+            part = exchange_reduce(b, own, own, buffer::out);
+        else
+            reduce_scatter(b, own, buffer::out, p.inner);
         // Segments that were reduced at once would all cross at once, late.  (A ring keeps its order by itself.)
-        if (p.inner != inner_steps::ring)
+        if (exchanging || p.inner != inner_steps::ring)
             b.turn();
 
-        buffer part = buffer::out;
         if (!gates.direct()) {
+            const buffer mine_alone = part;
             part = b.scratch();
-            reshare(b, own, across, buffer::out, part, label::cross_in);
+            reshare(b, own, across, mine_alone, part, label::cross_in);
         }
         std::vector<buffer> from_site;
         for (int s = 0; s < t.site_count(); ++s)
@@ -79,7 +84,8 @@ int64_t operations(const topology &t, const request &r, const std::set<int> &siz
     int64_t crossing = 0;
     for (int s = 0; s < t.site_count(); ++s)
         crossing += 2 * parts_of(hosts, block_owners(r, t.node_count(site_at(s))));      // sent, received
-    const int64_t reducing = std::max<int64_t>(6 * steps(hosts), 3 * largest_ring);     // (halving: at most 4 a step)
+    // (Halving: at most 4 a step; exchanging, where hosts are few: 3 a host.)
+    const int64_t reducing = std::max<int64_t>({6 * steps(hosts), 3 * largest_ring, r.stable ? 3 * most_exchanging : 0});
     return 5 + 3 * t.most_lanes() + reducing + hosts + 3 + crossing + fold_operations(sizes, hosts, t.site_count());
 }
 
@@ -114,6 +120,13 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t far = f.widest_ns();
     const int64_t connections = inner.connections + remote;
     const int64_t last_hops = (2 + 2 * lanes + (gateways ? 2 : 0)) * hop_ns(f, 0);
+    if (exchanges(p)) {
+        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
+        const int64_t through = shared_wire(outward, widest - 1 + remote), all = shared_wire(wire, widest - 1 + connections);
+        const int64_t sent = 2 * (widest - 1) + 2 * remote + 2 * lanes + 2 * hands;
+        return std::max(pipeline(f, all, c.segments * (sent + inner.messages)), pipeline(f, through, c.segments * sent) + far)
+               + 2 * hand / c.segments + inner.last_ns + f.step_ns + last_hops;
+    }
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
@@ -153,7 +166,7 @@ const algorithm allreduce_rabenseifner = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = serves,
-    .buffers = exchange_buffers,
+    .buffers = [](const topology &t, const plan &p) { return exchange_buffers(t, p) + exchanged_buffers(t, p); },
     .cost = cost,
     .build = build,
     .groupings = computes(association::tree),

@@ -338,6 +338,31 @@ std::vector<int> canonical_tree(uint32_t nodes)
     return parent;
 }
 
+buffer exchange_reduce(builder &b, const team &contributors, const team &owners, buffer acc)
+{
+    if (contributors.has_me())
+        for (uint32_t k = 0; k < owners.blocks; ++k) {
+            const uint32_t j = (static_cast<uint32_t>(contributors.me) + k) % owners.blocks;     // not all to the first at first
+            if (owners.rank(j) != b.me())
+                b.send(acc, block(j, owners.blocks), owners.rank(j), label::exchange);
+        }
+    if (!owners.has_me() || static_cast<uint32_t>(owners.me) >= owners.blocks)
+        return acc;
+    const uint32_t n = contributors.size();
+    std::vector<buffer> x;
+    for (uint32_t i = 0; i < n; ++i)
+        x.push_back(contributors.rank(i) == b.me() ? acc : b.scratch());
+    for (uint32_t k = 1; k <= n; ++k) {
+        const uint32_t i = (static_cast<uint32_t>(std::max(0, contributors.me)) + n - k) % n;
+        if (contributors.rank(i) != b.me())
+            b.recv(x[i], owners.own(), contributors.rank(i), label::exchange);
+    }
+    const auto parent = canonical_tree(n);
+    for (uint32_t i = n; i-- > 1;)
+        b.reduce(x[i], x[static_cast<size_t>(parent[i])], owners.own());
+    return x[0];
+}
+
 team halving_team(team g)
 {
     g.blocks = std::bit_floor(g.size());

@@ -31,6 +31,7 @@ constexpr int reduce_scatter = 12, allgather = 38;
 constexpr int stripe = 128;                     // one each for 64 stripes
 constexpr int run = 256;                        // one each for 240 runs of neighbouring ranks
 constexpr int turn = 70, grant = 71;            // who sends next
+constexpr int exchange = 68;                    // to the owners of blocks
 constexpr int node_hand = 11;                   // from lane 0 to who speaks for the host
 constexpr int piece = 80, most_pieces = 16;     // + k: part of a block, or of a bundle
 constexpr int vector = 128;                     // blocks round a site: + part * (site * steps + step)
@@ -133,6 +134,15 @@ std::vector<int> postal_runs(uint32_t nodes, uint32_t lambda);
  * which is the same.)
  */
 std::vector<int> canonical_tree(uint32_t nodes);
+
+/**
+ * Every contributor hands each owner its block of `acc`; owners combine what came along
+ * canonical_tree() of the contributors.  Returns what holds the result of the own block (an owner's),
+ * else `acc`.  As many bytes as a reduce-scatter in steps, for any number of hosts, in one step.
+ */
+buffer exchange_reduce(builder &b, const team &contributors, const team &owners, buffer acc);
+/** Scratch and messages grow with the hosts: for sites of up to so many. */
+constexpr int most_exchanging = 128;
 
 /** The same ranks; the first of them, as many as the largest power of two, own blocks. */
 team halving_team(team g);

@@ -77,44 +77,62 @@ void build_root(builder &b, const owners_of_sites &who, const gateways &gates)
         b.reduce(sum, buffer::out, block(i, home.blocks));
 }
 
-/** association::tree: the root's host is one of its site's; who combined a block in the root's site hands it to the root. */
+/**
+ * association::tree: the root's host is one of its site's.  Where hosts hand each other their shares
+ * at once, the root owns no block, so that its interface takes in the result alone; where they halve
+ * segments, it does.  Who combined a block in the root's site hands it to the root.
+ */
 void build_tree(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me(), leader = node_leader(t, me, p.root);
-    const int mine = static_cast<int>(value(t.site_of(me))), home = static_cast<int>(value(t.site_of(p.root)));
+    const int mine = static_cast<int>(value(t.site_of(me)));
     const buffer acc = me == p.root ? buffer::out : b.scratch();
     b.copy(buffer::in, acc, whole());
     node_reduce(b, t, leader, acc, p.grouping);
     if (leader != me)
         return;
-    std::vector<team> owners, remote;
-    for (int s = 0; s < t.site_count(); ++s) {
-        owners.push_back(halving_team(site_team(t, site_at(s), me, p.root)));
-        if (s != home)
-            remote.push_back(owners.back());
+    owners_of_sites who(t, p.root, me);
+    if (!exchanges(p))
+        for (team &g : who.owners)
+            g = {};
+    if (who.owners[static_cast<size_t>(who.home)].size() == 0)
+        who.owners[static_cast<size_t>(who.home)] = exchanges(p) ? team({p.root}, me) : halving_team(site_team(t, site_at(who.home), me, p.root));
+    if (!exchanges(p)) {
+        who.remote.clear();
+        for (int s = 0; s < t.site_count(); ++s)
+            if (s != who.home)
+                who.remote.push_back(who.owners[static_cast<size_t>(s)] = halving_team(site_team(t, site_at(s), me)));
     }
-    const gateways gates(p.links, remote);
-    const team &own = owners[static_cast<size_t>(mine)], &at_home = owners[static_cast<size_t>(home)];
-    reduce_scatter(b, own, acc, inner_steps::halving);
+    const gateways gates(p.links, who.remote);
+    const team &own = who.owners[static_cast<size_t>(mine)], &home = who.owners[static_cast<size_t>(who.home)];
+    buffer sum = acc;
+    if (exchanges(p))
+        sum = exchange_reduce(b, site_team(t, site_at(mine), me, p.root), own, acc);
+    else
+        reduce_scatter(b, own, acc, inner_steps::halving);
     b.turn();
-    if (mine != home) {
+    if (mine != who.home) {
         const team across = gates.of(own, me);
-        buffer part = acc;
+        buffer part = sum;
         if (!gates.direct()) {
             part = b.scratch();
-            reshare(b, own, across, acc, part, label::cross_in);
+            reshare(b, own, across, sum, part, label::cross_in);
         }
-        return reshare(b, across, at_home, part, part, label::cross);
+        return reshare(b, across, home, part, part, label::cross);
     }
-    std::vector<buffer> from_site;
-    for (int s = 0; s < t.site_count(); ++s) {
-        from_site.push_back(s == home ? acc : b.scratch());
-        if (s != home)
-            reshare(b, gates.of(owners[static_cast<size_t>(s)], me), own, from_site.back(), from_site.back(), label::cross);
+    buffer result = buffer::out;
+    if (home.has_me()) {
+        std::vector<buffer> from_site;
+        for (int s = 0; s < t.site_count(); ++s) {
+            from_site.push_back(s == who.home ? sum : b.scratch());
+            if (s != who.home)
+                reshare(b, gates.of(who.owners[static_cast<size_t>(s)], me), home, from_site.back(), from_site.back(), label::cross);
+        }
+        result = me == p.root ? buffer::out : from_site.back();
+        fold(b, from_site, result, home.own());
     }
-    const buffer sum = me == p.root ? buffer::out : from_site.back();
-    fold(b, from_site, sum, own.own());
-    gather_blocks(b, own, sum, p.root);
+    if (home.has_me() || me == p.root)
+        gather_blocks(b, home, result, p.root);
 }
 
 void build(const topology &t, const plan &p, builder &b)
@@ -172,10 +190,18 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t at_home = home > 0 ? wire_part(f, bytes, home - 1 + remote, home) : 0;
     const int64_t at_root = wire_part(f, bytes, home > 0 ? 1 : remote, 1);
     const int64_t connections = inner.connections + 1;
-    if (p.grouping == association::tree) {      // the root reduces like its site's others and then gets the result
-        const int64_t handed_in = halving_all(t) ? 0 : f.wire_ns(r.bytes);
-        const int64_t at_owner = 2 * inside + handed_in + at_home, messages = inner.messages + 2 * remote + 2 * lanes + home;
-        return far + pipeline(f, shared_wire(at_owner, connections), c.segments * messages) + inner.last_ns + 2 * hop_ns(f, 0);
+    if (p.grouping == association::tree) {
+        // Owners in the root's site take in everyone's shares and what crosses; where hosts halve segments the
+        // root is one of them, and then gets the result.
+        const bool steps_taken = !exchanges(p);
+        const int64_t handed_in = steps_taken && !halving_all(t) ? f.wire_ns(r.bytes) : 0;
+        const int64_t shares = (steps_taken && exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest)) ? 2 : 1)
+                               * wire_part(f, bytes, std::max(widest, home + 1) - 1, std::max<int64_t>(1, std::min(widest, home + 1)));
+        const int64_t owner = shares + handed_in + wire_part(f, bytes, remote, std::max<int64_t>(1, home));
+        const int64_t busiest = steps_taken ? owner + at_root : std::max(owner, at_root);
+        const int64_t sent = (steps_taken ? inner.messages : 2 * (widest - 1)) + 2 * remote + 2 * lanes + home;
+        return far + pipeline(f, shared_wire(busiest, steps_taken ? connections : widest), c.segments * sent)
+               + (owner + at_root) / c.segments + f.step_ns + 3 * hop_ns(f, 0);
     }
     // The root hears from every owner; from when the first segment comes until the last has.
     const int64_t root_busy = pipeline(f, at_root, c.segments * std::max<int64_t>(1, home + lanes));
@@ -206,7 +232,7 @@ const algorithm reduce_rabenseifner = {
     .keeps_order = false,
     .senders = gateway_senders,
     .serves = blocks_combine,
-    .buffers = site_buffers,
+    .buffers = [](const topology &t, const plan &p) { return site_buffers(t, p) + exchanged_buffers(t, p); },
     .cost = cost,
     .build = build,
     .groupings = computes(association::tree),

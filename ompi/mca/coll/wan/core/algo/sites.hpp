@@ -145,6 +145,9 @@ inline std::vector<int> upward_tree(uint32_t hosts, const plan &p)
     return p.grouping == association::tree ? canonical_tree(hosts) : postal_tree(hosts, p.lambda);
 }
 
+/** Whether a site's hosts hand each other their shares of blocks at once: inner steps are for gathering then. */
+inline bool exchanges(const plan &p) { return p.grouping == association::tree && p.inner != inner_steps::halving; }
+
 /** Who owns blocks of a site that its hosts reduce in steps. */
 inline team block_owners(const plan &p, team g) { return p.inner == inner_steps::halving ? halving_team(std::move(g)) : g; }
 inline int block_owners(const request &r, int hosts) { return r.stable ? static_cast<int>(std::bit_floor(static_cast<uint32_t>(hosts))) : hosts; }
@@ -212,6 +215,9 @@ inline uint32_t exchange_buffers(const topology &t, const plan &)
 {
     return tree_buffers(widest_node(t)) + 3 + static_cast<uint32_t>(t.site_count());
 }
+
+/** For algorithm::buffers: what exchange_reduce() takes. */
+inline uint32_t exchanged_buffers(const topology &t, const plan &p) { return exchanges(p) ? static_cast<uint32_t>(widest_site(t)) : 0; }
 
 /** For algorithm::buffers: trees inside a host and a site, a part of each site, and what a step holds. */
 inline uint32_t site_buffers(const topology &t, const plan &)

@@ -20,6 +20,8 @@ constexpr uint64_t least_segment_bytes = 1024;
 constexpr uint64_t least_window = 4;
 /** Of all scratch buffers together: each holds `window` segments. */
 constexpr uint64_t most_scratch_bytes = 64u << 20;
+/** Of a schedule, which can have 253. */
+constexpr uint32_t most_scratch_buffers = 240;
 /** Where an algorithm cannot cut the message: 64 sites exchange 16 MB at once, five times as fast as in segments. */
 constexpr uint64_t most_uncut_bytes = 1u << 30;
 
@@ -110,9 +112,15 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
         orders = {site_order::chain};
 
     std::vector<inner_steps> inners{inner_steps::circulant};
-    if ((a.parameters & uses_inner) && grouping == association::tree)
-        inners = {inner_steps::halving};
-    else if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
+    if ((a.parameters & uses_inner) && grouping == association::tree) {
+        plan exchanging = p;        // circulant: for gathering
+        const bool few = widest <= most_exchanging && (!a.buffers || a.buffers(t, exchanging) <= most_scratch_buffers);
+        if (!few)
+            inners.clear();
+        else if (widest > 2 && widest <= largest_ring)
+            inners.push_back(inner_steps::ring);
+        inners.push_back(inner_steps::halving);
+    } else if ((a.parameters & uses_inner) && widest > 2 && widest <= largest_ring)
         inners.push_back(inner_steps::ring);
 
     // Of a block's bytes, or of what is known of them.
