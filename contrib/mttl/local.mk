@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 mttldir = $(includedir)/mttl
-dist_mttl_HEADERS = \
+mttl_headers = \
 	contrib/mttl/mttl/awaited.hpp \
 	contrib/mttl/mttl/context.hpp \
 	contrib/mttl/mttl/contributions.hpp \
@@ -32,8 +32,13 @@ dist_mttl_HEADERS = \
 	contrib/mttl/mttl/virtual_ptr.hpp \
 	contrib/mttl/mttl/wire.hpp
 
+EXTRA_DIST += $(mttl_headers)
 pkgconfigdir = $(libdir)/pkgconfig
+# An administrator who installs a plugin asked for nothing in PREFIX.
+if INSTALL_MTTL
+mttl_HEADERS = $(mttl_headers)
 nodist_pkgconfig_DATA = contrib/mttl/mttl.pc
+endif
 contrib/mttl/mttl.pc: contrib/mttl/mttl.pc.in Makefile
 	@$(MKDIR_P) contrib/mttl
 	$(AM_V_GEN)$(SED) -e 's|@includedir[@]|$(includedir)|' -e 's|@version[@]|$(PACKAGE_VERSION)|' $(top_srcdir)/contrib/mttl/mttl.pc.in >$@

@@ -52,10 +52,10 @@ inline topology lay_out(const std::vector<int> &sizes, placement how, int lanes,
         if (how == placement::shuffled) {
             std::mt19937_64 random(seed);
             std::shuffle(order.begin(), order.end(), random);
-            static const char *switches[] = {"z", "y/2", "y/1"};
+            static const char *switches[] = {"z", "y/2", "y/1", "y", ""};
             if (random() % 2 == 0)      // hosts of a site in another order than their lowest ranks
                 for (place &p : order)
-                    p.inside = switches[p.node % 3];
+                    p.inside = switches[p.node % 5];
         }
     }
     return topology(order);

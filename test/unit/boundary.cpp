@@ -312,6 +312,7 @@ std::string check_agree()
     WAN_CHECK(agree(p, sites, with([](params &q) { q.links = 2; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.segment = 4096; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.threshold = 4096; }), sites).starts_with("declined"));
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.stable = 1; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), sites).starts_with("declined"));
     WAN_CHECK(agree(p, sites, with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), sites).starts_with("declined"));
     WAN_CHECK(agree(with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), sites, with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), sites).starts_with("declined"));

@@ -59,5 +59,7 @@ install-data-hook:
 	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.la $(DESTDIR)$(plugindir)/mca_btl_udp.la
 	@test -n "$(DESTDIR)" || test "$(plugindir)" != "$(wan_ompi_pkglibdir)" || \
 	    MPIRUN='$(MPIRUN)' OMPI_INFO='$(OMPI_INFO)' $(top_srcdir)/contrib/installed || :
+	@test -n "$(DESTDIR)" || test "$(plugindir)" = "$(wan_ompi_pkglibdir)" || \
+	    echo 'coll/wan: for jobs to find it there: export OMPI_MCA_mca_base_component_path=$(plugindir):SYSTEM_DEFAULT'
 uninstall-hook:
 	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.so $(DESTDIR)$(plugindir)/mca_btl_udp.so

@@ -40,7 +40,7 @@ const std::array<wan_knob_t, 9 + WAN_COLLECTIVES> knobs{{
      "With 1, on a communicator each element of a reduction's result is the same expression of the contributions, whatever the "
      "size of the message, the measured links, coll_wan_links, coll_wan_segment and coll_wan_threshold, so that runs with the "
      "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
-     "whatever is fastest"},
+     "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
 #define ALGORITHM(lower, CAPITALS, function)                                                              \
     {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, \
      "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},
@@ -58,7 +58,7 @@ const std::array<wan_knob_t, 9 + WAN_COLLECTIVES> knobs{{
 #undef ALGORITHM
     {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3,
      "What rank 0 tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the measured links, 3: "
-     "also each new plan, 4: also, by every process, where it is bound on its host"},
+     "also each new plan, 4: also, by every process, its site and where it is bound on its host"},
 }};
 
 } // namespace

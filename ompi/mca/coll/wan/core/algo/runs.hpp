@@ -57,6 +57,8 @@ inline void fold_ranks(builder &b, const topology &t, const std::vector<buffer> 
 /** Whether every site's ranks are neighbours: then sites follow each other in the order of ranks, too. */
 inline bool sites_are_runs(const topology &t)
 {
+    if (t.run_count() != t.site_count())
+        return false;
     for (int s = 0, first = 0; s < t.site_count(); first += t.rank_count(site_at(s++)))
         if (t.rank_at(site_at(s), 0) != first)     // the lowest of a site; ranks below the next site's belong to no later one
             return false;

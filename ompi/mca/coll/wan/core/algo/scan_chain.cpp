@@ -198,7 +198,7 @@ constexpr algorithm descriptor(wan_collective_t collective)
         .buffers = site_buffers,
         .cost = cost,
         .build = build,
-        .groupings = computes(association::prefix),
+        .groupings = computes(association::line),
     };
 }
 

@@ -23,7 +23,8 @@ template <typename E> struct named {
 constexpr named<inner_steps> inner_names[] = {{"circulant", inner_steps::circulant}, {"ring", inner_steps::ring}, {"halving", inner_steps::halving}};
 constexpr named<site_order> order_names[] = {{"star", site_order::star}, {"chain", site_order::chain}};
 constexpr named<association> grouping_names[] = {
-    {"any", association::any}, {"tree", association::tree}, {"runs", association::runs}, {"prefix", association::prefix}};
+    {"any", association::any}, {"tree", association::tree}, {"runs", association::runs}, {"prefix", association::prefix},
+    {"line", association::line}};
 
 template <typename E, size_t N> std::string_view name_of(const named<E> (&names)[N], E value)
 {

@@ -39,7 +39,8 @@ enum class association : uint8_t {
     any,        // may depend on the element, the plan, the measured links
     tree,       // canonical_tree() over the ranks of a host, over a site's hosts; then x0 (x1 (x2 ...)) over sites
     runs,       // x0 (x1 (x2 ...)) over neighbouring ranks of one site, the same over these runs; in the order of ranks
-    prefix      // scans: one for each algorithm
+    prefix,     // scans by runs: what stands before a rank in its run, after the totals of the runs before
+    line        // scans along a chain of all ranks
 };
 
 struct plan {

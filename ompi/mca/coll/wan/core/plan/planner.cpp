@@ -51,20 +51,17 @@ int64_t windows_ns(const facts &f, const plan &p, uint64_t cuts)
 }
 
 /**
- * Of `able`, what stable plans may use, and the association: one for all sizes and links.  Scans
- * have one for each algorithm, so that the first one serves them all.
+ * Of `able`, what stable plans may use, and the association: one for all sizes and plans.
  */
 association stable_only(std::vector<const algorithm *> &able, bool commutative)
 {
-    for (association a : {association::tree, association::runs, association::prefix}) {
+    for (association a : {association::tree, association::runs, association::prefix, association::line}) {
         std::vector<const algorithm *> those;
         for (const algorithm *x : able)
             if ((x->groupings & computes(a)) && !(a == association::tree && !commutative))
                 those.push_back(x);
         if (those.empty())
             continue;
-        if (a == association::prefix)
-            those.resize(1);
         able = std::move(those);
         return a;
     }
@@ -102,13 +99,13 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
                 segments.push_back((r.bytes + cuts - 1) / cuts);
     }
     std::vector<uint32_t> entries{(a.parameters & uses_far_limit) ? far_limit(t, known, block_bytes(t, r)) : 1};
-    if (a.parameters & uses_entries)
+    if ((a.parameters & uses_entries) && !(grouping == association::tree && kind_of(a.collective).root))     // one combines
         for (uint32_t e = 2; e <= widest && e <= 64; e *= 2)
             entries.push_back(e);
     std::vector<site_order> orders{site_order::star};
     if ((a.parameters & uses_order) && t.site_count() > 2)
         orders.push_back(site_order::chain);
-    if (grouping == association::prefix)        // along which totals are combined
+    if (grouping == association::line)      // along which totals are combined
         orders = {site_order::chain};
 
     std::vector<inner_steps> inners{inner_steps::circulant};

@@ -16,7 +16,7 @@ namespace {
 
 /**
  * The number of the switch, rack or the like that each host is in, by the host's lowest rank
- * (first[r] of all its ranks): in the order of lowest ranks, those of an outer level together.
+ * (first[r] of all its ranks): in the order of lowest ranks, those of an outer level together; no two hosts have one.
  * Empty where no host is in any.
  */
 std::vector<uint32_t> groups_of(std::span<const place> places, const std::vector<uint32_t> &site,
@@ -42,8 +42,7 @@ std::vector<uint32_t> groups_of(std::span<const place> places, const std::vector
         if (first[r] == r) {
             std::vector<uint32_t> path;
             each_level(places[r].inside, [&](std::string_view level) { path.push_back(lowest.at({site[r], level})); });
-            if (path.empty())
-                path.push_back(r);      // directly under the site: between the others by its rank
+            path.push_back(r);      // so that a site begins with its lowest rank, whatever the depth of its host's name
             of[r] = numbers.try_emplace(std::move(path)).first;
         }
     uint32_t n = 0;
