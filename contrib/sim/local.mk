@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 sim_sources = \
+	contrib/sim/sim_common.hpp \
 	contrib/sim/sim_operation.cpp \
 	contrib/sim/sim_operation.hpp \
 	contrib/sim/sim_port.cpp \

@@ -10,6 +10,8 @@
  *   nic, uplink    bytes/s of payload, in each direction
  *   lan, wan       seconds one way, host to host in a site; between sites, besides
  *   fifo           1: an interface sends one message after the other
+ *   burst          bytes that an interface lets pass at once after a pause, as rate
+ *                  limits of clouds and of tc's token bucket do; 0: none
  *
  * fifo: SimGrid lets messages that are under way at once share a link, also those
  * of one connection, which TCP delivers in turn.  Segments of a pipeline would
@@ -18,13 +20,19 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace sg4 = simgrid::s4u;
 
@@ -42,11 +50,44 @@ values values_read(const char *text)
             throw std::invalid_argument("WANSIM_PLATFORM: '" + word + "' is not KEY=NUMBER");
         v[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
     }
-    for (const char *key : {"sites", "hosts", "nic", "uplink", "lan", "wan", "fifo"})
+    for (const char *key : {"sites", "hosts", "nic", "uplink", "lan", "wan", "fifo", "burst"})
         if (!v.count(key))
             throw std::invalid_argument(std::string("WANSIM_PLATFORM: no ") + key);
     return v;
 }
+
+/** Token buckets of all interfaces: what of a message passes at once. */
+class buckets {
+public:
+    buckets(double bytes_per_s, double burst_bytes) : rate_(bytes_per_s), burst_(burst_bytes) {}
+
+    /** A message from one host to another begins: what its rate is to be multiplied with. */
+    double factor(double bytes, const sg4::Host *from, const sg4::Host *to)
+    {
+        if (burst_ <= 0 || bytes <= 0 || from == to)
+            return 1;
+        const double now = sg4::Engine::get_clock();
+        const double free = std::min(take(sends_[from], bytes, now), take(receives_[to], bytes, now));
+        return bytes / std::max(1.0, bytes - free);
+    }
+
+private:
+    struct bucket {
+        double tokens = 0, filled_s = -1;
+    };
+    double rate_, burst_;
+    std::unordered_map<const sg4::Host *, bucket> sends_, receives_;
+
+    /** Bytes that pass at once.  Tokens below zero: bytes that wait before the interface. */
+    double take(bucket &b, double bytes, double now) const
+    {
+        b.tokens = b.filled_s < 0 ? burst_ : std::min(burst_, b.tokens + rate_ * (now - b.filled_s));
+        b.filled_s = now;
+        const double free = std::clamp(b.tokens, 0.0, bytes);
+        b.tokens -= bytes;
+        return free;
+    }
+};
 
 /** Adds a site; its switch, where the uplink goes to, in `gateway`. */
 sg4::NetZone *site_create(const sg4::NetZone *world, int number, values &v, simgrid::kernel::routing::NetPoint *&gateway)
@@ -84,4 +125,8 @@ extern "C" __attribute__((visibility("default"))) void load_platform(const sg4::
         world->add_route(site->get_netpoint(), nullptr, gateway, nullptr, {{uplink, sg4::LinkInRoute::Direction::UP}}, true);
     }
     world->seal();
+    auto limits = std::make_shared<buckets>(v["nic"], v["burst"]);
+    world->get_network_model()->set_bw_factor_cb(
+        [limits](double bytes, const sg4::Host *from, const sg4::Host *to, const std::vector<sg4::Link *> &,
+                 const std::unordered_set<sg4::NetZone *> &) { return limits->factor(bytes, from, to); });
 }

@@ -5,8 +5,10 @@
  */
 #include "sim_runner.hpp"
 
+#include "sim_common.hpp"
 #include "vectors.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 
@@ -54,9 +56,11 @@ const wan::fact_vector &runner::measure()
         probe.record(static_cast<int64_t>((port::now_s() - began) * 1e9));
     }
     const wan::fact_vector mine = probe.measured();
-    wan::fact_vector all{};
-    MPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MAX, comm_);
-    learn(all);
+    std::vector<int64_t> all(mine.begin(), mine.end());
+    combine(all, comm_, [](int64_t a, int64_t b) { return std::max(a, b); });
+    tell_all(all.data(), all.size() * sizeof(all[0]), comm_);
+    std::copy(all.begin(), all.end(), known_.begin());
+    learn(known_);
     return known_;
 }
 
@@ -71,19 +75,20 @@ std::optional<runner::prepared> runner::prepare(const operation &what, const wan
 {
     const wan_call_t call = what.call();
     const wan::request request = wan::request_of(topo_, call);
-    char text[512] = "";
-    long long predicted_ns = 0;
+    struct {
+        char text[512] = "";
+        int64_t predicted_ns = 0;
+    } told;
     if (me_ == 0)
         if (const auto chosen = wan::choose(topo_, facts_, wish, request)) {
-            wan::print(*chosen).copy(text, sizeof(text) - 1);
-            predicted_ns = chosen->predicted_ns;
+            wan::print(*chosen).copy(told.text, sizeof(told.text) - 1);
+            told.predicted_ns = chosen->predicted_ns;
         }
-    MPI_Bcast(text, sizeof(text), MPI_CHAR, 0, comm_);
-    MPI_Bcast(&predicted_ns, 1, MPI_LONG_LONG, 0, comm_);
-    auto plan = wan::parse_plan(text);
+    tell_all(&told, sizeof(told), comm_);
+    auto plan = wan::parse_plan(told.text);
     if (!plan)
         return std::nullopt;
-    plan->predicted_ns = predicted_ns;
+    plan->predicted_ns = told.predicted_ns;
 
     auto [where, scattered, far_block_bytes] = wan::bind_call(topo_, me_, call);
     where.segment = std::max<size_t>(1, plan->segment_bytes / request.element_bytes);

@@ -17,12 +17,15 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "sim_common.hpp"
 #include "sim_runner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -145,10 +148,10 @@ sim::placement placement_read(const std::string &path, int me, int ranks)
         all << in.rdbuf();
         text = all.str();
     }
-    unsigned long long size = text.size();
-    MPI_Bcast(&size, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
+    uint64_t size = text.size();
+    sim::tell_all(&size, sizeof(size), MPI_COMM_WORLD);
     text.resize(size);
-    MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, MPI_COMM_WORLD);
+    sim::tell_all(text.data(), size, MPI_COMM_WORLD);
     sim::placement where{split(text, '\n')};
     if (where.hosts.size() < static_cast<size_t>(ranks))
         throw std::invalid_argument("--hosts: a line for each rank is needed");
@@ -268,19 +271,25 @@ private:
             r.plan = wan::print(call->plan);
             r.predicted_ns = call->plan.predicted_ns;
         }
-        double now = sim::port::now_s(), start = 0;
-        MPI_Allreduce(&now, &start, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        start += options_.lead_s;
+        const double start = latest(sim::port::now_s(), true) + options_.lead_s;
         sleep_until(start);
         if (p.by_wan)
             runner_.run(*call);
         else if (what.by_mpi(MPI_COMM_WORLD) != MPI_SUCCESS)
             throw std::runtime_error(p.text + ": the MPI library failed");
-        double took = sim::port::now_s() - start, slowest = 0;
-        MPI_Reduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-        times.push_back(slowest);
+        times.push_back(latest(sim::port::now_s() - start, false));
         gather(r, r.checked && !what.verify(round));
         return true;
+    }
+
+    /** The largest of all ranks', at rank 0 or everywhere. */
+    static double latest(double mine, bool everywhere)
+    {
+        std::vector<double> all{mine};
+        sim::combine(all, MPI_COMM_WORLD, [](double a, double b) { return std::max(a, b); });
+        if (everywhere)
+            sim::tell_all(all.data(), sizeof(double), MPI_COMM_WORLD);
+        return all[0];
     }
 
     /** Adds up what ranks know: wrong results, what went across. */
@@ -288,7 +297,7 @@ private:
     {
         const sim::crossing &mine = runner_.port().crossed();
         const size_t sites = r.out.size();
-        std::vector<int64_t> sums(2 + 2 * sites), all(sums.size());
+        std::vector<int64_t> sums(2 + 2 * sites);
         sums[0] = wrong;
         sums[1] = mine.messages;
         const size_t home = value(runner_.topology().site_of(me_));
@@ -296,12 +305,12 @@ private:
             sums[2 + home] += mine.bytes_to[s];
             sums[2 + sites + s] += mine.bytes_to[s];
         }
-        MPI_Reduce(sums.data(), all.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-        r.wrong += static_cast<int>(all[0]);
-        r.messages += all[1];
+        sim::combine(sums, MPI_COMM_WORLD, std::plus<int64_t>());
+        r.wrong += static_cast<int>(sums[0]);
+        r.messages += sums[1];
         for (size_t s = 0; s < sites; ++s) {
-            r.out[s] += all[2 + s];
-            r.in[s] += all[2 + sites + s];
+            r.out[s] += sums[2 + s];
+            r.in[s] += sums[2 + sites + s];
         }
     }
 

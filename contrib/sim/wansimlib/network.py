@@ -23,6 +23,8 @@ class Network:
     overhead: float = 5     # us that a process spends on a message, at either end
     fifo: int = 1           # messages that an interface sends at once; 0: any number share it
 
+    burst: int = 0          # bytes that an interface lets pass at once after a pause
+
     @property
     def ranks(self):
         return self.sites * self.hosts
@@ -35,7 +37,8 @@ class Network:
         """Names the network in records and titles."""
         return (f'{self.shape}: NIC {self.nic:g} Mb/s, uplink {self.uplink:g}, {self.delay:g} ms one way, '
                 f'LAN {self.lan:g} us, {self.overhead:g} us a message, '
-                + ('messages in turn' if self.fifo == 1 else f'fifo {self.fifo}'))
+                + ('messages in turn' if self.fifo == 1 else f'fifo {self.fifo}')
+                + (f', burst {self.burst}' if self.burst else ''))
 
     def nic_rate(self):
         """Payload bytes/s."""
@@ -47,7 +50,7 @@ class Network:
     def environment(self):
         """For sim_platform.cpp."""
         return (f'sites={self.sites} hosts={self.hosts} nic={self.nic_rate():.12g} uplink={self.uplink_rate():.12g} '
-                f'lan={self.lan * 1e-6:.12g} wan={self.delay * 1e-3:.12g} fifo={self.fifo}')
+                f'lan={self.lan * 1e-6:.12g} wan={self.delay * 1e-3:.12g} fifo={self.fifo} burst={self.burst}')
 
     def placed(self, placement):
         """Host of each rank: 'block', 'roundrobin' (over sites), 'shuffled' or 'shuffled:SEED'."""

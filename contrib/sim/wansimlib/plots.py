@@ -51,7 +51,7 @@ def scale_plot(points, stem):
                 axes.set_ylabel('ms, simulated')
     grid[0][0].legend(fontsize=7)
     network = points[0]['network'].split(': ', 1)[1]
-    figure.suptitle(f'coll/wan (full) and Open MPI\'s selector (dashed); {network}', fontsize=9)
+    figure.suptitle(f'coll/wan (full) and SMPI\'s Open MPI selector (dashed); {network}', fontsize=9)
     figure.tight_layout()
     return figure_save(figure, stem)
 

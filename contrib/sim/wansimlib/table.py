@@ -11,7 +11,7 @@ def name_of(setting):
     """For people: 'wan,links=4,algo=direct' is 'direct n=4'."""
     kind, *rest = setting.split(',')
     if kind == 'mpi':
-        return 'Open MPI'
+        return 'SMPI'
     values = dict(word.split('=') for word in rest)
     algo = values.pop('algo', 'coll/wan')
     links = values.pop('links', None)
@@ -39,7 +39,7 @@ def tables_text(points):
         settings = list(dict.fromkeys(s for row in rows.values() for s in row))
         head = ['bytes', 'bound'] + [name_of(s) for s in settings]
         both = 'wan' in settings and 'mpi' in settings
-        head += (['Open MPI/wan'] if both else []) + (['wan/bound', 'plan', 'predicted'] if 'wan' in settings else [])
+        head += (['SMPI/wan'] if both else []) + (['wan/bound', 'plan', 'predicted'] if 'wan' in settings else [])
         body = []
         for size in sorted(rows):
             row = rows[size]
