@@ -12,6 +12,8 @@
  *   fifo           1: an interface sends one message after the other
  *   burst          bytes that an interface lets pass at once after a pause, as rate
  *                  limits of clouds and of tc's token bucket do; 0: none
+ *   cores, core    0, or processors that all hosts share, as in the emulated lab, and
+ *                  their seconds for a message; it waits until one is free
  *
  * fifo: SimGrid lets messages that are under way at once share a link, also those
  * of one connection, which TCP delivers in turn.  Segments of a pipeline would
@@ -50,7 +52,7 @@ values values_read(const char *text)
             throw std::invalid_argument("WANSIM_PLATFORM: '" + word + "' is not KEY=NUMBER");
         v[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
     }
-    for (const char *key : {"sites", "hosts", "nic", "uplink", "lan", "wan", "fifo", "burst"})
+    for (const char *key : {"sites", "hosts", "nic", "uplink", "lan", "wan", "fifo", "burst", "cores", "core"})
         if (!v.count(key))
             throw std::invalid_argument(std::string("WANSIM_PLATFORM: no ") + key);
     return v;
@@ -87,6 +89,28 @@ private:
         b.tokens -= bytes;
         return free;
     }
+};
+
+/** Processors that all messages go through, one after the other. */
+class processors {
+public:
+    processors(int count, double message_s) : free_s_(static_cast<size_t>(count)), message_s_(message_s) {}
+
+    /** A message begins whose way takes `latency_s`: what that is to be multiplied with. */
+    double factor(double latency_s)
+    {
+        if (free_s_.empty() || latency_s <= 0)
+            return 1;
+        const double now = sg4::Engine::get_clock();
+        double &first = *std::min_element(free_s_.begin(), free_s_.end());
+        const double begins = std::max(now, first);
+        first = begins + message_s_;
+        return 1 + (begins - now) / latency_s;
+    }
+
+private:
+    std::vector<double> free_s_;
+    double message_s_;
 };
 
 /** Adds a site; its switch, where the uplink goes to, in `gateway`. */
@@ -126,6 +150,15 @@ extern "C" __attribute__((visibility("default"))) void load_platform(const sg4::
     }
     world->seal();
     auto limits = std::make_shared<buckets>(v["nic"], v["burst"]);
+    auto shared = std::make_shared<processors>(static_cast<int>(v["cores"]), v["core"]);
+    world->get_network_model()->set_lat_factor_cb(
+        [shared](double, const sg4::Host *, const sg4::Host *, const std::vector<sg4::Link *> &links,
+                 const std::unordered_set<sg4::NetZone *> &) {
+            double latency_s = 0;
+            for (const sg4::Link *link : links)
+                latency_s += link->get_latency();
+            return shared->factor(latency_s);
+        });
     world->get_network_model()->set_bw_factor_cb(
         [limits](double bytes, const sg4::Host *from, const sg4::Host *to, const std::vector<sg4::Link *> &,
                  const std::unordered_set<sg4::NetZone *> &) { return limits->factor(bytes, from, to); });

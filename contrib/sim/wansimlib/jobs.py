@@ -40,7 +40,6 @@ def options(network):
         'smpi/wtime': 0, 'smpi/init': 0,
         'smpi/os': overhead, 'smpi/ois': overhead, 'smpi/or': overhead,
         'smpi/async-small-thresh': EAGER, 'smpi/send-is-detached-thresh': EAGER,
-        'smpi/lat-factor': '0:1',
         'network/TCP-gamma': '1e15',
         'network/crosstraffic': 'no',
         'contexts/stack-size': 512 if network.ranks > 512 else 2048,

@@ -24,6 +24,8 @@ class Network:
     fifo: int = 1           # messages that an interface sends at once; 0: any number share it
 
     burst: int = 0          # bytes that an interface lets pass at once after a pause
+    cores: int = 0          # processors that all hosts share (emulated ones do); 0: each has its own
+    core: float = 0         # us of theirs for a message
 
     @property
     def ranks(self):
@@ -38,7 +40,8 @@ class Network:
         return (f'{self.shape}: NIC {self.nic:g} Mb/s, uplink {self.uplink:g}, {self.delay:g} ms one way, '
                 f'LAN {self.lan:g} us, {self.overhead:g} us a message, '
                 + ('messages in turn' if self.fifo == 1 else f'fifo {self.fifo}')
-                + (f', burst {self.burst}' if self.burst else ''))
+                + (f', burst {self.burst}' if self.burst else '')
+                + (f', {self.cores} cores share {self.core:g} us a message' if self.cores else ''))
 
     def nic_rate(self):
         """Payload bytes/s."""
@@ -50,7 +53,8 @@ class Network:
     def environment(self):
         """For sim_platform.cpp."""
         return (f'sites={self.sites} hosts={self.hosts} nic={self.nic_rate():.12g} uplink={self.uplink_rate():.12g} '
-                f'lan={self.lan * 1e-6:.12g} wan={self.delay * 1e-3:.12g} fifo={self.fifo} burst={self.burst}')
+                f'lan={self.lan * 1e-6:.12g} wan={self.delay * 1e-3:.12g} fifo={self.fifo} burst={self.burst} '
+                f'cores={self.cores} core={self.core * 1e-6:.12g}')
 
     def placed(self, placement):
         """Host of each rank: 'block', 'roundrobin' (over sites), 'shuffled' or 'shuffled:SEED'."""
