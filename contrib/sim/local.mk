@@ -15,7 +15,7 @@ sim_sources = \
 # smpirun loads shared objects: no program of Automake's.  libwan_core.la is a
 # convenience library, so that its objects are fit for that.
 sim_flags = -std=c++20 -O2 -Wall -Wextra -DSMPI_NO_OVERRIDE_MALLOC $(AM_CPPFLAGS)
-contrib/sim/wansim_worker.so: $(sim_sources) libwan_core.la
+contrib/sim/wansim_worker.so: $(sim_sources) contrib/bench/wb_pattern.hpp libwan_core.la
 	@$(MKDIR_P) contrib/sim
 	$(AM_V_CXX)$(SMPICXX) $(sim_flags) -o $@ \
 	    $(top_srcdir)/contrib/sim/sim_operation.cpp $(top_srcdir)/contrib/sim/sim_port.cpp \
