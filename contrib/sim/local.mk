@@ -37,6 +37,7 @@ mpi_test_programs += contrib/sim/wansim_mpi
 
 EXTRA_DIST += \
 	contrib/sim/README.md \
+	contrib/sim/results \
 	contrib/sim/sim_platform.cpp \
 	contrib/sim/wansim \
 	contrib/sim/wansimlib/__init__.py \

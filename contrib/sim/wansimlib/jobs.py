@@ -63,7 +63,7 @@ def lines_of(process, deadline_s):
             process.wait()
 
 
-def job(network, placement, points, facts=None, fold_over=None, rounds=1, deadline_s=None, mpirun=None):
+def job(network, placement, points, facts=None, fold_over=None, rounds=1, deadline_s=None, mpirun=None, smpi=()):
     """Yields the worker's objects, each with `seconds` since the one before (of this machine).
 
     Ends with {'type': 'cut'} where the deadline ended it.  Raises SimError."""
@@ -83,7 +83,7 @@ def job(network, placement, points, facts=None, fold_over=None, rounds=1, deadli
             environment['WANSIM_PLATFORM'] = network.environment()
             command = [os.environ.get('SMPIRUN', 'smpirun'), '-quiet', '-no-privatize', '-np', str(network.ranks),
                        '-platform', built('sim_platform.so'), '-hostfile', hosts,
-                       *options(network), '--log=root.thres:warning', built('wansim_worker.so'), *work, *points]
+                       *options(network), *(f'--cfg={word}' for word in smpi), '--log=root.thres:warning', built('wansim_worker.so'), *work, *points]
         errors = open(os.path.join(scratch, 'errors'), 'w+', encoding='utf-8', errors='replace')
         try:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment,

@@ -33,7 +33,7 @@ def scale_plot(points, stem):
             for (sites, setting), records in sorted(cells.get((op, size), {}).items()):
                 records.sort(key=lambda r: r['ranks'])
                 axes.plot([r['ranks'] for r in records], [r['us'] / 1000 for r in records],
-                          linestyle='-' if setting == 'wan' else '--', label=f'{name_of(setting)}, {sites} sites',
+                          linestyle='-' if setting == 'wan' else '--' if setting == 'mpi' else ':', label=f'{name_of(setting)}, {sites} sites',
                           **style_of(all_sites.index(sites), setting == 'wan'))
             least = min((r['bound_us'] for rs in cells.get((op, size), {}).values() for r in rs), default=None)
             if least:
@@ -51,7 +51,7 @@ def scale_plot(points, stem):
                 axes.set_ylabel('ms, simulated')
     grid[0][0].legend(fontsize=7)
     network = points[0]['network'].split(': ', 1)[1]
-    figure.suptitle(f'coll/wan (full) and SMPI\'s Open MPI selector (dashed); {network}', fontsize=9)
+    figure.suptitle(f'coll/wan (full), SMPI\'s Open MPI selector (dashed), SMPI told an algorithm (dotted); {network}', fontsize=9)
     figure.tight_layout()
     return figure_save(figure, stem)
 
@@ -75,11 +75,14 @@ def paper_plot(points, stem):
         here = [r for r in points if r['op'] == op]
         for at, setting in enumerate(dict.fromkeys(r['setting'] for r in here)):
             line = sorted((r for r in here if r['setting'] == setting), key=lambda r: r['bytes'])
-            axes.plot([r['bytes'] for r in line], [throughput(r) for r in line], label=name_of(setting),
-                      **style_of(at, setting == 'wan'))
+            style = style_of(at)
+            if setting == 'wan':
+                style |= {'color': '#000000', 'marker': '', 'linestyle': '--'}
+            axes.plot([r['bytes'] for r in line], [throughput(r) for r in line], label=name_of(setting), **style)
         sizes_axis(axes, sorted({r['bytes'] for r in here}))
         axes.set_ylabel(LABELS[op] + ', MB/s')
         axes.set_title(op)
         axes.legend(fontsize=8)
     figure.suptitle('simulated: ' + points[0]['network'], fontsize=9)
+    figure.tight_layout()
     return figure_save(figure, stem)

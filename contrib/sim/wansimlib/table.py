@@ -11,7 +11,7 @@ def name_of(setting):
     """For people: 'wan,links=4,algo=direct' is 'direct n=4'."""
     kind, *rest = setting.split(',')
     if kind == 'mpi':
-        return 'SMPI'
+        return ' '.join(['SMPI'] + [word.split(':')[-1] for word in rest if ':' in word])
     values = dict(word.split('=') for word in rest)
     algo = values.pop('algo', 'coll/wan')
     links = values.pop('links', None)
