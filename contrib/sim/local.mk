@@ -1,0 +1,48 @@
+# The simulator: the core over MPI's public calls, on SimGrid's SMPI (optional:
+# `make` leaves it out without SimGrid), and under mpirun to check the port.
+# SPDX-License-Identifier: BSD-3-Clause
+
+sim_sources = \
+	contrib/sim/sim_common.hpp \
+	contrib/sim/sim_operation.cpp \
+	contrib/sim/sim_operation.hpp \
+	contrib/sim/sim_port.cpp \
+	contrib/sim/sim_port.hpp \
+	contrib/sim/sim_runner.cpp \
+	contrib/sim/sim_runner.hpp \
+	contrib/sim/sim_worker.cpp
+
+# smpirun loads shared objects: no program of Automake's.  libwan_core.la is a
+# convenience library, so that its objects are fit for that.
+sim_flags = -std=c++20 -O2 -Wall -Wextra -DSMPI_NO_OVERRIDE_MALLOC $(AM_CPPFLAGS)
+contrib/sim/wansim_worker.so: $(sim_sources) contrib/bench/wb_pattern.hpp libwan_core.la
+	@$(MKDIR_P) contrib/sim
+	$(AM_V_CXX)$(SMPICXX) $(sim_flags) -o $@ \
+	    $(top_srcdir)/contrib/sim/sim_operation.cpp $(top_srcdir)/contrib/sim/sim_port.cpp \
+	    $(top_srcdir)/contrib/sim/sim_runner.cpp $(top_srcdir)/contrib/sim/sim_worker.cpp .libs/libwan_core.a
+contrib/sim/sim_platform.so: contrib/sim/sim_platform.cpp
+	@$(MKDIR_P) contrib/sim
+	$(AM_V_CXX)$(CXX) $(CXXFLAGS) -std=c++20 $(SIMGRID_CFLAGS) -shared -fPIC -o $@ \
+	    $(top_srcdir)/contrib/sim/sim_platform.cpp $(SIMGRID_LIBS)
+if HAVE_SIMGRID
+noinst_DATA += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
+endif
+CLEANFILES += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
+
+# The same over the installed MPI, for test/sim/sim_test.
+contrib_sim_wansim_mpi_SOURCES = $(sim_sources)
+contrib_sim_wansim_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+contrib_sim_wansim_mpi_LDADD = libwan_core.la $(OMPI_LIBS)
+mpi_test_programs += contrib/sim/wansim_mpi
+
+EXTRA_DIST += \
+	contrib/sim/README.md \
+	contrib/sim/results \
+	contrib/sim/sim_platform.cpp \
+	contrib/sim/wansim \
+	contrib/sim/wansimlib/__init__.py \
+	contrib/sim/wansimlib/jobs.py \
+	contrib/sim/wansimlib/network.py \
+	contrib/sim/wansimlib/plots.py \
+	contrib/sim/wansimlib/table.py \
+	test/sim/sim_test

@@ -1,0 +1,88 @@
+"""Pictures, as PNG and SVG.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import matplotlib
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt     # noqa: E402
+
+from wanbenchlib.plots import COLOURS, MARKERS, figure_save, sizes_axis     # noqa: E402
+from wanbenchlib.sizes import size_text     # noqa: E402
+
+from .table import name_of      # noqa: E402
+
+
+def style_of(at, bold=False):
+    return {'color': COLOURS[at % len(COLOURS)], 'marker': MARKERS[at % len(MARKERS)], 'markersize': 5,
+            'linewidth': 2.2 if bold else 1.3}
+
+
+def scale_plot(points, stem):
+    """Time against ranks: a panel for each operation and size, a colour for each number of sites."""
+    cells = {}
+    for r in points:
+        cells.setdefault((r['op'], r['bytes']), {}).setdefault((r['sites'], r['setting']), []).append(r)
+    ops = list(dict.fromkeys(op for op, _ in cells))
+    sizes = sorted({size for _, size in cells})
+    figure, grid = plt.subplots(len(ops), len(sizes), figsize=(4.2 * len(sizes), 3.6 * len(ops)), squeeze=False)
+    all_sites = sorted({r['sites'] for r in points})
+    for y, op in enumerate(ops):
+        for x, size in enumerate(sizes):
+            axes = grid[y][x]
+            for (sites, setting), records in sorted(cells.get((op, size), {}).items()):
+                records.sort(key=lambda r: r['ranks'])
+                axes.plot([r['ranks'] for r in records], [r['us'] / 1000 for r in records],
+                          linestyle='-' if setting == 'wan' else '--' if setting == 'mpi' else ':', label=f'{name_of(setting)}, {sites} sites',
+                          **style_of(all_sites.index(sites), setting == 'wan'))
+            least = min((r['bound_us'] for rs in cells.get((op, size), {}).values() for r in rs), default=None)
+            if least:
+                axes.axhline(least / 1000, color='k', linestyle=':', linewidth=1, label='lower bound')
+            axes.set_xscale('log', base=2)
+            ranks = sorted({r['ranks'] for r in points})
+            axes.set_xticks(ranks, [str(n) for n in ranks])
+            axes.minorticks_off()
+            axes.set_yscale('log')
+            axes.set_title(f'{op}, {size_text(size)}B' if size >= 1024 else f'{op}, {size} B', fontsize=10)
+            axes.grid(True, which='major', alpha=0.3)
+            if y == len(ops) - 1:
+                axes.set_xlabel('ranks')
+            if x == 0:
+                axes.set_ylabel('ms, simulated')
+    grid[0][0].legend(fontsize=7)
+    network = points[0]['network'].split(': ', 1)[1]
+    figure.suptitle(f'coll/wan (full), SMPI\'s Open MPI selector (dashed), SMPI told an algorithm (dotted); {network}', fontsize=9)
+    figure.tight_layout()
+    return figure_save(figure, stem)
+
+
+def throughput(record):
+    """What the paper's figures 4 and 5 plot, in MB/s (10^6)."""
+    op, size, ranks = record['op'], record['bytes'], record['ranks']
+    moved = {'bcast': size * ranks, 'allreduce': size * ranks ** 2, 'alltoall': size * ranks}.get(op, size)
+    return moved / record['us']
+
+
+LABELS = {'bcast': 'bytes x ranks / time', 'allreduce': 'bytes x ranks$^2$ / time',
+          'gather': 'bytes of a process / time', 'alltoall': 'bytes of a process / time'}
+
+
+def paper_plot(points, stem):
+    """A panel for each operation, a line for each setting."""
+    ops = list(dict.fromkeys(r['op'] for r in points))
+    figure, grid = plt.subplots(1, len(ops), figsize=(5.6 * len(ops), 4.6), squeeze=False)
+    for axes, op in zip(grid[0], ops):
+        here = [r for r in points if r['op'] == op]
+        for at, setting in enumerate(dict.fromkeys(r['setting'] for r in here)):
+            line = sorted((r for r in here if r['setting'] == setting), key=lambda r: r['bytes'])
+            style = style_of(at)
+            if setting == 'wan':
+                style |= {'color': '#000000', 'marker': '', 'linestyle': '--'}
+            axes.plot([r['bytes'] for r in line], [throughput(r) for r in line], label=name_of(setting), **style)
+        sizes_axis(axes, sorted({r['bytes'] for r in here}))
+        axes.set_ylabel(LABELS[op] + ', MB/s')
+        axes.set_title(op)
+        axes.legend(fontsize=8)
+    figure.suptitle('simulated: ' + points[0]['network'], fontsize=9)
+    figure.tight_layout()
+    return figure_save(figure, stem)
