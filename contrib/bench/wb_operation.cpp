@@ -13,7 +13,26 @@ namespace wb {
 
 namespace {
 
-using buffer = std::vector<std::byte>;
+// Bytes of the operation's own, or lent by who asked for it.
+class buffer {
+public:
+    void take(std::size_t bytes, const request &q, int which) {
+        size_ = bytes;
+        if (q.memory) {
+            at_ = q.memory(bytes, which);
+        } else {
+            own_.resize(bytes);
+            at_ = own_.data();
+        }
+    }
+    std::byte *data() const { return at_; }
+    std::size_t size() const { return size_; }
+
+private:
+    std::vector<std::byte> own_;
+    std::byte *at_ = nullptr;
+    std::size_t size_ = 0;
+};
 
 std::size_t as_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
@@ -63,6 +82,7 @@ public:
     }
     bool verify(std::uint64_t) override { return true; }    // a barrier is checked by its times
     std::uint64_t digest() const override { return 0; }
+    call_view view() const override { return {}; }
 
 private:
     bool barrier_;
@@ -111,8 +131,8 @@ public:
                 expects_.emplace_back(r, rank);
             }
         }
-        in_.resize(bytes_ * sends_.size());
-        out_.resize(bytes_ * expects_.size());
+        in_.take(bytes_ * sends_.size(), q, 0);
+        out_.take(bytes_ * expects_.size(), q, 1);
         counts_.assign(as_size(size), count_);
         offsets_.resize(as_size(size));
         for (int r = 0; r < size; ++r)
@@ -136,6 +156,9 @@ public:
     }
 
     std::uint64_t digest() const override { return wb::digest(out_.data(), out_.size()); }
+    call_view view() const override {
+        return {in_place_ ? out_.data() : in_.data(), out_.data(), bytes_, MPI_BYTE, MPI_OP_NULL, 1};
+    }
 
     void run(MPI_Comm comm) override {
         const int n = count_;
@@ -229,8 +252,8 @@ public:
             break;
         default: break;
         }
-        in_.resize(total_ * width_);
-        out_.resize(as_size(count_) * width_);
+        in_.take(total_ * width_, q, 0);
+        out_.take(as_size(count_) * width_, q, 1);
         counts_.assign(as_size(size), count_);
     }
 
@@ -263,6 +286,9 @@ public:
     }
 
     std::uint64_t digest() const override { return wb::digest(out_.data(), held_ * width_); }
+    call_view view() const override {
+        return {in_.data(), out_.data(), as_size(count_), type_, op_, width_};
+    }
 
     void run(MPI_Comm comm) override {
         const int n = count_;

@@ -37,6 +37,17 @@ struct request {
     std::string type = "auto";  // double, int64, int32, xor; reductions only
     bool nonblocking = false;   // MPI_I... and MPI_Wait
     int slice_us = 0;           // instead of MPI_Wait: sleep so long, MPI_Test, and so on
+    // Where the buffers lie (0: to send, 1: the result); default: in memory of the operation's own.
+    std::byte *(*memory)(std::size_t bytes, int which) = nullptr;
+};
+
+// A call as MPI sees it.  Without elements (a barrier): no type.  In a broadcast `in` is `out`.
+struct call_view {
+    void *in = nullptr, *out = nullptr;
+    std::size_t count = 0;      // elements of the vector, or of a block
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+    std::size_t element_bytes = 1;
 };
 
 class operation {
@@ -46,6 +57,7 @@ public:
     virtual void run(MPI_Comm comm) = 0;
     virtual bool verify(std::uint64_t round) = 0;   // result as it must be on this rank?
     virtual std::uint64_t digest() const = 0;       // of the result, to compare between settings
+    virtual call_view view() const = 0;             // for those who carry it out themselves
 };
 
 struct operation_kind {

@@ -10,7 +10,9 @@ sim_sources = \
 	contrib/sim/sim_port.hpp \
 	contrib/sim/sim_runner.cpp \
 	contrib/sim/sim_runner.hpp \
-	contrib/sim/sim_worker.cpp
+	contrib/sim/sim_worker.cpp \
+	contrib/bench/wb_operation.cpp \
+	contrib/bench/wb_operation.hpp
 
 # smpirun loads shared objects: no program of Automake's.  libwan_core.la is a
 # convenience library, so that its objects are fit for that.
@@ -19,7 +21,8 @@ contrib/sim/wansim_worker.so: $(sim_sources) contrib/bench/wb_pattern.hpp libwan
 	@$(MKDIR_P) contrib/sim
 	$(AM_V_CXX)$(SMPICXX) $(sim_flags) -o $@ \
 	    $(top_srcdir)/contrib/sim/sim_operation.cpp $(top_srcdir)/contrib/sim/sim_port.cpp \
-	    $(top_srcdir)/contrib/sim/sim_runner.cpp $(top_srcdir)/contrib/sim/sim_worker.cpp .libs/libwan_core.a
+	    $(top_srcdir)/contrib/sim/sim_runner.cpp $(top_srcdir)/contrib/sim/sim_worker.cpp \
+	    $(top_srcdir)/contrib/bench/wb_operation.cpp .libs/libwan_core.a
 contrib/sim/sim_platform.so: contrib/sim/sim_platform.cpp
 	@$(MKDIR_P) contrib/sim
 	$(AM_V_CXX)$(CXX) $(CXXFLAGS) -std=c++20 $(SIMGRID_CFLAGS) -shared -fPIC -o $@ \

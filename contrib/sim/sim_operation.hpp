@@ -1,7 +1,6 @@
 /*
- * One collective with its buffers: known contents to send, the call as MPI's and
- * as coll/wan's core sees it, and whether the result is right, which every rank
- * tells for itself (contents as in the benchmark: ../bench/wb_pattern.hpp).
+ * One collective of the benchmark (../bench/wb_operation.hpp: buffers, contents, the
+ * call by MPI, whether the result is right), as coll/wan's core sees it.
  *
  * `bytes` means the whole vector for bcast, reduce, allreduce, scan and exscan,
  * the block of one rank (alltoall: of a pair) for the others.
@@ -11,11 +10,11 @@
 #ifndef SIM_OPERATION_HPP
 #define SIM_OPERATION_HPP
 
+#include "../bench/wb_operation.hpp"
 #include "sim_port.hpp"
 
 #include <cstdint>
-#include <utility>
-#include <vector>
+#include <memory>
 
 namespace sim {
 
@@ -27,25 +26,18 @@ public:
     /** Bytes of all buffers of all ranks. */
     static uint64_t footprint(wan_collective_t collective, uint64_t bytes, uint64_t ranks);
 
-    void fill(uint64_t round);
-    bool verify(uint64_t round) const;
+    void fill(uint64_t round) { measured_->fill(round); }
+    bool verify(uint64_t round) const { return measured_->verify(round); }
 
-    const element &elements() const { return element_; }
+    element elements() const;
     wan_call_t call() const;
-    /** By the MPI library itself; MPI's error code. */
-    int by_mpi(MPI_Comm comm) const;
+    /** By the MPI library itself. */
+    void by_mpi(MPI_Comm comm) const { measured_->run(comm); }
 
 private:
     wan_collective_t collective_;
-    int root_, me_, ranks_;
-    bool reduces_;
-    element element_;
-    size_t count_ = 0;                                      // elements of the vector or of a block
-    std::vector<std::pair<int, int>> sends_, expects_;      // blocks that move: (from, to)
-    size_t given_ = 0, held_ = 0, first_ = 0;               // reduced: elements of in, of the result, where in the vector
-    int from_ = 0, until_ = 0;                              // whose contributions are in it
-    memory in_, out_;
-    std::vector<int> counts_;
+    int root_;
+    std::unique_ptr<wb::operation> measured_;
 };
 
 } // namespace sim

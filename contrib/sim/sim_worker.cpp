@@ -275,8 +275,8 @@ private:
         sleep_until(start);
         if (p.by_wan)
             runner_.run(*call);
-        else if (what.by_mpi(MPI_COMM_WORLD) != MPI_SUCCESS)
-            throw std::runtime_error(p.text + ": the MPI library failed");
+        else
+            what.by_mpi(MPI_COMM_WORLD);
         times.push_back(latest(sim::port::now_s() - start, false));
         gather(r, r.checked && !what.verify(round));
         return true;

@@ -241,7 +241,7 @@ inline int possible_gateways(const topology &t, const plan &p, int s)
 }
 
 /** "" or what is wrong with the traffic: bytes exactly, senders at most n, and n where there are n gateways. */
-inline std::string check_traffic(const topology &t, const plan &p, const verify_options &o, const wan_traffic &seen)
+inline std::string check_traffic(const topology &t, const plan &p, const verify_options &o, const observations &seen)
 {
     const uint32_t declared = p.algo->senders(t, p);
     const bool gateways = (p.algo->parameters & uses_links) != 0;
@@ -296,7 +296,7 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
 /** `texts_known`: these schedules have been here before, with the same root. */
 inline std::string try_one(const topology &t, const plan &p, const programs &all, const verify_options &o, bool texts_known = false)
 {
-    wan_traffic traffic;
+    observations traffic;
     std::string why = texts_known ? verify_run(t, all, o, &traffic) : verify(t, all, o, &traffic);
     if (why.empty())
         why = check_traffic(t, p, o, traffic);

@@ -323,7 +323,7 @@ std::string check_unlike_sites()
         const programs all = build_all(t, p);
         if (std::string why = try_one(t, p, all, o); !why.empty())
             return why;
-        wan_traffic traffic;
+        observations traffic;
         WAN_CHECK(verify(t, all, o, &traffic).empty());
         const auto senders = traffic.at(site_at(0), site_at(1)).senders.size();
         WAN_CHECK_THAT(senders == 4, std::string(name) + ": " + std::to_string(senders));

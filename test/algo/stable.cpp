@@ -37,7 +37,7 @@ topology topology_drawn(std::mt19937_64 &random)
 /** The expression behind a plan's result, 0 with `why` where the plan is wrong. */
 uint64_t expression_of(const topology &t, const plan &p, const verify_options &o, std::string &why)
 {
-    wan_traffic seen;
+    observations seen;
     if (std::string wrong = verify(t, build_all(t, p), o, &seen); !wrong.empty())
         why = describe(t, p, o) + ": " + wrong;
     else if (seen.expression == 0)
@@ -122,7 +122,7 @@ std::string check_otherwise_differs()
         if (a->collective != WAN_ALLREDUCE || a->only_ordered)
             continue;
         plan p{.algo = a, .links = 5};
-        wan_traffic traffic;
+        observations traffic;
         const std::string why = verify(t, build_all(t, p), o, &traffic);
         WAN_CHECK_THAT(why.empty(), why);
         elements_differ = elements_differ || traffic.expression == 0;

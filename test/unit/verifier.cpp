@@ -21,7 +21,7 @@ struct job {
     const char *rooms = nullptr;        // of scratch, where parts are of blocks
 };
 
-std::string run(const job &j, wan_traffic *traffic = nullptr)
+std::string run(const job &j, observations *traffic = nullptr)
 {
     std::vector<std::string> names;
     for (size_t r = 0; r < j.lines.size(); ++r)
@@ -276,7 +276,7 @@ std::string check_traffic()
     job j{{"0 send out 0/1..1/1 to 1 label 0\n1 send out 0/1..1/1 to 2 label 0\n",
            "0 recv out 0/1..1/1 from 0 label 0\n1 send out 0/1..1/1 to 3 label 0 after 0\n",
            "0 recv out 0/1..1/1 from 0 label 0\n", "0 recv out 0/1..1/1 from 1 label 0\n"}, 0, cut(bcast(0, 10), 4, 2)};
-    wan_traffic t;
+    observations t;
     const std::string why = run(j, &t);
     WAN_CHECK_THAT(why.empty(), why);
     const auto &there = t.at(site_id{0}, site_id{1}), &back = t.at(site_id{1}, site_id{0});
@@ -299,7 +299,7 @@ std::string check_turns()
                    token ? "0 await from 2 label 1\n1 send in 3+0/1..4+0/1 to 0 label 0 after 0\n" : "0 send in 3+0/1..4+0/1 to 0 label 0\n"},
                   0, blocks(WAN_GATHER)};
             j.o.seed = seed;
-            wan_traffic t;
+            observations t;
             const std::string why = run(j, &t);
             WAN_CHECK_THAT(why.empty(), why);
             WAN_CHECK(t.at(site_id{1}, site_id{0}).senders.size() == 2 && t.at(site_id{0}, site_id{1}).senders.empty());

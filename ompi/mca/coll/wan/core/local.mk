@@ -70,6 +70,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/sched/builder.hpp \
 	ompi/mca/coll/wan/core/sched/schedule.cpp \
 	ompi/mca/coll/wan/core/sched/schedule.hpp \
+	ompi/mca/coll/wan/core/sched/terms.hpp \
 	ompi/mca/coll/wan/core/sched/verifier.cpp \
 	ompi/mca/coll/wan/core/sched/verifier.hpp \
 	ompi/mca/coll/wan/core/topo/card.cpp \

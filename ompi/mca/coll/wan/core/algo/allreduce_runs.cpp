@@ -92,9 +92,7 @@ void build(const topology &t, const plan &p, builder &b)
                 partial.push_back(across.has_me() ? b.scratch() : buffer::out);     // others never see it
                 continue;
             }
-            const std::vector<buffer> x(from_rank.begin() + runs[k].first, from_rank.begin() + runs[k].last + 1);
-            fold(b, x, x.back(), own.own());
-            partial.push_back(x.back());
+            partial.push_back(fold_run(b, runs[k], from_rank, own.own()));
             if (!gates.direct())
                 reshare(b, own, across, partial[k], partial[k], run_label + number[k]);
         }

@@ -31,25 +31,32 @@ namespace wan {
 
 namespace {
 
-/** Who owns blocks, site by site; nobody in the root's site where the root is alone. */
+/**
+ * Who owns blocks, site by site: nobody in the root's site where the root is alone.  Where hosts
+ * halve segments, the root is one of its site's.
+ */
 struct owners_of_sites {
     int home;
     std::vector<team> owners;
     std::vector<team> remote;
 
-    owners_of_sites(const topology &t, int root, int me) : home(static_cast<int>(value(t.site_of(root))))
+    owners_of_sites(const topology &t, const plan &p, int me) : home(static_cast<int>(value(t.site_of(p.root))))
     {
-        const team at_home = site_team(t, site_at(home), me, root, true);
+        const bool halving = p.inner == inner_steps::halving;
+        const team at_home = site_team(t, site_at(home), me, p.root, !halving);
         for (int s = 0; s < t.site_count(); ++s) {
-            team g = s == home ? at_home : site_team(t, site_at(s), me);
+            team g = block_owners(p, s == home ? at_home : site_team(t, site_at(s), me));
             // Sites of one size: one of them owns nothing, so that every other has one counterpart.
-            if (s != home && at_home.size() > 0 && g.size() == at_home.size() + 1)
+            if (!halving && s != home && at_home.size() > 0 && g.size() == at_home.size() + 1)
                 g.blocks = at_home.size();
             owners.push_back(g);
             if (s != home)
                 remote.push_back(g);
         }
     }
+    const team &at(int site) const { return owners[static_cast<size_t>(site)]; }
+    /** Who takes in what crosses: the root where it is alone in its site. */
+    team takers(int root, int me) const { return at(home).size() > 0 ? at(home) : team({root}, me); }
 };
 
 /** What comes from the other sites' owners to `to`, a buffer for each, in the order of sites. */
@@ -63,9 +70,21 @@ std::vector<buffer> receive_sites(builder &b, const owners_of_sites &who, const 
     return from_site;
 }
 
+/** What the hosts of a site have of their blocks (in `acc`) leaves for `to`, over the gateways. */
+void send_across(builder &b, const team &own, const gateways &gates, buffer acc, const team &to)
+{
+    const team across = gates.of(own, b.me());
+    buffer part = acc;
+    if (!gates.direct()) {
+        part = b.scratch();
+        reshare(b, own, across, acc, part, label::cross_in);
+    }
+    reshare(b, across, to, part, part, label::cross);
+}
+
 void build_root(builder &b, const owners_of_sites &who, const gateways &gates)
 {
-    const team &home = who.owners[static_cast<size_t>(who.home)];
+    const team &home = who.at(who.home);
     if (home.size() == 0) {
         for (buffer x : receive_sites(b, who, gates, team({b.me()}, b.me())))
             b.reduce(x, buffer::out, whole());
@@ -91,48 +110,24 @@ void build_tree(const topology &t, const plan &p, builder &b)
     node_reduce(b, t, leader, acc, p.grouping);
     if (leader != me)
         return;
-    owners_of_sites who(t, p.root, me);
-    if (!exchanges(p))
-        for (team &g : who.owners)
-            g = {};
-    if (who.owners[static_cast<size_t>(who.home)].size() == 0)
-        who.owners[static_cast<size_t>(who.home)] = exchanges(p) ? team({p.root}, me) : halving_team(site_team(t, site_at(who.home), me, p.root));
-    if (!exchanges(p)) {
-        who.remote.clear();
-        for (int s = 0; s < t.site_count(); ++s)
-            if (s != who.home)
-                who.remote.push_back(who.owners[static_cast<size_t>(s)] = halving_team(site_team(t, site_at(s), me)));
-    }
+    const owners_of_sites who(t, p, me);
     const gateways gates(p.links, who.remote);
-    const team &own = who.owners[static_cast<size_t>(mine)], &home = who.owners[static_cast<size_t>(who.home)];
+    const team &own = who.at(mine), takers = who.takers(p.root, me);
     buffer sum = acc;
     if (exchanges(p))
-        sum = exchange_reduce(b, site_team(t, site_at(mine), me, p.root), own, acc);
+        sum = exchange_reduce(b, site_team(t, site_at(mine), me, p.root), mine == who.home ? takers : own, acc);
     else
-        reduce_scatter(b, own, acc, inner_steps::halving);
+        reduce_scatter(b, own, acc, p.inner);
     b.turn();
-    if (mine != who.home) {
-        const team across = gates.of(own, me);
-        buffer part = sum;
-        if (!gates.direct()) {
-            part = b.scratch();
-            reshare(b, own, across, sum, part, label::cross_in);
-        }
-        return reshare(b, across, home, part, part, label::cross);
+    if (mine != who.home)
+        return send_across(b, own, gates, sum, takers);
+    if (takers.has_me()) {
+        std::vector<buffer> from_site = receive_sites(b, who, gates, takers);
+        from_site.insert(from_site.begin() + who.home, sum);
+        sum = me == p.root ? buffer::out : from_site.back();
+        fold(b, from_site, sum, takers.own());
     }
-    buffer result = buffer::out;
-    if (home.has_me()) {
-        std::vector<buffer> from_site;
-        for (int s = 0; s < t.site_count(); ++s) {
-            from_site.push_back(s == who.home ? sum : b.scratch());
-            if (s != who.home)
-                reshare(b, gates.of(who.owners[static_cast<size_t>(s)], me), home, from_site.back(), from_site.back(), label::cross);
-        }
-        result = me == p.root ? buffer::out : from_site.back();
-        fold(b, from_site, result, home.own());
-    }
-    if (home.has_me() || me == p.root)
-        gather_blocks(b, home, result, p.root);
+    gather_blocks(b, takers, me == p.root ? buffer::out : sum, p.root);
 }
 
 void build(const topology &t, const plan &p, builder &b)
@@ -147,29 +142,21 @@ void build(const topology &t, const plan &p, builder &b)
     node_reduce(b, t, leader, acc);
     if (leader != me)
         return;
-    const owners_of_sites who(t, p.root, me);
+    const owners_of_sites who(t, p, me);
     const gateways gates(p.links, who.remote);
     if (me == p.root)
         return build_root(b, who, gates);
 
-    const team &own = who.owners[static_cast<size_t>(mine)], &home = who.owners[static_cast<size_t>(who.home)];
+    const team &own = who.at(mine);
     reduce_scatter(b, own, acc, p.inner);
     // Segments that were reduced at once would all cross at once, late.  (A ring keeps its order by itself.)
     if (p.inner != inner_steps::ring)
         b.turn();
-    if (mine == who.home) {
-        for (buffer x : receive_sites(b, who, gates, own))
-            b.reduce(x, acc, own.own());
-        gather_blocks(b, own, acc, p.root);
-        return;
-    }
-    const team across = gates.of(own, me);
-    buffer part = acc;
-    if (!gates.direct()) {
-        part = b.scratch();
-        reshare(b, own, across, acc, part, label::cross_in);
-    }
-    reshare(b, across, home.size() > 0 ? home : team({p.root}, me), part, part, label::cross);
+    if (mine != who.home)
+        return send_across(b, own, gates, acc, who.takers(p.root, me));
+    for (buffer x : receive_sites(b, who, gates, own))
+        b.reduce(x, acc, own.own());
+    gather_blocks(b, own, acc, p.root);
 }
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)

@@ -51,9 +51,7 @@ void build(const topology &t, const plan &p, builder &b)
     for (size_t k = 0; k < runs.size() && own.has_me(); ++k) {
         const int label = label::run + static_cast<int>(k);
         if (runs[k].site == mine) {
-            const std::vector<buffer> x(from_rank.begin() + runs[k].first, from_rank.begin() + runs[k].last + 1);
-            fold(b, x, x.back(), own.own());
-            partial.push_back(x.back());
+            partial.push_back(fold_run(b, runs[k], from_rank, own.own()));
         } else if (mine == home) {
             partial.push_back(b.scratch());
             reshare(b, gates.of(owners[static_cast<size_t>(runs[k].site)], me), own, partial[k], partial[k], label);

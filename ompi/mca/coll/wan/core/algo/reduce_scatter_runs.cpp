@@ -94,10 +94,9 @@ void combine_for_others(builder &b, const topology &t, const plan &p, const std:
     for (const run &r : runs) {
         if (r.site != site || mine < 0)
             continue;
-        const std::vector<buffer> x(from_rank.begin() + r.first, from_rank.begin() + r.last + 1);
         for (const span_of &part : parts) {
-            fold(b, x, x.back(), part);
-            each_block(part, [&](const span_of &one, uint32_t j) { b.send(x.back(), one, t.rank_of(static_cast<int>(j)), label); });
+            const buffer sum = fold_run(b, r, from_rank, part);
+            each_block(part, [&](const span_of &one, uint32_t j) { b.send(sum, one, t.rank_of(static_cast<int>(j)), label); });
         }
         ++label;
     }
@@ -139,10 +138,8 @@ void build(const topology &t, const plan &p, builder &b)
         turns.turn(b.recv(from_rank[static_cast<size_t>(from)], own, from, label::direct));
     }
     for (const run &r : runs)
-        if (r.site == site) {
-            const std::vector<buffer> of_run(from_rank.begin() + r.first, from_rank.begin() + r.last + 1);
-            fold(b, of_run, of_run.back(), own);
-        }
+        if (r.site == site)
+            fold_run(b, r, from_rank, own);
     fold(b, x, buffer::out, own);
 }
 

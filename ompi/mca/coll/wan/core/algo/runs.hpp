@@ -37,6 +37,14 @@ inline std::vector<run> runs_of(const topology &t)
     return all;
 }
 
+/** What came from the ranks of a run (x, by rank), combined on `part` in the last one's buffer, which is returned. */
+inline buffer fold_run(builder &b, const run &r, const std::vector<buffer> &x, span_of part)
+{
+    const std::vector<buffer> of_run(x.begin() + r.first, x.begin() + r.last + 1);
+    fold(b, of_run, of_run.back(), part);
+    return of_run.back();
+}
+
 /**
  * association::runs of what came from every rank (x, by rank; the last one of each run is overwritten) on `part`;
  * association::any: x0 (x1 (x2 ...)) over all of them.
@@ -46,11 +54,8 @@ inline void fold_ranks(builder &b, const topology &t, const std::vector<buffer> 
     if (grouping != association::runs)
         return fold(b, x, result, part);
     std::vector<buffer> partial;
-    for (const run &r : runs_of(t)) {
-        const std::vector<buffer> of_run(x.begin() + r.first, x.begin() + r.last + 1);
-        fold(b, of_run, of_run.back(), part);
-        partial.push_back(of_run.back());
-    }
+    for (const run &r : runs_of(t))
+        partial.push_back(fold_run(b, r, x, part));
     fold(b, partial, result, part);
 }
 

@@ -41,8 +41,8 @@ struct verify_options {
     bool scattered = false;     // blocks lie in the order of ranks, with gaps: else in slot order, without
 };
 
-/** What crossed between sites, per direction. */
-struct wan_traffic {
+/** What a run showed: what crossed between sites, per direction, and the expression of the result. */
+struct observations {
     struct direction {
         uint64_t messages = 0;
         uint64_t elements = 0;
@@ -66,7 +66,7 @@ struct wan_traffic {
  * a sentence.  `traffic`, if given, is filled with what crossed between sites.
  */
 std::string verify(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
-                   const verify_options &options, wan_traffic *traffic = nullptr);
+                   const verify_options &options, observations *traffic = nullptr);
 
 /**
  * Two parts of it: the look at each text by itself, for which only the collective and the root matter
@@ -74,7 +74,7 @@ std::string verify(const topology &topo, const std::vector<std::shared_ptr<const
  */
 std::string verify_texts(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules, const verify_options &options);
 std::string verify_run(const topology &topo, const std::vector<std::shared_ptr<const program>> &schedules,
-                       const verify_options &options, wan_traffic *traffic = nullptr);
+                       const verify_options &options, observations *traffic = nullptr);
 
 /** The static part for one rank; `apart`: the caller's two buffers have nothing in common. */
 std::string verify_static(const schedule &s, bool apart = false);

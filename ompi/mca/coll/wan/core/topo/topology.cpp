@@ -15,44 +15,40 @@ namespace wan {
 namespace {
 
 /**
- * The number of the switch, rack or the like that each host is in, by the host's lowest rank
- * (first[r] of all its ranks): in the order of lowest ranks, those of an outer level together; no two hosts have one.
- * Empty where no host is in any.
+ * The order of hosts in which those of a switch or rack follow each other, and those of an outer level:
+ * a number by each host's lowest rank (first[r] of all its ranks).  Levels come in the order of
+ * their lowest ranks, so that a site begins with its own.  Empty where no host is in any: the order of lowest ranks.
  */
-std::vector<uint32_t> groups_of(std::span<const place> places, const std::vector<uint32_t> &site,
-                                const std::vector<uint32_t> &first)
+std::vector<uint32_t> hosts_by_switch(std::span<const place> places, const std::vector<uint32_t> &site,
+                                      const std::vector<uint32_t> &first)
 {
-    std::vector<uint32_t> group;
     if (std::all_of(places.begin(), places.end(), [](const place &p) { return p.inside.empty(); }))
-        return group;
-    // Of every level's name up to its end: the lowest rank whose host is in it.
-    std::map<std::pair<uint32_t, std::string_view>, uint32_t> lowest;
-    const auto each_level = [](std::string_view inside, auto &&visit) {
+        return {};
+    const auto each_host = [&](auto &&visit) {
+        for (uint32_t r = 0; r < places.size(); ++r)
+            if (first[r] == r)
+                visit(r);
+    };
+    const auto each_level = [&](uint32_t r, auto &&visit) {     // its name, with those of the outer ones
+        const std::string_view inside = places[r].inside;
         for (size_t end = 0; end < inside.size();) {
             end = std::min(inside.find_first_of("/:", end + 1), inside.size());
-            visit(inside.substr(0, end));
+            visit(std::pair(site[r], inside.substr(0, end)));
         }
     };
-    for (uint32_t r = 0; r < places.size(); ++r)
-        if (first[r] == r)
-            each_level(places[r].inside, [&](std::string_view level) { lowest.try_emplace({site[r], level}, r); });
-    std::map<std::vector<uint32_t>, uint32_t> numbers;      // the lowest ranks of a path's levels
-    std::vector<decltype(numbers)::iterator> of(places.size(), numbers.end());
-    for (uint32_t r = 0; r < places.size(); ++r)
-        if (first[r] == r) {
-            std::vector<uint32_t> path;
-            each_level(places[r].inside, [&](std::string_view level) { path.push_back(lowest.at({site[r], level})); });
-            path.push_back(r);      // so that a site begins with its lowest rank, whatever the depth of its host's name
-            of[r] = numbers.try_emplace(std::move(path)).first;
-        }
-    uint32_t n = 0;
-    for (auto &[path, number] : numbers)
-        number = n++;
-    group.resize(places.size());
-    for (uint32_t r = 0; r < places.size(); ++r)
-        if (of[r] != numbers.end())
-            group[r] = of[r]->second;
-    return group;
+    std::map<std::pair<uint32_t, std::string_view>, uint32_t> lowest;
+    each_host([&](uint32_t r) { each_level(r, [&](const auto &level) { lowest.try_emplace(level, r); }); });
+    std::vector<std::vector<uint32_t>> paths;       // the lowest ranks of a host's levels, its own at the end
+    each_host([&](uint32_t r) {
+        auto &path = paths.emplace_back();
+        each_level(r, [&](const auto &level) { path.push_back(lowest.at(level)); });
+        path.push_back(r);
+    });
+    std::sort(paths.begin(), paths.end());
+    std::vector<uint32_t> number(places.size());
+    for (uint32_t k = 0; k < paths.size(); ++k)
+        number[paths[k].back()] = k;
+    return number;
 }
 
 } // namespace
@@ -99,7 +95,8 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     }
     stays = {};
 
-    const std::vector<uint32_t> group = groups_of(places, site, first);
+    const std::vector<uint32_t> by_switch = hosts_by_switch(places, site, first);
+    const auto host_number = [&](uint32_t r) { return by_switch.empty() ? first[r] : by_switch[first[r]]; };
 
     // Domains of a host likewise; where there is one each, nothing is held for them.
     struct inner_key {
@@ -125,10 +122,8 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
         if (site[a] != site[b])
             return site[a] < site[b];
-        if (first[a] != first[b]) {
-            const uint32_t in_a = group.empty() ? 0 : group[first[a]], in_b = group.empty() ? 0 : group[first[b]];
-            return in_a != in_b ? in_a < in_b : first[a] < first[b];
-        }
+        if (first[a] != first[b])
+            return host_number(a) < host_number(b);
         if (!inner.empty() && inner[a] != inner[b])
             return inner[a] < inner[b];
         return a < b;
