@@ -4,6 +4,7 @@
  * MPI_T alone:
  *
  *     rank 0: bcast 12 allreduce 3 passed 0 wan_messages 9
+ *     rank 0: then served 1 one_site 1 intercommunicator 1     (communicators made after that)
  *     rank 0: absent                              (no such counters)
  *
  * Exit code 1 when a result is wrong.
@@ -14,13 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNTERS 4
+#define COUNTERS 7
 #define ROUNDS 3
 #define COUNT 257
 
 static const char *const names[COUNTERS] = {
     "coll_wan_served_bcast", "coll_wan_served_allreduce", "coll_wan_passed",
-    "coll_wan_wan_messages",
+    "coll_wan_wan_messages", "coll_wan_communicators", "coll_wan_refused_one_site",
+    "coll_wan_refused_intercommunicator",
 };
 
 static MPI_T_pvar_session session;
@@ -67,20 +69,30 @@ static int rounds_run(int rank, int size)
     return wrong;
 }
 
-/* More communicators, of several sites and of one, for those who count lookups. */
+/* More communicators: of several sites, of one, and between the sites. */
 static void communicators_make(int rank)
 {
-    MPI_Comm two[2];
+    MPI_Comm all, half, between;
 
-    MPI_Comm_dup(MPI_COMM_WORLD, &two[0]);
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &two[1]);
-    MPI_Comm_free(&two[1]);
-    MPI_Comm_free(&two[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    MPI_Barrier(all);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, all, 1 - rank % 2, 7, &between);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&all);
+}
+
+static void counters_read(unsigned long long *values)
+{
+    for (int i = 0; i < COUNTERS; ++i) {
+        MPI_T_pvar_read(session, handles[i], &values[i]);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    unsigned long long values[COUNTERS];
+    unsigned long long values[COUNTERS], later[COUNTERS];
     char line[256];
     int provided, rank, size, wrong, open;
 
@@ -91,9 +103,7 @@ int main(int argc, char **argv)
     open = counters_open();
     wrong = rounds_run(rank, size);
     if (open) {
-        for (int i = 0; i < COUNTERS; ++i) {
-            MPI_T_pvar_read(session, handles[i], &values[i]);
-        }
+        counters_read(values);
         snprintf(line, sizeof(line), "rank %d: bcast %llu allreduce %llu passed %llu wan_messages %llu\n",
                  rank, values[0], values[1], values[2], values[3]);
     } else {
@@ -105,6 +115,12 @@ int main(int argc, char **argv)
     }
     fflush(stdout);
     communicators_make(rank);
+    if (open) {
+        counters_read(later);
+        printf("rank %d: then served %llu one_site %llu intercommunicator %llu\n", rank,
+               later[4] - values[4], later[5] - values[5], later[6] - values[6]);
+        fflush(stdout);
+    }
     MPI_T_pvar_session_free(&session);
     /* 4.1.4 crashes when this comes after MPI_Finalize. */
     MPI_T_finalize();

@@ -166,13 +166,20 @@ struct comm_close {
 };
 using comm_ptr = std::unique_ptr<wan_comm_t, comm_close>;
 
+std::string text_of(const wan_refusal_t &why)
+{
+    char text[256];
+    const int length = wan_refusal_describe(&why, text, sizeof text);
+    return length == static_cast<int>(std::strlen(text)) ? text : "";
+}
+
 comm_ptr open(const wan_params_t &p, const std::vector<wan_peer_t> &peers, int me, std::string *reason = nullptr)
 {
     wan_comm_t *c = nullptr;
-    const char *why = "";
+    wan_refusal_t why;
     const int rc = wan_comm_open(&p, peers.data(), static_cast<int>(peers.size()), me, &c, &why);
     if (reason)
-        *reason = rc == WAN_OK ? "" : why;
+        *reason = rc == WAN_OK ? "" : text_of(why);
     return comm_ptr(rc == WAN_OK ? c : nullptr);
 }
 
@@ -209,8 +216,8 @@ std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *runs = 
     for (const auto &c : comms)
         all = least(all, vote(c.get()));
     for (const auto &c : comms) {
-        const char *reason = "";
-        WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &reason) == WAN_OK, reason);
+        wan_refusal_t why;
+        WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK, text_of(why));
     }
     f.extent = 1;
     for (int step = 0;; ++step) {
@@ -284,11 +291,11 @@ std::string agree(const wan_params_t &pa, const std::vector<const char *> &a, co
     other[0] += version_off;
     other[1] -= version_off;
     const ballot all = least(vote(x.get()), other);
-    const char *reason = "";
-    const int rc = wan_comm_agree(x.get(), all.data(), &reason);
-    if (rc != wan_comm_agree(y.get(), all.data(), &reason))
+    wan_refusal_t why, theirs;
+    const int rc = wan_comm_agree(x.get(), all.data(), &why);
+    if (rc != wan_comm_agree(y.get(), all.data(), &theirs) || text_of(why) != text_of(theirs))
         return "the ranks decide differently";
-    return rc == WAN_OK ? "agreed" : rc == WAN_DECLINED ? std::string("declined: ") + reason : "code " + std::to_string(rc);
+    return rc == WAN_OK ? "agreed" : rc == WAN_DECLINED ? "declined: " + text_of(why) : "code " + std::to_string(rc);
 }
 
 std::string check_agree()
@@ -298,7 +305,7 @@ std::string check_agree()
     WAN_CHECK(agree(p, sites, p, sites) == "agreed");
     for (int64_t off : {int64_t{1}, int64_t{-1}}) {
         const std::string r = agree(p, sites, p, sites, off);
-        WAN_CHECK_THAT(r.starts_with("declined") && r.find("builds") != r.npos, r);
+        WAN_CHECK_THAT(r.starts_with("declined") && r.find("build") != r.npos, r);
     }
     const std::string r = agree(p, sites, p, {"a", "b", "a"});
     WAN_CHECK_THAT(r.starts_with("declined") && r.find("sites") != r.npos, r);
@@ -309,14 +316,22 @@ std::string check_agree()
         change(q);
         return q;
     };
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.links = 2; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.segment = 4096; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.threshold = 4096; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.stable = 1; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(p, sites, with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), sites, with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), sites).starts_with("declined"));
-    WAN_CHECK(agree(with([](params &q) { q.links = 3; }), sites, with([](params &q) { q.segment = 3; }), sites).starts_with("declined"));
+    const struct {
+        params mine, theirs;
+        std::string knob;
+    } cases[] = {
+        {p, with([](params &q) { q.links = 2; }), "coll_wan_links"},
+        {p, with([](params &q) { q.segment = 4096; }), "coll_wan_segment"},
+        {p, with([](params &q) { q.threshold = 4096; }), "coll_wan_threshold"},
+        {p, with([](params &q) { q.stable = 1; }), "coll_wan_stable"},
+        {p, with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), "coll_wan_bcast_algorithm"},
+        {p, with([](params &q) { q.algorithm[WAN_ALLTOALL] = 1; }), "coll_wan_alltoall_algorithm"},
+        {with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), "coll_wan_bcast_algorithm"},
+        {with([](params &q) { q.links = 3; }), with([](params &q) { q.segment = 3; }), "coll_wan_links"},
+    };
+    for (const auto &c : cases)
+        for (const std::string &told : {agree(c.mine, sites, c.theirs, sites), agree(c.theirs, sites, c.mine, sites)})
+            WAN_CHECK_THAT(told == "declined: the ranks have different parameters: " + c.knob, told);
     WAN_CHECK(agree(p, sites, with([](params &q) { q.verbose = 3; q.priority = 60; }), sites) == "agreed");
     // A rank without a view: nobody's vote may look like that.
     const auto c = open(p, peers_of(sites), 0);
@@ -351,7 +366,7 @@ std::string check_agree_maps()
             x.cluster_map = files[a].data();
             y.cluster_map = files[b].data();
             const std::string r = agree(x, sites, y, sites);
-            if (r != (a == b ? "agreed" : "declined: the ranks were given different sites or coll_wan parameters"))
+            if (r != (a == b ? "agreed" : "declined: the cluster maps of the ranks tell different links"))
                 why = "maps " + std::to_string(a) + " and " + std::to_string(b) + ": " + r;
         }
     for (const auto &f : files)

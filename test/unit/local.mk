@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 unit_tests = \
 	test/unit/builder \
+	test/unit/discovery \
 	test/unit/documentation \
 	test/unit/engine \
 	test/unit/engine_threads \
@@ -32,6 +33,9 @@ EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt omp
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
 test_unit_builder_CPPFLAGS = $(unit_cppflags)
 test_unit_builder_LDADD = $(unit_libs)
+test_unit_discovery_SOURCES = test/unit/discovery.cpp $(unit_headers)
+test_unit_discovery_CPPFLAGS = $(unit_cppflags)
+test_unit_discovery_LDADD = $(unit_libs)
 test_unit_documentation_SOURCES = test/unit/documentation.cpp $(unit_headers)
 test_unit_documentation_CPPFLAGS = $(unit_cppflags)
 test_unit_documentation_LDADD = $(unit_libs)

@@ -17,7 +17,7 @@ namespace {
 
 using namespace wan_test;
 
-const wan_card_t usual{.priority = 50, .arch = 0x1234, .node = 0xfedcba9876543210u, .domain = 7, .site = "eu/paris/rack3"};
+const wan_card_t usual{.priority = 50, .discover = 0, .arch = 0x1234, .node = 0xfedcba9876543210u, .domain = 7, .site = "eu/paris/rack3"};
 
 std::string text_of(const wan_card_t &card)
 {
@@ -33,9 +33,8 @@ std::string check_round_trip()
             wan_card_t card = usual, got;
             card.site = site;
             card.priority = priority;
-            const char *reason = "";
             const std::string text = text_of(card);
-            WAN_CHECK_THAT(wan_card_read(&card, text.c_str(), &got, &reason), reason);
+            WAN_CHECK_THAT(wan_card_read(&card, text.c_str(), &got) == WAN_REASON_NONE, text);
             WAN_CHECK(got.priority == card.priority && got.arch == card.arch && got.node == card.node && got.domain == card.domain
                       && !std::strcmp(got.site, card.site));
         }
@@ -45,47 +44,56 @@ std::string check_round_trip()
     card.site = longest.c_str();
     card.node = card.domain = UINT64_MAX;
     card.arch = UINT32_MAX;
-    const char *reason = "";
     const std::string text = text_of(card);
-    WAN_CHECK(wan_card_read(&card, text.c_str(), &got, &reason) && got.site == longest);
-    WAN_CHECK(!wan_card_read(&card, (text + "s").c_str(), &got, &reason));
+    WAN_CHECK(wan_card_read(&card, text.c_str(), &got) == WAN_REASON_NONE && got.site == longest);
+    WAN_CHECK(wan_card_read(&card, (text + "s").c_str(), &got) == WAN_REASON_NO_CARD);
     return "";
 }
 
 std::string check_foreign()
 {
-    auto foreign = [](const wan_card_t &mine, const std::string &text, const std::string &why) -> std::string {
-        wan_card_t got;
-        const char *reason = "";
-        WAN_CHECK_THAT(!wan_card_read(&mine, text.c_str(), &got, &reason), text);
-        WAN_CHECK_THAT(std::string(reason).find(why) != std::string::npos, text + ": " + reason);
-        return "";
-    };
-    wan_card_t priority = usual, arch = usual;
+    wan_card_t priority = usual, arch = usual, discover = usual;
     priority.priority = 10;
+    discover.discover = 1;
     arch.arch ^= 8;
     std::string build = text_of(usual), version = build;
     build.replace(build.find(std::to_string(WAN_SOURCE_ID)), 1, "x");
     version[0] = 'x';
-    for (const std::string &what :
-         {foreign(usual, text_of(priority), "coll_wan_priority"), foreign(priority, text_of(usual), "coll_wan_priority"),
-          foreign(usual, text_of(arch), "byte order"), foreign(arch, text_of(usual), "byte order"), foreign(usual, build, "build"),
-          foreign(usual, version, "version"), foreign(usual, "", "version"),
-          foreign(usual, text_of(usual).substr(0, text_of(usual).find(" 50 ") + 5), "not understand")})
-        if (!what.empty())
-            return what;
+    const struct {
+        const wan_card_t &mine;
+        std::string text;
+        wan_reason_t reason;
+    } cases[] = {
+        {usual, text_of(priority), WAN_REASON_OTHER_PRIORITY}, {priority, text_of(usual), WAN_REASON_OTHER_PRIORITY},
+        {usual, text_of(discover), WAN_REASON_OTHER_DISCOVER}, {discover, text_of(usual), WAN_REASON_OTHER_DISCOVER},
+        {usual, text_of(arch), WAN_REASON_OTHER_ARCHITECTURE}, {arch, text_of(usual), WAN_REASON_OTHER_ARCHITECTURE},
+        {usual, build, WAN_REASON_OTHER_BUILD}, {usual, version, WAN_REASON_OTHER_BUILD}, {usual, "", WAN_REASON_OTHER_BUILD},
+        {usual, text_of(usual).substr(0, text_of(usual).find(" 50 ") + 5), WAN_REASON_NO_CARD},
+    };
+    for (const auto &c : cases) {
+        wan_card_t got;
+        const wan_reason_t reason = wan_card_read(&c.mine, c.text.c_str(), &got);
+        WAN_CHECK_THAT(reason == c.reason, c.text + ": " + wan_reason_name(reason));
+    }
     return "";
+}
+
+wan_refusal_t refusal_of(const std::vector<wan_peer_state_t> &seen, const std::vector<std::string> &sites, wan_stand_t *stand,
+                         bool discovers = false, const std::vector<uint64_t> &nodes = {})
+{
+    wan_census_t census{};
+    wan_refusal_t refusal{};
+    for (size_t i = 0; i < seen.size(); ++i)
+        wan_census_add(&census, static_cast<int>(i), seen[i], sites[i].c_str(), nodes.empty() ? i : nodes[i], WAN_REASON_NO_PLUGIN);
+    *stand = wan_census_decide(&census, discovers, &refusal);
+    return refusal;
 }
 
 wan_stand_t stand_of(const std::vector<wan_peer_state_t> &seen, const std::vector<std::string> &sites)
 {
-    wan_census_t census{};
-    const char *reason = nullptr;
-    for (size_t i = 0; i < seen.size(); ++i)
-        wan_census_add(&census, seen[i], sites[i].c_str(), "why");
-    const wan_stand_t stand = wan_census_decide(&census, &reason);
-    if (stand != WAN_STAND_ASK && !reason)
-        throw std::logic_error("no reason");
+    wan_stand_t stand;
+    if ((refusal_of(seen, sites, &stand).reason == WAN_REASON_NONE) != (stand == WAN_STAND_ASK))
+        throw std::logic_error("a decision without its reason");
     return stand;
 }
 
@@ -139,6 +147,46 @@ std::string check_decisions()
     return "";
 }
 
+/** Which rank is named, and for what. */
+std::string check_refusals()
+{
+    const auto known = WAN_PEER_KNOWN, foreign = WAN_PEER_FOREIGN, unknown = WAN_PEER_UNKNOWN;
+    const struct {
+        std::vector<wan_peer_state_t> seen;
+        std::vector<std::string> sites;
+        wan_reason_t reason;
+        int rank;       // -1: none
+    } cases[] = {
+        {{known, known, known, known}, {"a", "b", "", ""}, WAN_REASON_UNKNOWN_SITE, 2},
+        {{known, unknown, foreign, foreign}, {"", "", "", ""}, WAN_REASON_NO_PLUGIN, 2},
+        {{known, unknown, known, unknown}, {"", "", "b", ""}, WAN_REASON_NO_CARD, 1},
+        {{known, known}, {"a", "a"}, WAN_REASON_ONE_SITE, -1},
+    };
+    for (const auto &c : cases) {
+        wan_stand_t stand;
+        const wan_refusal_t r = refusal_of(c.seen, c.sites, &stand);
+        WAN_CHECK_THAT(r.reason == c.reason && r.has_rank == (c.rank >= 0) && (!r.has_rank || r.rank == c.rank) && !r.knob,
+                       wan_reason_name(r.reason));
+    }
+    // Discovered are the sites of hosts that have no names at all.
+    wan_stand_t stand;
+    refusal_of({known, known, known}, {"", "", ""}, &stand, true, {7, 7, 8});
+    WAN_CHECK(stand == WAN_STAND_WATCH);
+    WAN_CHECK(refusal_of({known, known, known}, {"", "", ""}, &stand, true, {7, 7, 7}).reason == WAN_REASON_ONE_SITE && stand == WAN_STAND_REFUSE);
+    WAN_CHECK(refusal_of({known, known}, {"", "a"}, &stand, true).reason == WAN_REASON_UNKNOWN_SITE && stand == WAN_STAND_REFUSE);
+    WAN_CHECK(refusal_of({known, foreign}, {"", ""}, &stand, true).reason == WAN_REASON_NO_PLUGIN && stand == WAN_STAND_REFUSE);
+    WAN_CHECK(refusal_of({known, unknown}, {"", ""}, &stand, true).reason == WAN_REASON_NO_CARD && stand == WAN_STAND_ABORT);
+    refusal_of({known, known}, {"b", "a"}, &stand, true);
+    WAN_CHECK(stand == WAN_STAND_ASK);
+    // Each reason has a name and a clause of its own.
+    for (int i = 0; i < WAN_REASONS; ++i)
+        for (int j = 0; j < i; ++j) {
+            const auto a = static_cast<wan_reason_t>(i), b = static_cast<wan_reason_t>(j);
+            WAN_CHECK(std::strcmp(wan_reason_name(a), wan_reason_name(b)) && std::strcmp(wan_reason_text(a), wan_reason_text(b)));
+        }
+    return "";
+}
+
 } // namespace
 
 int main()
@@ -148,6 +196,7 @@ int main()
         cmocka_unit_test(test<check_foreign>),
         cmocka_unit_test(test<check_same_decision>),
         cmocka_unit_test(test<check_decisions>),
+        cmocka_unit_test(test<check_refusals>),
     };
     return cmocka_run_group_tests_name("topo_card", tests, nullptr, nullptr);
 }

@@ -61,10 +61,27 @@ bool mca_coll_wan_peers_open(void);     /* false: no memory */
 void mca_coll_wan_peers_close(void);
 int mca_coll_wan_peers_publish(void);   /* this process's card, from the component */
 uint64_t mca_coll_wan_hash(const char *text);
-/* What the cards of all ranks mean for a communicator; *reason has no owner. */
-wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, const char **reason);
-/* After ASK: fills peers[size of comm], whose texts live until close.  False: no memory. */
+/* What the cards of all ranks mean for a communicator. */
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, wan_refusal_t *refusal);
+/*
+ * Fills peers[size of comm], whose texts live until close: after ASK, or after WATCH and once the
+ * sites are discovered.  False: no memory.
+ */
 bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers);
+/* After WATCH: nodes[size of comm]. */
+bool mca_coll_wan_peers_nodes(struct ompi_communicator_t *comm, uint64_t *nodes);
+
+/* ---- sites by measuring: coll_wan_discover.c ------------------------------- */
+
+/* Begins, if this is MPI_COMM_WORLD: the rest is done by progress. */
+void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm);
+/* The communicator goes. */
+void mca_coll_wan_discover_end(struct ompi_communicator_t *comm);
+void mca_coll_wan_discover_close(void);
+/* Whether this process knows the sites of its job; others may not yet. */
+bool mca_coll_wan_discover_known(void);
+/* Of a process, "" if it is not known. */
+const char *mca_coll_wan_discover_site(opal_process_name_t name);
 
 /* ---- module of one communicator ------------------------------------------ */
 
@@ -86,6 +103,7 @@ bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers
 #define WAN_TAGS_PERSISTENT 1024    /* requests made in the life of a communicator */
 
 typedef enum wan_state {
+    WAN_STATE_WATCHING,     /* sites are being discovered: not ours so far */
     WAN_STATE_FIRST,        /* the first collective will ask all ranks */
     WAN_STATE_ASKING,       /* the answer is on its way: non-blocking calls wait for it in line */
     WAN_STATE_SERVING,
@@ -118,6 +136,8 @@ typedef struct mca_coll_wan_module {
     uint64_t slots[WAN_TAGS_NONBLOCKING / 64];      /* tags of non-blocking runs under way */
     mca_coll_wan_request_t *first, *last;           /* in line: for the answer, or for tags */
     bool moving;                    /* a thread starts what stands in line; like it, under the line's lock */
+    bool watched;                   /* was WATCHING: its non-blocking calls stay with the saved module */
+    unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
     struct {
         wan_item_t item;
@@ -149,6 +169,11 @@ int mca_coll_wan_module_ask(mca_coll_wan_module_t *module);
 int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module);
 /* Before a blocking one while `early`: measures the links.  OMPI_ code; the state is BROKEN on error. */
 int mca_coll_wan_module_measure(mca_coll_wan_module_t *module);
+/*
+ * Before a blocking collective while the state is WATCHING, which it may end: with FIRST or OFF, on
+ * all ranks at the same call.
+ */
+int mca_coll_wan_module_watch(mca_coll_wan_module_t *module);
 /* The one who may ask: true once, and the state is ASKING. */
 bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module);
 /* The first tag of a run: the same order of calls on all ranks. */
@@ -308,6 +333,8 @@ void mca_coll_wan_counters_open(void);
 void mca_coll_wan_counters_close(void);
 void mca_coll_wan_counters_add(mca_coll_wan_module_t *module);
 void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module);   /* keeps its sums */
+/* A communicator is served (WAN_REASON_NONE) or is not ours. */
+void mca_coll_wan_counters_communicator(wan_reason_t reason);
 
 END_C_DECLS
 

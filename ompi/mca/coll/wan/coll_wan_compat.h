@@ -116,6 +116,7 @@ typedef enum wan_lookup {
 } wan_lookup_t;
 
 #define WAN_PMIX_SWITCH_PEERS "pmix.speers"     /* PMIX_SWITCH_PEERS; Open MPI 4.1 has no name for it */
+#define WAN_PMIX_HOSTNAME "pmix.hname"          /* PMIX_HOSTNAME */
 #if OMPI_MAJOR_VERSION >= 5
 #define WAN_PMIX_GLOBAL PMIX_GLOBAL
 #define WAN_PMIX_STRING PMIX_STRING

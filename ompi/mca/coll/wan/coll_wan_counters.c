@@ -8,64 +8,58 @@
 #include "coll_wan.h"
 
 #include <stdio.h>
+#include <string.h>
+
+typedef struct wan_sums {
+    wan_counters_t core;
+    unsigned long long passed;
+    unsigned long long served;                  /* communicators */
+    unsigned long long refused[WAN_REASONS];
+} wan_sums_t;
 
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static opal_list_t modules;             /* of mca_coll_wan_module_t by its item */
 static bool modules_constructed = false;
-static wan_counters_t closed;           /* sums of the modules that are gone */
-static unsigned long long closed_passed;
+static wan_sums_t kept;                 /* without those of the modules that are there */
 
 #define MODULE_OF(member) \
     ((mca_coll_wan_module_t *) ((char *) (member) - offsetof(mca_coll_wan_module_t, item)))
 
-static void sums_add(wan_counters_t *sums, const mca_coll_wan_module_t *module)
+static void sums_add(wan_sums_t *sums, const mca_coll_wan_module_t *module)
 {
     const wan_counters_t *one = NULL != module->view ? wan_comm_counters(module->view) : NULL;
 
+    sums->passed += module->passed;
     if (NULL == one) {
         return;
     }
     for (int i = 0; i < WAN_COLLECTIVES; ++i) {
-        sums->served[i] += one->served[i];
-        sums->declined[i] += one->declined[i];
+        sums->core.served[i] += one->served[i];
+        sums->core.declined[i] += one->declined[i];
     }
-    sums->wan_messages += one->wan_messages;
-    sums->wan_bytes += one->wan_bytes;
-}
-
-static void sums_get(wan_counters_t *sums, unsigned long long *passed)
-{
-    opal_list_item_t *item;
-
-    opal_mutex_lock(&lock);
-    *sums = closed;
-    *passed = closed_passed;
-    if (modules_constructed) {
-        for (item = opal_list_get_first(&modules); item != opal_list_get_end(&modules);
-             item = opal_list_get_next(item)) {
-            sums_add(sums, MODULE_OF(item));
-            *passed += MODULE_OF(item)->passed;
-        }
-    }
-    opal_mutex_unlock(&lock);
+    sums->core.wan_messages += one->wan_messages;
+    sums->core.wan_bytes += one->wan_bytes;
 }
 
 /* ---- variables ------------------------------------------------------------ */
 
-/* The context of a variable: which member of wan_counters_t, or the passed calls. */
-#define CONTEXT_PASSED ((size_t) -1)
-
+/* The context of a variable is the place of its member in wan_sums_t. */
 static int value_get(const struct mca_base_pvar_t *variable, void *value, void *object)
 {
-    wan_counters_t sums;
-    unsigned long long passed;
-    size_t context = (size_t) variable->ctx;
+    opal_list_item_t *item;
+    wan_sums_t sums;
 
     (void) object;
-    sums_get(&sums, &passed);
-    *(unsigned long long *) value = CONTEXT_PASSED == context
-                                        ? passed
-                                        : *(uint64_t *) ((char *) &sums + context);
+    opal_mutex_lock(&lock);
+    sums = kept;
+    if (modules_constructed) {
+        for (item = opal_list_get_first(&modules); item != opal_list_get_end(&modules);
+             item = opal_list_get_next(item)) {
+            sums_add(&sums, MODULE_OF(item));
+        }
+    }
+    opal_mutex_unlock(&lock);
+    memcpy(value, (char *) &sums + (size_t) variable->ctx, sizeof(unsigned long long));
     return OMPI_SUCCESS;
 }
 
@@ -80,7 +74,7 @@ static void counter_register(const char *name, const char *text, size_t context)
 
 void mca_coll_wan_counters_register(void)
 {
-    char name[64], text[128];
+    char name[64], text[160];
 
     for (int i = 0; i < WAN_COLLECTIVES; ++i) {
         const char *collective = wan_collective_name((wan_collective_t) i);
@@ -88,21 +82,29 @@ void mca_coll_wan_counters_register(void)
         snprintf(name, sizeof(name), "served_%s", collective);
         snprintf(text, sizeof(text), "Calls of %s that coll/wan served (all communicators)",
                  collective);
-        counter_register(name, text, offsetof(wan_counters_t, served) + i * sizeof(uint64_t));
+        counter_register(name, text, offsetof(wan_sums_t, core.served) + i * sizeof(uint64_t));
         snprintf(name, sizeof(name), "declined_%s", collective);
         snprintf(text, sizeof(text),
                  "Calls of %s for which coll/wan had no algorithm, handed to the module before it",
                  collective);
-        counter_register(name, text, offsetof(wan_counters_t, declined) + i * sizeof(uint64_t));
+        counter_register(name, text, offsetof(wan_sums_t, core.declined) + i * sizeof(uint64_t));
     }
     counter_register("passed",
                      "Calls handed to the module before coll/wan on communicators that it does "
                      "not serve (communicators in one site do not even pass through it)",
-                     CONTEXT_PASSED);
+                     offsetof(wan_sums_t, passed));
+    counter_register("communicators", "Communicators that coll/wan serves or served",
+                     offsetof(wan_sums_t, served));
+    for (int i = WAN_REASON_NONE + 1; i < WAN_REASONS; ++i) {
+        snprintf(name, sizeof(name), "refused_%s", wan_reason_name((wan_reason_t) i));
+        snprintf(text, sizeof(text), "Communicators left to other components: %s",
+                 wan_reason_text((wan_reason_t) i));
+        counter_register(name, text, offsetof(wan_sums_t, refused) + i * sizeof(unsigned long long));
+    }
     counter_register("wan_messages", "Messages that this process sent to another site",
-                     offsetof(wan_counters_t, wan_messages));
+                     offsetof(wan_sums_t, core.wan_messages));
     counter_register("wan_bytes", "Bytes that this process sent to another site",
-                     offsetof(wan_counters_t, wan_bytes));
+                     offsetof(wan_sums_t, core.wan_bytes));
 }
 
 /* ---- modules --------------------------------------------------------------- */
@@ -136,10 +138,20 @@ void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module)
         return;     /* never enabled, so never added */
     }
     opal_mutex_lock(&lock);
-    sums_add(&closed, module);
-    closed_passed += module->passed;
+    sums_add(&kept, module);
     if (modules_constructed) {
         opal_list_remove_item(&modules, &module->item);
+    }
+    opal_mutex_unlock(&lock);
+}
+
+void mca_coll_wan_counters_communicator(wan_reason_t reason)
+{
+    opal_mutex_lock(&lock);
+    if (WAN_REASON_NONE == reason) {
+        ++kept.served;
+    } else {
+        ++kept.refused[reason];
     }
     opal_mutex_unlock(&lock);
 }

@@ -6,6 +6,7 @@
  *   enable      -> what peers published: foreign, or one site: all refuse, and
  *                  the communicator is as if we were not installed; where it
  *                  cannot be read, the job ends
+ *                  (no names, and coll_wan_discover: all watch, until the sites are known)
  *   first call  -> one exchange over the module that would serve without us:
  *                  same version, sites, parameters? then the links are measured
  *   later calls -> coll_wan_entry.c, by module->serving alone
@@ -24,7 +25,7 @@
 /* ---- life ---------------------------------------------------------------- */
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
-static void module_abort(struct ompi_communicator_t *comm, const char *what);
+static void module_abort(struct ompi_communicator_t *comm, const wan_refusal_t *why);
 
 static void module_construct(mca_coll_wan_module_t *module)
 {
@@ -39,7 +40,8 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->blocking = module->nonblocking = module->persistent = 0;
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
-    module->moving = module->early = false;
+    module->moving = module->early = module->watched = false;
+    module->calls = module->look = 0;
     memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
@@ -48,6 +50,7 @@ static void module_construct(mca_coll_wan_module_t *module)
 static void module_destruct(mca_coll_wan_module_t *module)
 {
     mca_coll_wan_counters_remove(module);
+    mca_coll_wan_discover_end(module->comm);
     module->serving = NULL;
     wan_comm_close(module->view);
     module->view = NULL;
@@ -73,12 +76,21 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
     mca_coll_wan_module_t *module;
 
     *priority = -1;
-    if (!mca_coll_wan_component.active || OMPI_COMM_IS_INTER(comm) || 2 > ompi_comm_size(comm)) {
+    if (!mca_coll_wan_component.active) {
+        return NULL;
+    }
+    if (OMPI_COMM_IS_INTER(comm)) {
+        mca_coll_wan_counters_communicator(WAN_REASON_INTERCOMMUNICATOR);
+        return NULL;
+    }
+    if (2 > ompi_comm_size(comm)) {
         return NULL;
     }
     module = OBJ_NEW(mca_coll_wan_module_t);
     if (NULL == module) {
-        module_abort(comm, "no memory");    /* the others may stay in, and would wait */
+        const wan_refusal_t why = { .reason = WAN_REASON_NO_MEMORY };
+
+        module_abort(comm, &why);           /* the others may stay in, and would wait */
         return NULL;
     }
     module->super.coll_module_enable = module_enable;
@@ -99,11 +111,34 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
 
 /* ---- enable -------------------------------------------------------------- */
 
-static void say_not_served(struct ompi_communicator_t *comm, const char *reason)
+static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal_t *why, char *text,
+                             size_t size)
 {
-    if (0 == ompi_comm_rank(comm)) {
+    const int length = wan_refusal_describe(why, text, size);
+    opal_process_name_t name;
+    char *host = NULL;
+
+    if (!why->has_rank || 0 > length || (size_t) length >= size) {
+        return;
+    }
+    name = ompi_group_get_proc_name(comm->c_local_group, why->rank);
+    if (OMPI_SUCCESS == mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_HOSTNAME, &name, &host)) {
+        snprintf(text + length, size - length, " (the first is rank %d on %s)", why->rank, host);
+    } else {
+        snprintf(text + length, size - length, " (the first is rank %d)", why->rank);
+    }
+    free(host);
+}
+
+static void not_served(struct ompi_communicator_t *comm, const wan_refusal_t *why)
+{
+    mca_coll_wan_counters_communicator(why->reason);
+    if (0 == ompi_comm_rank(comm) && 1 <= mca_coll_wan_component.params.verbose) {
+        char text[512];
+
+        refusal_describe(comm, why, text, sizeof(text));
         WAN_VERBOSE(1, "communicator %u of %d ranks is not served: %s",
-                    (unsigned) mca_coll_wan_compat_cid(comm), ompi_comm_size(comm), reason);
+                    (unsigned) mca_coll_wan_compat_cid(comm), ompi_comm_size(comm), text);
     }
 }
 
@@ -136,59 +171,66 @@ static bool saved_take(mca_coll_wan_module_t *module, struct ompi_communicator_t
  * Nobody can be told: whoever stood back is in the user's collective by then, whoever did not
  * waits for this rank.
  */
-static void module_abort(struct ompi_communicator_t *comm, const char *what)
+static void module_abort(struct ompi_communicator_t *comm, const wan_refusal_t *why)
 {
     wan_message_t message;
 
     snprintf(message.where, sizeof(message.where), "rank %d of communicator %u, %d ranks",
              ompi_comm_rank(comm), (unsigned) mca_coll_wan_compat_cid(comm), ompi_comm_size(comm));
-    snprintf(message.what, sizeof(message.what), "%s", what);
+    refusal_describe(comm, why, message.what, sizeof(message.what));
     snprintf(message.remedy, sizeof(message.remedy),
              "start the job again; where it happens again, run it without coll/wan");
     mca_coll_wan_message_show("no-common-decision", &message);
     (void) ompi_mpi_abort(comm, 1);
 }
 
-/* Without memory there is no view, and this rank votes no. */
-static void view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm)
+/* Without memory there is no view, and this rank votes no.  False: not ours, as all ranks find alike. */
+static bool view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm, wan_refusal_t *why)
 {
     wan_peer_t *peers = calloc(ompi_comm_size(comm), sizeof(*peers));
-    const char *reason;
+    int code = WAN_ERR_NOMEM;
 
-    if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
-        || WAN_OK != wan_comm_open(&mca_coll_wan_component.params, peers, ompi_comm_size(comm),
-                                   ompi_comm_rank(comm), &module->view, &reason)) {
+    if (NULL != peers && mca_coll_wan_peers_fill(comm, peers)) {
+        code = wan_comm_open(&mca_coll_wan_component.params, peers, ompi_comm_size(comm),
+                             ompi_comm_rank(comm), &module->view, why);
+    }
+    if (WAN_OK != code) {
         module->view = NULL;
     }
     free(peers);
+    return WAN_DECLINED != code;
 }
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) base;
-    const char *reason = "no reason given";
+    wan_refusal_t why = { .reason = WAN_REASON_NO_MODULE };
 
     if (!saved_take(module, comm)) {
-        reason = "no other component serves its collectives";
         goto refuse;
     }
-    switch (mca_coll_wan_peers_decide(comm, &reason)) {
+    switch (mca_coll_wan_peers_decide(comm, &why)) {
     case WAN_STAND_ASK:
+        (void) view_open(module, comm, &why);
+        break;
+    case WAN_STAND_WATCH:
+        module->state = WAN_STATE_WATCHING;
+        module->watched = true;
+        mca_coll_wan_discover_begin(comm);
         break;
     case WAN_STAND_ABORT:
-        module_abort(comm, reason);
+        module_abort(comm, &why);
         goto refuse;
     case WAN_STAND_REFUSE:
         goto refuse;
     }
-    view_open(module, comm);
     module->comm = comm;
     mca_coll_wan_counters_add(module);
     return OMPI_SUCCESS;
 
 refuse:
     /* Open MPI releases the module, which releases what it has taken. */
-    say_not_served(comm, reason);
+    not_served(comm, &why);
     return OMPI_ERR_NOT_AVAILABLE;
 }
 
@@ -297,7 +339,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
         votes[i] = INT64_MIN;   /* no */
     }
     tags_vote(module, votes + WAN_VOTES);
-    if (NULL != module->view && tags_fit(votes + WAN_VOTES)) {
+    if (NULL != module->view) {
         wan_comm_vote(module->view, votes);
     }
     votes[WAN_VOTES + 2] = waits;
@@ -307,20 +349,20 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
 static int votes_count(mca_coll_wan_module_t *module, bool *agreed)
 {
     const int64_t *votes = module->asking.votes;
-    const char *reason = "a rank has no memory for what it must know, or too few tags";
+    wan_refusal_t why = { .reason = WAN_REASON_NO_MEMORY };
     int rc;
 
     *agreed = false;
     if (INT64_MIN == votes[0] || NULL == module->view) {
         rc = WAN_DECLINED;
-    } else if (!tags_agree(module, votes + WAN_VOTES)) {
-        reason = "the ranks are too far apart in their use of tags";
+    } else if (!tags_fit(votes + WAN_VOTES) || !tags_agree(module, votes + WAN_VOTES)) {
+        why.reason = WAN_REASON_NO_TAGS;
         rc = WAN_DECLINED;
     } else {
-        rc = wan_comm_agree(module->view, votes, &reason);
+        rc = wan_comm_agree(module->view, votes, &why);
     }
     if (WAN_DECLINED == rc) {
-        say_not_served(module->comm, reason);
+        not_served(module->comm, &why);
         return OMPI_SUCCESS;
     }
     *agreed = WAN_OK == rc;
@@ -400,6 +442,7 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     if (OMPI_SUCCESS == rc && agreed) {
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;
+        mca_coll_wan_counters_communicator(WAN_REASON_NONE);
         say_served(module);
     } else if (OMPI_SUCCESS == rc) {
         module->state = WAN_STATE_OFF;
@@ -438,7 +481,8 @@ static bool ask_step(wan_item_t *item)
 
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module)
 {
-    if (WAN_STATE_OFF == module->state || mca_coll_wan_module_inside(module)) {
+    if (WAN_STATE_OFF == module->state || WAN_STATE_WATCHING == module->state
+        || mca_coll_wan_module_inside(module)) {
         ++module->passed;
         return true;
     }
@@ -477,4 +521,37 @@ int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
     votes_fill(module, true);
     ask_answer(module, exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
     return WAN_STATE_BROKEN == module->state ? module->error : OMPI_SUCCESS;
+}
+
+/*
+ * Whether all ranks know the sites is asked at blocking calls number 1, 2, 4, 7, 11, 17, ...: a
+ * number that all ranks count alike.  (What the saved module calls of this communicator meanwhile
+ * counts too, on all ranks alike.)
+ */
+int mca_coll_wan_module_watch(mca_coll_wan_module_t *module)
+{
+    wan_refusal_t why;
+    int64_t known;
+    int rc;
+
+    if (++module->calls < module->look) {
+        return OMPI_SUCCESS;
+    }
+    module->look = module->calls + module->calls / 2 + 1;
+    known = mca_coll_wan_discover_known();
+    rc = exchange(module, &known, 1, &ompi_mpi_op_min.op);
+    if (OMPI_SUCCESS != rc) {
+        module_break(module, rc);
+        return rc;
+    }
+    if (0 == known) {
+        return OMPI_SUCCESS;
+    }
+    if (view_open(module, module->comm, &why)) {
+        module->state = WAN_STATE_FIRST;
+    } else {
+        module->state = WAN_STATE_OFF;
+        not_served(module->comm, &why);
+    }
+    return OMPI_SUCCESS;
 }

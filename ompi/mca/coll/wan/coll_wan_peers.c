@@ -41,7 +41,7 @@ typedef struct wan_site_entry {
 typedef struct wan_peer_entry {
     wan_peer_state_t state;     /* KNOWN or FOREIGN */
     wan_peer_t peer;            /* if KNOWN */
-    const char *reason;         /* if FOREIGN */
+    wan_reason_t reason;        /* if FOREIGN */
 } wan_peer_entry_t;
 
 static struct {
@@ -157,7 +157,7 @@ static wan_card_t card_mine(void)
     const mca_coll_wan_component_t *component = &mca_coll_wan_component;
 
     return (wan_card_t) {
-        .priority = component->params.priority, .arch = opal_local_arch, .node = component->node,
+        .priority = component->params.priority, .discover = component->params.discover, .arch = opal_local_arch, .node = component->node,
         .domain = component->domain, .site = component->site,
     };
 }
@@ -227,7 +227,7 @@ static int card_lookup(opal_process_name_t *name, char **text)
 static const wan_peer_entry_t *peer_find(opal_process_name_t name)
 {
     const wan_peer_entry_t *kept = cache_find(name);
-    wan_peer_entry_t found = { .state = WAN_PEER_FOREIGN, .reason = "a process runs without coll/wan" };
+    wan_peer_entry_t found = { .state = WAN_PEER_FOREIGN, .reason = WAN_REASON_NO_PLUGIN };
     const wan_card_t mine = card_mine();
     char *text = NULL;
     int rc;
@@ -242,7 +242,8 @@ static const wan_peer_entry_t *peer_find(opal_process_name_t name)
     if (OMPI_SUCCESS == rc) {
         wan_card_t card;
 
-        if (wan_card_read(&mine, text, &card, &found.reason)) {
+        found.reason = wan_card_read(&mine, text, &card);
+        if (WAN_REASON_NONE == found.reason) {
             found.state = WAN_PEER_KNOWN;
             found.peer = (wan_peer_t) { .site = card.site, .node = card.node, .domain = card.domain };
         }
@@ -254,22 +255,22 @@ static const wan_peer_entry_t *peer_find(opal_process_name_t name)
 
 /* ---- a communicator's ranks ----------------------------------------------------- */
 
-wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, const char **reason)
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, wan_refusal_t *refusal)
 {
     wan_census_t census;
 
     memset(&census, 0, sizeof(census));
     /* A foreign one decides, and the first one found ends the search: looking for it may cost seconds. */
-    for (int i = 0; i < ompi_comm_size(comm) && !census.foreign; ++i) {
+    for (int i = 0; i < ompi_comm_size(comm) && WAN_REASON_NONE == census.foreign.reason; ++i) {
         const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
 
         if (NULL == entry) {
-            wan_census_add(&census, WAN_PEER_UNKNOWN, NULL, "the card of a process could not be looked up");
+            wan_census_add(&census, i, WAN_PEER_UNKNOWN, NULL, 0, WAN_REASON_NONE);
         } else {
-            wan_census_add(&census, entry->state, entry->peer.site, entry->reason);
+            wan_census_add(&census, i, entry->state, entry->peer.site, entry->peer.node, entry->reason);
         }
     }
-    return wan_census_decide(&census, reason);
+    return wan_census_decide(&census, 0 != mca_coll_wan_component.params.discover, refusal);
 }
 
 bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers)
@@ -281,6 +282,22 @@ bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers
             return false;
         }
         peers[i] = entry->peer;
+        if ('\0' == *peers[i].site) {
+            peers[i].site = mca_coll_wan_discover_site(ompi_group_get_proc_name(comm->c_local_group, i));
+        }
+    }
+    return true;
+}
+
+bool mca_coll_wan_peers_nodes(struct ompi_communicator_t *comm, uint64_t *nodes)
+{
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
+
+        if (NULL == entry || WAN_PEER_KNOWN != entry->state) {
+            return false;
+        }
+        nodes[i] = entry->peer.node;
     }
     return true;
 }

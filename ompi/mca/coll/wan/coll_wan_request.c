@@ -441,7 +441,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
                        ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request;
-    bool ours = WAN_MPI_COLLECTIVES > args->what && !mca_coll_wan_module_passes(module);
+    bool ours = WAN_MPI_COLLECTIVES > args->what && !module->watched && !mca_coll_wan_module_passes(module);
     bool waits;
     int rc;
 

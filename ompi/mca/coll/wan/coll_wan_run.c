@@ -135,6 +135,12 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     unsigned number;
     int rc;
 
+    if (WAN_STATE_WATCHING == module->state && !mca_coll_wan_module_inside(module)) {
+        rc = mca_coll_wan_module_watch(module);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
     if (mca_coll_wan_module_passes(module)) {
         return WAN_NOT_OURS;
     }

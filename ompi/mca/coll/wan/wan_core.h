@@ -65,6 +65,7 @@ typedef struct wan_params {
     int64_t threshold;          /* bytes; 0: automatic */
     int64_t links;              /* n per site pair and direction; 0: automatic */
     int64_t segment;            /* bytes; 0: automatic */
+    int discover;               /* 1: sites of processes without a name are found by measuring */
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
@@ -84,6 +85,7 @@ typedef struct wan_knob {
     int64_t minimum, maximum;   /* inclusive; INT and INT64 only */
     int64_t initial;            /* default; STRING: always "" */
     int level;                  /* 1..9 as MPI_T: 1..3 user, 4..6 tuner, 7..9 developer */
+    bool shapes_plans;          /* must be the same on all ranks of a communicator */
     const char *help;           /* a sentence, with unit and range */
 } wan_knob_t;
 
@@ -100,6 +102,43 @@ typedef struct wan_message {
     char what[512];             /* what is wrong */
     char remedy[512];           /* what to do */
 } wan_message_t;
+
+/* ---- why not --------------------------------------------------------------- */
+
+/* Why a communicator is not ours: for counters a name, for people a sentence. */
+typedef enum wan_reason {
+    WAN_REASON_NONE,
+    WAN_REASON_INTERCOMMUNICATOR,
+    WAN_REASON_ONE_SITE,
+    WAN_REASON_UNKNOWN_SITE,
+    WAN_REASON_NO_PLUGIN,
+    WAN_REASON_OTHER_BUILD,
+    WAN_REASON_OTHER_PRIORITY,
+    WAN_REASON_OTHER_DISCOVER,
+    WAN_REASON_OTHER_ARCHITECTURE,
+    WAN_REASON_NO_CARD,         /* what a process published cannot be read */
+    WAN_REASON_OTHER_SITES,
+    WAN_REASON_OTHER_LINKS,
+    WAN_REASON_OTHER_PARAMETERS,
+    WAN_REASON_NO_MEMORY,
+    WAN_REASON_NO_TAGS,
+    WAN_REASON_NO_MODULE,
+    WAN_REASONS                 /* how many */
+} wan_reason_t;
+
+const char *wan_reason_name(wan_reason_t reason);   /* "one_site", ... */
+const char *wan_reason_text(wan_reason_t reason);   /* a clause for "because ..." */
+
+/* Starts as all zero. */
+typedef struct wan_refusal {
+    wan_reason_t reason;
+    bool has_rank;
+    int rank;                   /* of the communicator: the first one that it is about */
+    const char *knob;           /* which parameter differs; NULL: no parameter's matter */
+} wan_refusal_t;
+
+/* The clause, with the parameter; the rank is left to who knows its host.  Length as by snprintf. */
+int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size);
 
 /* ---- sites -------------------------------------------------------------- */
 
@@ -132,11 +171,12 @@ uint64_t wan_locality_domain(const char *text);
 
 /*
  * A process's card: what others must know of it before the first collective.
- * Two processes whose build, priority or arch differ are foreign to each other,
+ * Two processes whose build, priority, discover or arch differ are foreign to each other,
  * both ways: neither takes part in the other's agreement.
  */
 typedef struct wan_card {
     int priority;                       /* with another one, another component may win on that host */
+    int discover;                       /* the parameter */
     uint32_t arch;                      /* of the runtime: byte order, sizes of types */
     uint64_t node;                      /* see wan_peer_t */
     uint64_t domain;
@@ -146,8 +186,8 @@ typedef struct wan_card {
 #define WAN_CARD_MAX (WAN_SITE_MAX + 128)
 
 void wan_card_print(const wan_card_t *card, char text[WAN_CARD_MAX]);
-/* False with one sentence in *reason where `text` is foreign to `mine`.  card->site points into text. */
-bool wan_card_read(const wan_card_t *mine, const char *text, wan_card_t *card, const char **reason);
+/* Why `text` is foreign to `mine`, or WAN_REASON_NONE.  card->site points into text. */
+wan_reason_t wan_card_read(const wan_card_t *mine, const char *text, wan_card_t *card);
 
 typedef enum wan_peer_state {
     WAN_PEER_KNOWN,                     /* its card was read */
@@ -157,21 +197,50 @@ typedef enum wan_peer_state {
 
 /* What is known of a communicator's ranks.  Starts as all zero; takes no memory. */
 typedef struct wan_census {
-    bool foreign, unknown, nameless, several;
-    const char *site;                   /* of the first known rank; must outlive the census */
-    const char *reason;
+    wan_refusal_t foreign, unknown, nameless;   /* by the first such rank */
+    bool several;                       /* sites, of those that have names */
+    const char *site;                   /* of the first one of them; must outlive the census */
+    bool any, nodes;                    /* any known rank; on several hosts */
+    uint64_t node;                      /* of the first known rank */
 } wan_census_t;
 
 typedef enum wan_stand {
     WAN_STAND_ASK,                      /* every rank comes to this: the first collective asks all */
+    WAN_STAND_WATCH,                    /* every rank comes to this: not ours until sites are discovered */
     WAN_STAND_REFUSE,                   /* every rank comes to this: not ours */
     WAN_STAND_ABORT                     /* what the others came to cannot be told */
 } wan_stand_t;
 
-/* site: where KNOWN; reason: where not. */
-void wan_census_add(wan_census_t *census, wan_peer_state_t state, const char *site, const char *reason);
-/* *reason unless ASK. */
-wan_stand_t wan_census_decide(const wan_census_t *census, const char **reason);
+/* site and node: where KNOWN; reason: where FOREIGN. */
+void wan_census_add(wan_census_t *census, int rank, wan_peer_state_t state, const char *site, uint64_t node,
+                    wan_reason_t reason);
+/* discovers: whether sites are.  *refusal where REFUSE or ABORT. */
+wan_stand_t wan_census_decide(const wan_census_t *census, bool discovers, wan_refusal_t *refusal);
+
+/* ---- discovery: core/measure/discovery.hpp --------------------------------- */
+
+/*
+ * Finds the sites of a job's processes from round trips between its hosts, in
+ * the background.  Every process has one, fed with messages that the others'
+ * send; nothing waits.
+ */
+typedef struct wan_discovery wan_discovery_t;
+#define WAN_DISCOVERY_MESSAGE_MAX 2048
+/* Sends a copy of so many bytes, in order. */
+typedef void (*wan_discovery_send_t)(void *ctx, int rank, const void *bytes, size_t size);
+
+/* nodes[size]: equal for processes of one host.  WAN_DECLINED: too many hosts. */
+int wan_discovery_open(const uint64_t *nodes, int size, int me, wan_discovery_send_t send, void *ctx,
+                       wan_discovery_t **discovery);
+/* Whenever this process looks for messages, before it takes them.  WAN_DONE: sites are known. */
+int wan_discovery_look(wan_discovery_t *discovery, int64_t now_ns);
+int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *bytes, size_t size);
+/* Once they are known: how many, and which one a rank is in, from 0. */
+int wan_discovery_sites(const wan_discovery_t *discovery);
+int wan_discovery_site(const wan_discovery_t *discovery, int rank);
+/* For people, on rank 0, which knows the times.  Length as by snprintf. */
+int wan_discovery_describe(const wan_discovery_t *discovery, char *text, size_t size);
+void wan_discovery_close(wan_discovery_t *discovery);
 
 /* ---- the port: how the core communicates -------------------------------- */
 
@@ -209,24 +278,24 @@ typedef struct wan_peer {
 } wan_peer_t;
 
 /*
- * Makes the view of a communicator.  WAN_DECLINED, with one sentence in
- * *reason (static or owned by nobody), when it lies in one site or has ranks
- * of unknown site; then *comm is NULL.  peers is not kept.
+ * Makes the view of a communicator.  WAN_DECLINED, with *refusal, when it
+ * lies in one site or has ranks of unknown site; then *comm is NULL.  peers is
+ * not kept.
  */
 int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size, int me,
-                  wan_comm_t **comm, const char **reason);
+                  wan_comm_t **comm, wan_refusal_t *refusal);
 void wan_comm_close(wan_comm_t *comm);
 
 /*
  * Agreement at the first collective: fill votes, combine them over all ranks
  * with MIN, hand the result back.  WAN_OK: all ranks run the same plugin on
- * the same sites with the same parameters.  WAN_DECLINED: stay out for good.
+ * the same sites with the same parameters.  WAN_DECLINED, with *refusal: stay out for good.
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 16
+#define WAN_VOTES 40
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
-int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char **reason);
+int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
 /*
  * Then the links are measured in passing: run what wan_comm_probe() returns

@@ -5,6 +5,7 @@
  */
 #include "comm.hpp"
 #include "algo/sites.hpp"
+#include "knobs.hpp"
 
 #include <algorithm>
 
@@ -43,24 +44,26 @@ template <typename T> void keep(std::vector<T> &entries, T entry, size_t most)
 
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std::move(t)), me(rank)
 {
-    digest = mix(topo.digest(), WAN_COLLECTIVES);
-    const auto &chosen = p.algorithm;
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
         wish[c].links = static_cast<uint32_t>(p.links);
         wish[c].segment_bytes = static_cast<uint64_t>(p.segment);
         wish[c].stable = p.stable != 0;
-        wish[c].algo = chosen[c] > 0 ? wan::algorithm_at(static_cast<wan_collective_t>(c), chosen[c]) : nullptr;
-        digest = mix(digest, static_cast<uint64_t>(chosen[c]));
+        wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(static_cast<wan_collective_t>(c), p.algorithm[c]) : nullptr;
     }
-    digest = mix(mix(mix(digest, wish[0].threshold_bytes), wish[0].links), wish[0].segment_bytes);
-    digest = mix(digest, wish[0].stable);
-
+    for (size_t i = 0; i < wan_knob_count(); ++i)
+        if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
+            shaping.emplace_back(k, wan::knob_value(*k, p));
     // A map that cannot be read was told of where sites are resolved; here it only gives no hints.
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
         hints_ = {};
+}
+
+uint64_t wan_comm::links_digest() const
+{
     // By site and pair, as learn() uses them: the same numbers elsewhere are other facts.
+    uint64_t digest = 0;
     for (int a = 0; a < topo.site_count() && !hints_.empty(); ++a) {
         const std::string &at = topo.site_name(wan::site_id{static_cast<uint32_t>(a)});
         digest = mix(digest, static_cast<uint64_t>(hints_.nic_bytes_per_s(at)));
@@ -70,6 +73,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
                          h ? static_cast<uint64_t>(h->bandwidth_bytes_per_s) : 0);
         }
     }
+    return digest;
 }
 
 void wan_comm::learn()

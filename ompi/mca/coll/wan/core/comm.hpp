@@ -21,7 +21,7 @@ struct wan_comm {
     wan::topology topo;
     int me;
     wan::wishes wish[WAN_COLLECTIVES];
-    uint64_t digest;                    // of everything that shapes plans
+    std::vector<std::pair<const wan_knob_t *, int64_t>> shaping;    // what shapes plans, as given to this rank
     std::optional<wan::facts> known;
     std::optional<wan::facts> first_known;
     wan::fact_vector learned{};         // what `known` was made from; all 0 before
@@ -51,6 +51,9 @@ struct wan_comm {
      * bytes of a block for another site where only this rank knows them, but its limit does.
      */
     decision decide(const wan::request &r, circumstances c, uint64_t far_block_bytes);
+
+    /** Of what the map says of the links between these sites. */
+    uint64_t links_digest() const;
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm.hpp"
+#include "guarded.hpp"
 #include "topo/site_name.hpp"
 #include "vectors.hpp"
 #include "wan_source_id.h"
@@ -14,22 +15,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <new>
 #include <sstream>
 
 namespace {
 
-/** Runs f; no exception leaves. */
-template <typename F> int guarded(F f) noexcept
-{
-    try {
-        return f();
-    } catch (const std::bad_alloc &) {
-        return WAN_ERR_NOMEM;
-    } catch (...) {
-        return WAN_ERR_INTERNAL;
-    }
-}
+using wan::guarded;
 
 /** Facts of this process by the sites they are about, for later communicators over the same sites. */
 struct memory_of_facts {
@@ -72,6 +62,11 @@ int copy_text(const std::string &s, char *text, size_t size)
 /** Differs where two builds might not plan alike: made from their sources. */
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
+/** Places of the votes, each with its negative. */
+enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_knobs };
+
+static_assert(2 * (vote_knobs + 4 + WAN_COLLECTIVES) <= WAN_VOTES, "a place for each knob that shapes plans");
+
 } // namespace
 
 extern "C" {
@@ -82,21 +77,22 @@ const char *wan_collective_name(wan_collective_t collective)
 }
 
 int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size, int me, wan_comm_t **comm,
-                  const char **reason)
+                  wan_refusal_t *refusal)
 {
     *comm = nullptr;
+    *refusal = {};
     return guarded([&]() -> int {
         std::vector<wan::place> places(static_cast<size_t>(size));
         for (size_t r = 0; r < places.size(); ++r) {
             if (!peers[r].site || !*peers[r].site) {
-                *reason = "the site of some ranks is not known";
+                *refusal = {WAN_REASON_UNKNOWN_SITE, true, static_cast<int>(r), nullptr};
                 return WAN_DECLINED;
             }
             places[r] = {wan::wan_site(peers[r].site), peers[r].node, peers[r].domain, wan::site_inside(peers[r].site)};
         }
         wan::topology topo{places};
         if (topo.site_count() < 2) {
-            *reason = "all ranks are in one site";
+            refusal->reason = WAN_REASON_ONE_SITE;
             return WAN_DECLINED;
         }
         *comm = new wan_comm(std::move(topo), me, *params);
@@ -116,27 +112,36 @@ void wan_comm_close(wan_comm_t *comm)
 /* Each value with its negative: after MIN they are opposite only if all ranks had the same. */
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
 {
-    const int64_t mine[] = {protocol_version, positive(comm->digest), digest_of(comm->learned)};
     std::fill(votes, votes + WAN_VOTES, 0);
-    for (size_t i = 0; i < std::size(mine); ++i) {
-        votes[2 * i] = mine[i];
-        votes[2 * i + 1] = -mine[i];
-    }
+    auto cast = [&](size_t i, int64_t value) {
+        votes[2 * i] = value;
+        votes[2 * i + 1] = -value;
+    };
+    cast(vote_build, protocol_version);
+    cast(vote_sites, positive(comm->topo.digest()));
+    cast(vote_links, positive(comm->links_digest()));
+    cast(vote_learned, digest_of(comm->learned));
+    for (size_t i = 0; i < comm->shaping.size(); ++i)
+        cast(vote_knobs + i, comm->shaping[i].second);
 }
 
-int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], const char **reason)
+int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal)
 {
+    *refusal = {};
     return guarded([&]() -> int {
         auto equal = [&](size_t i) { return votes[2 * i] == -votes[2 * i + 1]; };
-        if (!equal(0)) {
-            *reason = "the ranks run different builds of coll/wan";
-            return WAN_DECLINED;
-        }
-        if (!equal(1)) {
-            *reason = "the ranks were given different sites or coll_wan parameters";
-            return WAN_DECLINED;
-        }
-        if (equal(2) && votes[4] != 0)
+        for (auto [vote, reason] : {std::pair{vote_build, WAN_REASON_OTHER_BUILD}, {vote_sites, WAN_REASON_OTHER_SITES},
+                                    {vote_links, WAN_REASON_OTHER_LINKS}})
+            if (!equal(vote)) {
+                refusal->reason = reason;
+                return WAN_DECLINED;
+            }
+        for (size_t i = 0; i < comm->shaping.size(); ++i)
+            if (!equal(vote_knobs + i)) {
+                *refusal = {WAN_REASON_OTHER_PARAMETERS, false, 0, comm->shaping[i].first->name};
+                return WAN_DECLINED;
+            }
+        if (equal(vote_learned) && votes[2 * vote_learned] != 0)
             comm->learn();
         else
             comm->measuring.emplace(comm->topo, comm->me);

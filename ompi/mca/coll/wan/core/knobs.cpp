@@ -4,8 +4,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "knobs.hpp"
+
 #include "algo/registry.hpp"
-#include "wan_core.h"
 
 #include <array>
 #include <cstddef>
@@ -15,34 +16,38 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 9 + WAN_COLLECTIVES> knobs{{
-    {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3,
+const std::array<wan_knob_t, 10 + WAN_COLLECTIVES> knobs{{
+    {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
      "served together"},
-    {"cluster_id", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_id), 0, 0, 0, 2,
+    {"cluster_id", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_id), 0, 0, 0, 2, false,
      "Site of this process, a nested name such as eu/paris or eu/paris/rack3 (region/site/switch; one part alone "
      "names a site). May differ per host or application context. Empty: see cluster_id_file and cluster_map"},
-    {"cluster_id_file", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_id_file), 0, 0, 0, 2,
+    {"cluster_id_file", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_id_file), 0, 0, 0, 2, false,
      "File on each host whose first line is the site of that host, for runtimes that give every host the "
      "parameters of the launching one. Empty: none"},
-    {"cluster_map", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_map), 0, 0, 0, 2,
+    {"cluster_map", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_map), 0, 0, 0, 2, false,
      "File with lines 'HOSTS SITE' such as 'n[001-064] eu/paris', or Slurm's topology.conf. Empty: none"},
-    {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5,
+    {"discover", WAN_KNOB_INT, offsetof(wan_params_t, discover), 0, 1, 0, 2, false,
+     "With 1, where no process of a job has a site by name, its hosts measure round trips in the background, from MPI_Init on, "
+     "and what lies at least 3 times and 0.5 ms farther away than the rest is another site. Until that is known, and for "
+     "non-blocking and persistent calls, collectives are those of other components. The same for all processes. 0: sites need names"},
+    {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5, true,
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},
-    {"links", WAN_KNOB_INT64, offsetof(wan_params_t, links), 0, 1 << 20, 0, 4,
+    {"links", WAN_KNOB_INT64, offsetof(wan_params_t, links), 0, 1 << 20, 0, 4, true,
      "Processes of a site that may have bytes on the way to another site at once, 0 to 1048576. 0: all hosts of a site, "
      "or fewer where that is predicted to be faster, 1: one gateway a site"},
-    {"segment", WAN_KNOB_INT64, offsetof(wan_params_t, segment), 0, gib, 0, 5,
+    {"segment", WAN_KNOB_INT64, offsetof(wan_params_t, segment), 0, gib, 0, 5, true,
      "Bytes of a segment of the pipelined algorithms, 0 to 2^30. 0: chosen for each call from the measured links"},
-    {"stable", WAN_KNOB_INT, offsetof(wan_params_t, stable), 0, 1, 0, 2,
+    {"stable", WAN_KNOB_INT, offsetof(wan_params_t, stable), 0, 1, 0, 2, true,
      "With 1, on a communicator each element of a reduction's result is the same expression of the contributions, whatever the "
      "size of the message, the measured links, coll_wan_links, coll_wan_segment and coll_wan_threshold, so that runs with the "
      "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
 #define ALGORITHM(lower, CAPITALS, function)                                                              \
-    {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, \
+    {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, true, \
      "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},
     ALGORITHM("bcast", BCAST, "MPI_Bcast")
     ALGORITHM("allreduce", ALLREDUCE, "MPI_Allreduce")
@@ -56,12 +61,26 @@ const std::array<wan_knob_t, 9 + WAN_COLLECTIVES> knobs{{
     ALGORITHM("reduce_scatter", REDUCE_SCATTER, "MPI_Reduce_scatter and MPI_Reduce_scatter_block")
     ALGORITHM("alltoall", ALLTOALL, "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw")
 #undef ALGORITHM
-    {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3,
+    {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3, false,
      "What rank 0 tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the measured links, 3: "
      "also each new plan, 4: also, by every process, its site and where it is bound on its host"},
 }};
 
 } // namespace
+
+namespace wan {
+
+int64_t knob_value(const wan_knob_t &knob, const wan_params_t &params)
+{
+    const char *at = reinterpret_cast<const char *>(&params) + knob.offset;
+    switch (knob.type) {
+    case WAN_KNOB_INT64: return *reinterpret_cast<const int64_t *>(at);
+    case WAN_KNOB_STRING: return 0;
+    default: return *reinterpret_cast<const int *>(at);
+    }
+}
+
+} // namespace wan
 
 extern "C" size_t wan_knob_count(void)
 {

@@ -57,7 +57,9 @@ core_sources = \
 	ompi/mca/coll/wan/core/exec/engine.hpp \
 	ompi/mca/coll/wan/core/exec/memory_port.cpp \
 	ompi/mca/coll/wan/core/exec/memory_port.hpp \
+	ompi/mca/coll/wan/core/guarded.hpp \
 	ompi/mca/coll/wan/core/knobs.cpp \
+	ompi/mca/coll/wan/core/knobs.hpp \
 	ompi/mca/coll/wan/core/model/cost.hpp \
 	ompi/mca/coll/wan/core/model/facts.hpp \
 	ompi/mca/coll/wan/core/model/probe.cpp \
@@ -66,6 +68,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/plan/plan.hpp \
 	ompi/mca/coll/wan/core/plan/planner.cpp \
 	ompi/mca/coll/wan/core/plan/planner.hpp \
+	ompi/mca/coll/wan/core/measure/discovery.cpp \
+	ompi/mca/coll/wan/core/measure/discovery.hpp \
+	ompi/mca/coll/wan/core/measure/entry.cpp \
+	ompi/mca/coll/wan/core/reasons.cpp \
 	ompi/mca/coll/wan/core/sched/builder.cpp \
 	ompi/mca/coll/wan/core/sched/builder.hpp \
 	ompi/mca/coll/wan/core/sched/schedule.cpp \

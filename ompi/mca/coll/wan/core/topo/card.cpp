@@ -2,7 +2,7 @@
  * What a process publishes, as one line of text, and what a rank does with a
  * communicator after it has read the cards of all its ranks.
  *
- *     VERSION BUILD PRIORITY ARCH NODE DOMAIN SITE
+ *     VERSION BUILD PRIORITY DISCOVER ARCH NODE DOMAIN SITE
  *
  * The decision must be the same on every rank, without a message: a rank that
  * stays in would otherwise start the agreement while another one runs the
@@ -47,6 +47,12 @@ template <typename T> bool number(std::string_view &text, T &value, int base)
     return true;
 }
 
+void first_of(wan_refusal_t &kept, wan_reason_t reason, int rank)
+{
+    if (kept.reason == WAN_REASON_NONE)
+        kept = {reason, true, rank, nullptr};
+}
+
 } // namespace
 
 extern "C" {
@@ -54,79 +60,77 @@ extern "C" {
 void wan_card_print(const wan_card_t *card, char text[WAN_CARD_MAX])
 {
     char own[64];
-    std::snprintf(text, WAN_CARD_MAX, "%s%d %" PRIx32 " %" PRIx64 " %" PRIx64 " %s", beginning(own).data(), card->priority,
-                  card->arch, card->node, card->domain, card->site);
+    std::snprintf(text, WAN_CARD_MAX, "%s%d %d %" PRIx32 " %" PRIx64 " %" PRIx64 " %s", beginning(own).data(), card->priority,
+                  card->discover, card->arch, card->node, card->domain, card->site);
 }
 
-bool wan_card_read(const wan_card_t *mine, const char *text, wan_card_t *card, const char **reason)
+wan_reason_t wan_card_read(const wan_card_t *mine, const char *text, wan_card_t *card)
 {
     char own[64];
     const std::string_view expected = beginning(own);
     std::string_view rest = text;
-    if (!rest.starts_with(expected)) {
-        *reason = rest.starts_with(expected.substr(0, expected.find(' ') + 1)) ? "a process runs another build of coll/wan"
-                                                                               : "a process runs another version of coll/wan";
-        return false;
-    }
-    rest.remove_prefix(expected.size());
     *card = {};
-    if (!number(rest, card->priority, 10) || !number(rest, card->arch, 16) || !number(rest, card->node, 16)
-        || !number(rest, card->domain, 16) || rest.size() >= WAN_SITE_MAX) {
-        *reason = "a process published what coll/wan does not understand";
-        return false;
-    }
+    if (!rest.starts_with(expected))
+        return WAN_REASON_OTHER_BUILD;
+    rest.remove_prefix(expected.size());
+    if (!number(rest, card->priority, 10) || !number(rest, card->discover, 10) || !number(rest, card->arch, 16) || !number(rest, card->node, 16)
+        || !number(rest, card->domain, 16) || rest.size() >= WAN_SITE_MAX)
+        return WAN_REASON_NO_CARD;
     card->site = text + std::strlen(text) - rest.size();
-    if (card->priority != mine->priority) {
-        *reason = "a process has another coll_wan_priority";
-        return false;
-    }
-    if (card->arch != mine->arch) {
-        *reason = "a process has another byte order or other sizes of types";
-        return false;
-    }
-    return true;
+    if (card->priority != mine->priority)
+        return WAN_REASON_OTHER_PRIORITY;
+    if (card->discover != mine->discover)
+        return WAN_REASON_OTHER_DISCOVER;
+    if (card->arch != mine->arch)
+        return WAN_REASON_OTHER_ARCHITECTURE;
+    return WAN_REASON_NONE;
 }
 
-void wan_census_add(wan_census_t *census, wan_peer_state_t state, const char *site, const char *reason)
+void wan_census_add(wan_census_t *census, int rank, wan_peer_state_t state, const char *site, uint64_t node,
+                    wan_reason_t reason)
 {
     switch (state) {
     case WAN_PEER_KNOWN:
+        census->nodes |= census->any && census->node != node;
+        if (!census->any)
+            census->node = node;
+        census->any = true;
         if (!*site)
-            census->nameless = true;
+            first_of(census->nameless, WAN_REASON_UNKNOWN_SITE, rank);
         else if (!census->site)
             census->site = site;
         else if (wan::wan_site(census->site) != wan::wan_site(site))
             census->several = true;
         break;
     case WAN_PEER_FOREIGN:
-        if (!census->foreign)
-            census->reason = reason;
-        census->foreign = true;
+        first_of(census->foreign, reason, rank);
         break;
     case WAN_PEER_UNKNOWN:
-        if (!census->foreign && !census->unknown)
-            census->reason = reason;
-        census->unknown = true;
+        first_of(census->unknown, WAN_REASON_NO_CARD, rank);
         break;
     }
 }
 
-wan_stand_t wan_census_decide(const wan_census_t *census, const char **reason)
+wan_stand_t wan_census_decide(const wan_census_t *census, bool discovers, wan_refusal_t *refusal)
 {
-    *reason = census->reason;
-    if (census->foreign)        // whatever the unknown ones are: it stands back, or this rank is foreign to it
-        return WAN_STAND_REFUSE;
-    if (census->unknown)
-        return WAN_STAND_ABORT;
-    if (census->nameless) {
-        *reason = "the site of some ranks is not known";
-        return WAN_STAND_REFUSE;
-    }
-    if (!census->several) {
-        *reason = "all ranks are in one site";
+    *refusal = {};
+    const bool nobody_named = !census->site && census->nameless.reason != WAN_REASON_NONE;
+    if (discovers && nobody_named && census->foreign.reason == WAN_REASON_NONE && census->unknown.reason == WAN_REASON_NONE) {
+        if (census->nodes)
+            return WAN_STAND_WATCH;
+        refusal->reason = WAN_REASON_ONE_SITE;      // a host is no two sites
         return WAN_STAND_REFUSE;
     }
-    return WAN_STAND_ASK;
+    // A foreign one first, whatever the unknown ones are: it stands back, or this rank is foreign to it.
+    for (const wan_refusal_t *found : {&census->foreign, &census->unknown, &census->nameless})
+        if (found->reason != WAN_REASON_NONE) {
+            *refusal = *found;
+            return found == &census->unknown ? WAN_STAND_ABORT : WAN_STAND_REFUSE;
+        }
+    if (census->several)
+        return WAN_STAND_ASK;
+    refusal->reason = WAN_REASON_ONE_SITE;
+    return WAN_STAND_REFUSE;
 }
 
 } // extern "C"

@@ -1,0 +1,132 @@
+/*
+ * Discovery: which hosts of a job make up a site, found from round trips.
+ *
+ * Of each host one process, the delegate (its lowest rank), takes part; all run
+ * the same state machine, fed by messages and by time, which answers with
+ * messages and never waits:
+ *
+ *   1. Every delegate measures the round trip to each of up to 8 landmarks,
+ *      hosts spread over all, and reports to the coordinator, the first host's
+ *      delegate.
+ *   2. The coordinator looks for the gap between near and far among all those
+ *      times.  Who is near a landmark is in its site.  The hosts that are near
+ *      none do the same among themselves and with the sites found so far, until
+ *      every host has its site.
+ *   3. The coordinator tells the first host of each site, that one its hosts,
+ *      each host's delegate the other processes there.
+ *
+ * With up to a few sites that is one round or two of 8 round trips a host, all
+ * at the same time.
+ *
+ * A message waits until the process that it is for looks: times count only if
+ * both ends had looked not long before (`gap`), and the shortest two must agree.
+ *
+ * Source: Phoenix measures round trips to few peers of each process (Taura et
+ * al., section 3); landmarks as in Ratnasamy et al., INFOCOM 2002.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MEASURE_DISCOVERY_HPP
+#define WAN_MEASURE_DISCOVERY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace wan {
+
+class discovery {
+public:
+    /** Bytes of a message at most. */
+    static constexpr size_t message_max = 2048;
+    static constexpr size_t most_hosts = 65'000;
+    /** Round trips below this are never a way between sites. */
+    static constexpr int64_t least_far_ns = 500'000;
+    /** Far is so many times near, at least. */
+    static constexpr int64_t least_gap = 3;
+
+    using sender = std::function<void(int rank, const void *bytes, size_t size)>;
+
+    /** node[r]: equal for ranks of one host, as published. */
+    discovery(std::span<const uint64_t> node, int me, sender send);
+
+    /** To be called whenever this process looks for messages, before it takes them. */
+    void look(int64_t now_ns);
+    /** A message that came from `rank`; what is none of ours is ignored. */
+    void receive(int rank, const void *bytes, size_t size);
+
+    bool finished() const { return !site_.empty(); }
+    /** Of a rank, once finished: sites are numbered by their lowest rank. */
+    int site_of(int rank) const { return site_[static_cast<size_t>(host_of_[static_cast<size_t>(rank)])]; }
+    int sites() const { return sites_; }
+    int hosts() const { return static_cast<int>(delegate_.size()); }
+    /** Coordinator: shortest round trip that was taken for far, longest that was taken for near; 0: none. */
+    int64_t far_ns() const { return far_ns_; }
+    int64_t near_ns() const { return near_ns_; }
+
+private:
+    enum kind : uint32_t { ping, pong, report, ask, table };
+    struct header {
+        uint32_t what;
+        uint32_t number;        // ping, pong: which; report, ask: of the round; table: of the first host
+        int64_t value;          // pong: gap
+    };
+    /** The way to one host. */
+    struct way {
+        int host;
+        uint32_t sent = 0;                  // pings
+        int64_t since = 0;
+        std::vector<int64_t> samples;       // shortest first
+        int64_t due = 0;                    // when to ping again; 0: not yet, or never
+        bool confirmed = false;
+    };
+
+    bool delegate() const { return delegate_[static_cast<size_t>(host_)] == me_; }
+    void send(int rank, header h, std::span<const std::byte> more = {});
+    void measure(uint32_t round, std::vector<int> hosts);
+    void send_ping(size_t i);
+    void take_pong(uint32_t number, int64_t gap);
+    void give_report();
+    void take_report(int host, uint32_t round, std::span<const int64_t> times);
+    void take_table(uint32_t first, std::span<const uint16_t> part);
+
+    void find_limit();
+    void decide();
+    void finish();
+    void pass_on();
+    /** Hosts spread over those given, in blocks as well as round robin. */
+    static std::vector<int> spread(const std::vector<int> &hosts);
+    int root_of(int host);
+    void unite(int a, int b);
+
+    std::vector<int> delegate_;             // of each host: its lowest rank
+    std::vector<int> host_of_;              // of each rank
+    std::vector<int> landmarks_;            // hosts, of the round
+    int me_, host_;
+    sender send_;
+    int64_t now_ = -1, gap_ = 0;
+
+    uint32_t round_ = 0;
+    std::vector<way> ways_;
+    size_t open_ways_ = 0;              // not yet confirmed
+    bool reported_ = true;
+
+    std::vector<uint16_t> site_;            // of each host; empty before
+    std::vector<uint16_t> coming_;          // the table, in parts
+    size_t came_ = 0;
+    int sites_ = 0;
+
+    // The coordinator's.
+    std::vector<int> homeless_;                     // hosts without a site yet: they report
+    std::map<int, std::vector<int64_t>> times_;     // of each of them to the landmarks
+    std::vector<int> parent_;                       // hosts of one site have one root
+    int64_t limit_ns_ = 0;                          // far from here on
+    int64_t far_ns_ = 0, near_ns_ = 0;
+};
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * While sites are discovered: verified collectives, blocking ones and
+ * non-blocking ones that overlap them, until coll/wan serves MPI_COMM_WORLD or
+ * so many rounds have passed.  One line per rank:
+ *
+ *     rank 0: served from round 12 on
+ *     rank 0: not served in 300 rounds
+ *
+ * and then, of a communicator made after that, "rank 0: served again".
+ *
+ * Usage: discover ROUNDS [MILLISECONDS of sleep in each]
+ * Exit code 1 when a result is wrong.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COUNT 600
+
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handle;
+static int wrong;
+
+static unsigned long long served(void)
+{
+    unsigned long long value = 0;
+
+    MPI_T_pvar_read(session, handle, &value);
+    return value;
+}
+
+static void round_run(MPI_Comm comm, int round)
+{
+    int rank, size, values[COUNT], sums[COUNT], later[COUNT], laters[COUNT];
+    MPI_Request request;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < COUNT; ++i) {
+        values[i] = rank == round % size ? round + i : -1;
+        later[i] = rank * i + round;
+    }
+    MPI_Iallreduce(later, laters, COUNT, MPI_INT, MPI_SUM, comm, &request);
+    MPI_Bcast(values, COUNT, MPI_INT, round % size, comm);
+    MPI_Allreduce(later, sums, COUNT, MPI_INT, MPI_SUM, comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < COUNT; ++i) {
+        const int sum = size * (size - 1) / 2 * i + size * round;
+
+        wrong += values[i] != round + i || sums[i] != sum || laters[i] != sum;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const int rounds = 1 < argc ? atoi(argv[1]) : 100, sleep_ms = 2 < argc ? atoi(argv[2]) : 0;
+    int provided, rank, index, count, round;
+    MPI_Comm comm;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_T_pvar_session_create(&session);
+    if (MPI_SUCCESS != MPI_T_pvar_get_index("coll_wan_served_bcast", MPI_T_PVAR_CLASS_COUNTER, &index)
+        || MPI_SUCCESS != MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count)) {
+        fprintf(stderr, "coll/wan is not there\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    for (round = 0; round < rounds && 0 == served(); ++round) {
+        round_run(MPI_COMM_WORLD, round);
+        if (0 < sleep_ms && rank % 3 == 1) {
+            usleep(1000 * sleep_ms);    /* computes, and does not look */
+        }
+    }
+    if (0 == served()) {
+        printf("rank %d: not served in %d rounds\n", rank, rounds);
+    } else {
+        const unsigned long long before = served();
+
+        printf("rank %d: served from round %d on\n", rank, round - 1);
+        MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+        for (int i = 0; i < 3; ++i) {
+            round_run(comm, i);
+        }
+        MPI_Comm_free(&comm);
+        printf("rank %d: %s\n", rank, before + 3 == served() ? "served again" : "not served again");
+    }
+    if (0 != wrong) {
+        printf("rank %d: %d wrong values\n", rank, wrong);
+    }
+    fflush(stdout);
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return 0 != wrong;
+}

@@ -1,0 +1,362 @@
+/*
+ * Discovery of sites on simulated networks: seeded shapes, round trips with
+ * jitter, connections that take their time, processes that start late, and
+ * processes that compute and do not look for messages meanwhile.  The sites
+ * found must be the simulated ones, on every rank.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/discovery.hpp"
+
+#include "unit.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <queue>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace wan_test;
+using wan::discovery;
+
+constexpr int64_t us = 1'000, ms = 1'000'000;
+
+/** How a process spends its time. */
+struct habit {
+    int64_t starts = 0;             // first look
+    int64_t busy = 0, idle = 0;     // computes so long without a look, then looks all the time so long; 0: always looks
+    int64_t pause = 20 * us;        // between looks
+};
+
+struct network {
+    std::vector<int> site_of_host;
+    std::vector<int> host_of_rank;
+    std::vector<std::vector<int64_t>> one_way_ns;   // between sites; diagonal: inside
+    double jitter = 0.2;                            // of each message's time, at most, either way
+    std::vector<habit> habits;                      // of ranks
+
+    int ranks() const { return static_cast<int>(host_of_rank.size()); }
+};
+
+struct outcome {
+    std::vector<std::vector<int>> site;     // by observer, then rank
+    int sites = 0;
+    int64_t ended_ns = 0;                   // last rank knows
+    uint64_t messages = 0, most_sent = 0;   // all; by one rank
+};
+
+/** Runs all ranks until nothing more happens. */
+class simulation {
+public:
+    simulation(const network &n, uint64_t seed) : net_(n), random_(seed), looked_(static_cast<size_t>(n.ranks()), -1), sent_(static_cast<size_t>(n.ranks()))
+    {
+        std::vector<uint64_t> nodes;
+        for (int h : n.host_of_rank)
+            nodes.push_back(0x9e3779b97f4a7c15ull * static_cast<uint64_t>(h + 1));
+        for (int r = 0; r < n.ranks(); ++r)
+            ranks_.push_back(std::make_unique<discovery>(nodes, r, [this, r](int to, const void *bytes, size_t size) { send(r, to, bytes, size); }));
+    }
+
+    outcome run()
+    {
+        for (int r = 0; r < net_.ranks(); ++r)
+            events_.push({habit_of(r).starts, order_++, r, -1, {}});
+        outcome o;
+        while (!events_.empty()) {
+            const event e = events_.top();
+            events_.pop();
+            const auto r = static_cast<size_t>(e.to);
+            const int64_t now = looks_at(e.to, e.at);
+            if (now > e.at) {       // not looking just now
+                events_.push({now, order_++, e.to, e.from, e.bytes});
+                continue;
+            }
+            now_ = now;
+            const int64_t before = last_look(e.to, now);
+            if (before > looked_[r] && looked_[r] >= 0)
+                ranks_[r]->look(before);
+            if (now > looked_[r])
+                ranks_[r]->look(now);
+            looked_[r] = now;
+            const bool knew = ranks_[r]->finished();
+            if (e.from >= 0)
+                ranks_[r]->receive(e.from, e.bytes.data(), e.bytes.size());
+            if (ranks_[r]->finished() && !knew)
+                o.ended_ns = std::max(o.ended_ns, now);
+        }
+        for (const auto &d : ranks_) {
+            o.site.emplace_back();
+            if (d->finished())
+                for (int r = 0; r < net_.ranks(); ++r)
+                    o.site.back().push_back(d->site_of(r));
+        }
+        o.sites = ranks_[0]->finished() ? ranks_[0]->sites() : 0;
+        for (uint64_t s : sent_) {
+            o.messages += s;
+            o.most_sent = std::max(o.most_sent, s);
+        }
+        return o;
+    }
+
+private:
+    struct event {
+        int64_t at;
+        uint64_t order;
+        int to, from;       // from -1: the first look
+        std::vector<char> bytes;
+        friend bool operator>(const event &a, const event &b) { return std::tie(a.at, a.order) > std::tie(b.at, b.order); }
+    };
+
+    /** Looks all the time from `from` to before `until`. */
+    struct window {
+        int64_t from, until;
+    };
+
+    const habit &habit_of(int r) const { return net_.habits[static_cast<size_t>(r)]; }
+
+    /** The window at or after `t`: cycles of no fixed length, else two processes may never meet. */
+    const std::vector<window> &windows_to(int r, int64_t t)
+    {
+        auto &all = windows_[static_cast<size_t>(r)];
+        const habit &h = habit_of(r);
+        std::uniform_real_distribution<double> some(0.7, 1.3);
+        const auto length = [&](int64_t x) { return static_cast<int64_t>(static_cast<double>(x) * some(random_)); };
+        while (all.empty() || all.back().until <= t) {
+            const int64_t from = all.empty() ? h.starts : all.back().until + length(h.busy);
+            all.push_back({from, h.busy ? from + length(h.idle) : INT64_MAX});
+        }
+        return all;
+    }
+    /** The first look at or after `t`, in units of an event: while it looks all the time, at once. */
+    int64_t looks_at(int r, int64_t t)
+    {
+        for (const window &w : windows_to(r, t))
+            if (t < w.until)
+                return std::max(t, w.from);
+        return t;
+    }
+    /** The last look before that one. */
+    int64_t last_look(int r, int64_t t)
+    {
+        int64_t before = habit_of(r).starts;
+        for (const window &w : windows_to(r, t)) {
+            if (t <= w.from)
+                return before;
+            if (t < w.until)
+                return std::max(w.from, t - habit_of(r).pause);
+            before = w.until;
+        }
+        return before;
+    }
+
+    void send(int from, int to, const void *bytes, size_t size)
+    {
+        const int a = net_.host_of_rank[static_cast<size_t>(from)], b = net_.host_of_rank[static_cast<size_t>(to)];
+        const int64_t way = a == b ? us : net_.one_way_ns[static_cast<size_t>(net_.site_of_host[static_cast<size_t>(a)])]
+                                                        [static_cast<size_t>(net_.site_of_host[static_cast<size_t>(b)])];
+        std::uniform_real_distribution<double> shake(1 - net_.jitter, 1 + net_.jitter);
+        int64_t at = now_ + static_cast<int64_t>(static_cast<double>(way) * shake(random_));
+        if (connected_.insert({std::min(from, to), std::max(from, to)}).second)
+            at += 4 * way;      // two round trips before the first message
+        int64_t &last = order_of_[{from, to}];      // one message after the other
+        at = last = std::max(at, last + 1);
+        ++sent_[static_cast<size_t>(from)];
+        const char *text = static_cast<const char *>(bytes);
+        events_.push({at, order_++, to, from, {text, text + size}});
+    }
+
+    const network &net_;
+    std::mt19937_64 random_;
+    std::vector<std::unique_ptr<discovery>> ranks_;
+    std::vector<int64_t> looked_;
+    std::map<size_t, std::vector<window>> windows_;
+    std::vector<uint64_t> sent_;
+    std::priority_queue<event, std::vector<event>, std::greater<>> events_;
+    std::set<std::pair<int, int>> connected_;
+    std::map<std::pair<int, int>, int64_t> order_of_;
+    int64_t now_ = 0;
+    uint64_t order_ = 0;
+};
+
+/** The simulated sites, numbered by their lowest ranks. */
+std::vector<int> truth(const network &n)
+{
+    std::map<int, int> number;
+    std::vector<int> site;
+    for (int h : n.host_of_rank)
+        site.push_back(number.try_emplace(n.site_of_host[static_cast<size_t>(h)], static_cast<int>(number.size())).first->second);
+    return site;
+}
+
+std::string check(const network &n, const outcome &o, const std::string &what)
+{
+    const std::vector<int> right = truth(n);
+    for (int r = 0; r < n.ranks(); ++r) {
+        const auto &found = o.site[static_cast<size_t>(r)];
+        WAN_CHECK_THAT(!found.empty(), what + ": rank " + std::to_string(r) + " never knows");
+        WAN_CHECK_THAT(found == right, what + ": rank " + std::to_string(r) + " has other sites");
+    }
+    WAN_CHECK_THAT(o.sites == 1 + *std::max_element(right.begin(), right.end()), what);
+    return "";
+}
+
+enum class placement { block, roundrobin, shuffled };
+
+network regular(int sites, int hosts, int ranks_a_host, int64_t far_one_way, int64_t near_one_way, placement p, std::mt19937_64 &random)
+{
+    network n;
+    for (int s = 0; s < sites; ++s)
+        for (int h = 0; h < hosts; ++h)
+            n.site_of_host.push_back(p == placement::roundrobin ? h * sites % sites + s : s);
+    if (p == placement::roundrobin)
+        for (size_t h = 0; h < n.site_of_host.size(); ++h)
+            n.site_of_host[h] = static_cast<int>(h) % sites;
+    if (p == placement::shuffled)
+        std::shuffle(n.site_of_host.begin(), n.site_of_host.end(), random);
+    n.one_way_ns.assign(static_cast<size_t>(sites), std::vector<int64_t>(static_cast<size_t>(sites), far_one_way));
+    for (int s = 0; s < sites; ++s)
+        n.one_way_ns[static_cast<size_t>(s)][static_cast<size_t>(s)] = near_one_way;
+    for (size_t h = 0; h < n.site_of_host.size(); ++h)
+        for (int r = 0; r < ranks_a_host; ++r)
+            n.host_of_rank.push_back(static_cast<int>(h));
+    n.habits.resize(n.host_of_rank.size());
+    return n;
+}
+
+/** Any number of sites, unequal, with any ways between them; late and busy processes. */
+std::string check_random()
+{
+    std::mt19937_64 random(test_seed());
+    for (int trial = 0; trial < 400; ++trial) {
+        const auto pick = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)); };
+        const int sites = static_cast<int>(pick(1, 12));
+        network n;
+        for (int s = 0; s < sites; ++s)
+            n.site_of_host.insert(n.site_of_host.end(), static_cast<size_t>(pick(1, trial % 3 ? 6 : 20)), s);
+        if (n.site_of_host.size() < 2)
+            n.site_of_host.push_back(0);
+        if (trial % 2)
+            std::shuffle(n.site_of_host.begin(), n.site_of_host.end(), random);
+        // All ways alike is what landmarks cannot tell apart.
+        const int64_t base = pick(5 * ms, 80 * ms);
+        n.one_way_ns.assign(static_cast<size_t>(sites), std::vector<int64_t>(static_cast<size_t>(sites)));
+        for (size_t a = 0; a < static_cast<size_t>(sites); ++a)
+            for (size_t b = 0; b <= a; ++b)
+                n.one_way_ns[a][b] = n.one_way_ns[b][a] = a == b ? pick(15 * us, 120 * us) : trial % 4 ? pick(base / 2, base * 2) : base;
+        for (size_t h = 0; h < n.site_of_host.size(); ++h)
+            n.host_of_rank.insert(n.host_of_rank.end(), static_cast<size_t>(pick(1, 3)), static_cast<int>(h));
+        if (trial % 5 == 0)
+            std::shuffle(n.host_of_rank.begin(), n.host_of_rank.end(), random);
+        for (int r = 0; r < n.ranks(); ++r) {
+            habit h{.starts = pick(0, 300 * ms)};
+            h.pause = pick(1 * us, 2 * ms);
+            if (random() % 4 == 0) {
+                h.busy = pick(4 * ms, 60 * ms);
+                h.idle = pick(1 * ms, 30 * ms);
+            }
+            n.habits.push_back(h);
+        }
+        // A site of one host is told from its neighbours by nothing but their ways.
+        if (std::string why = check(n, simulation(n, random()).run(), "trial " + std::to_string(trial)); !why.empty())
+            return why;
+    }
+    return "";
+}
+
+/** 64 hosts in 4 sites, ways of 10 and 50 ms, a fifth of jitter: right in 100 of 100, and soon. */
+std::string check_four_sites()
+{
+    std::mt19937_64 random(test_seed());
+    for (const auto &[far, limit] : {std::pair{10 * ms, 500 * ms}, {50 * ms, 1000 * ms}}) {
+        int64_t slowest = 0;
+        uint64_t most = 0;
+        for (int trial = 0; trial < 100; ++trial) {
+            const auto n = regular(4, 16, 1, far, 40 * us, trial % 2 ? placement::block : placement::roundrobin, random);
+            const outcome o = simulation(n, random()).run();
+            if (std::string why = check(n, o, "trial " + std::to_string(trial)); !why.empty())
+                return why;
+            slowest = std::max(slowest, o.ended_ns);
+            most = std::max(most, o.most_sent);
+        }
+        std::printf("64 hosts, 4 sites, %lld ms one way: known after at most %.0f ms; at most %llu messages from one process\n",
+                    static_cast<long long>(far / ms), static_cast<double>(slowest) / 1e6, static_cast<unsigned long long>(most));
+        WAN_CHECK_THAT(slowest <= limit, "too late");   // simulated time
+    }
+    return "";
+}
+
+/** Messages grow with the hosts, not with their square; ten times the landmarks' number of sites. */
+std::string check_scale()
+{
+    std::mt19937_64 random(test_seed());
+    for (const auto &[sites, hosts] : {std::pair{4, 256}, {80, 4}, {1, 1000}, {300, 1}}) {
+        const auto n = regular(sites, hosts, 2, 20 * ms, 40 * us, placement::shuffled, random);
+        const outcome o = simulation(n, random()).run();
+        if (std::string why = check(n, o, std::to_string(sites) + " sites"); !why.empty())
+            return why;
+        std::printf("%d sites of %d hosts: %.1f messages a host, known after %.0f ms\n", sites, hosts,
+                    static_cast<double>(o.messages) / (sites * hosts), static_cast<double>(o.ended_ns) / 1e6);
+        if (sites <= 4)
+            WAN_CHECK_THAT(o.messages <= static_cast<uint64_t>(250 * sites * hosts), "messages");
+    }
+    return "";
+}
+
+/** What is no site: switches a few microseconds apart, hosts that are slow to answer. */
+std::string check_one_site()
+{
+    std::mt19937_64 random(test_seed());
+    for (int trial = 0; trial < 50; ++trial) {
+        network n = regular(3, 8, 1, 150 * us, 5 * us, placement::shuffled, random);    // far: 0.3 ms there and back
+        for (auto &h : n.habits)
+            if (random() % 3 == 0)
+                h = {.starts = 0, .busy = 20 * ms, .idle = 2 * ms};
+        std::fill(n.site_of_host.begin(), n.site_of_host.end(), 0);
+        if (std::string why = check(n, simulation(n, random()).run(), "trial " + std::to_string(trial)); !why.empty())
+            return why;
+    }
+    // Two hosts: near, and far.
+    for (int64_t way : {int64_t{60} * us, int64_t{5} * ms}) {
+        const network n = regular(way > ms ? 2 : 1, way > ms ? 1 : 2, 2, way, way, placement::block, random);
+        if (std::string why = check(n, simulation(n, random()).run(), "two hosts"); !why.empty())
+            return why;
+    }
+    return "";
+}
+
+/** Garbage and messages out of turn change nothing. */
+std::string check_garbage()
+{
+    std::mt19937_64 random(test_seed());
+    std::vector<uint64_t> nodes{1, 2, 3, 3};
+    for (int trial = 0; trial < 20'000; ++trial) {
+        discovery d(nodes, static_cast<int>(random() % 4), [](int, const void *, size_t) {});
+        d.look(1);
+        for (int k = 0; k < 8; ++k) {
+            std::vector<char> bytes(random() % 64);
+            for (char &c : bytes)
+                c = static_cast<char>(random() % 5);
+            d.look(2 + k);
+            d.receive(static_cast<int>(random() % 7) - 1, bytes.data(), bytes.size());
+        }
+        if (d.finished())
+            for (int r = 0; r < 4; ++r)
+                (void) d.site_of(r);
+    }
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test<check_random>),   cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
+        cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_garbage>),
+    };
+    return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
+}
