@@ -54,6 +54,18 @@ static void round_run(MPI_Comm comm, int round)
     }
 }
 
+/* Messages of a communicator that has another number on some ranks go astray. */
+static void ring_run(MPI_Comm comm)
+{
+    int rank, size, got = -1;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 5, &got, 1, MPI_INT, (rank + size - 1) % size, 5, comm,
+                 MPI_STATUS_IGNORE);
+    wrong += got != (rank + size - 1) % size;
+}
+
 int main(int argc, char **argv)
 {
     const int rounds = 1 < argc ? atoi(argv[1]) : 100, sleep_ms = 2 < argc ? atoi(argv[2]) : 0;
@@ -70,6 +82,21 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     for (round = 0; round < rounds && 0 == served(); ++round) {
+        MPI_Request request;
+
+        /* Its steps go on inside blocking calls, here and there at other times. */
+        MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+        if (rank % 2 == round % 2) {
+            int flag;
+
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        }
+        for (int i = 0; i < 4; ++i) {
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        ring_run(comm);
+        MPI_Comm_free(&comm);
         round_run(MPI_COMM_WORLD, round);
         if (0 < sleep_ms && rank % 3 == 1) {
             usleep(1000 * sleep_ms);    /* computes, and does not look */

@@ -242,7 +242,7 @@ std::string check_random()
         if (trial % 2)
             std::shuffle(n.site_of_host.begin(), n.site_of_host.end(), random);
         // All ways alike is what landmarks cannot tell apart.
-        const int64_t base = pick(5 * ms, 80 * ms);
+        const int64_t base = pick(8 * ms, 80 * ms);
         n.one_way_ns.assign(static_cast<size_t>(sites), std::vector<int64_t>(static_cast<size_t>(sites)));
         for (size_t a = 0; a < static_cast<size_t>(sites); ++a)
             for (size_t b = 0; b <= a; ++b)
@@ -317,6 +317,12 @@ std::string check_one_site()
                 h = {.starts = 0, .busy = 20 * ms, .idle = 2 * ms};
         std::fill(n.site_of_host.begin(), n.site_of_host.end(), 0);
         if (std::string why = check(n, simulation(n, random()).run(), "trial " + std::to_string(trial)); !why.empty())
+            return why;
+    }
+    // Slow inside, 0.7 ms there and back: still one site, and two where the way between them is long.
+    for (int sites : {1, 2}) {
+        const network n = regular(sites, 8, 1, 40 * ms, 350 * us, placement::block, random);
+        if (std::string why = check(n, simulation(n, random()).run(), "slow inside"); !why.empty())
             return why;
     }
     // Two hosts: near, and far.

@@ -61,8 +61,9 @@ bool mca_coll_wan_peers_open(void);     /* false: no memory */
 void mca_coll_wan_peers_close(void);
 int mca_coll_wan_peers_publish(void);   /* this process's card, from the component */
 uint64_t mca_coll_wan_hash(const char *text);
-/* What the cards of all ranks mean for a communicator. */
-wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, wan_refusal_t *refusal);
+/* What the cards of all ranks mean for a communicator; discovered: with the sites found for those without a name. */
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool discovered,
+                                      wan_refusal_t *refusal);
 /*
  * Fills peers[size of comm], whose texts live until close: after ASK, or after WATCH and once the
  * sites are discovered.  False: no memory.

@@ -3,8 +3,8 @@
  * machine (wan_core.h) over MPI_COMM_WORLD, from Open MPI's progress, and keeps
  * what it finds.
  *
- * One receive from any source is posted, under a tag that nobody else uses,
- * until the sites are known; then nothing of this is left but a table.  A job
+ * One receive from any source is posted, under a tag at the far end of those
+ * for collectives, until the sites are known; then nothing of this is left but a table.  A job
  * that ends earlier takes it back.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -24,7 +24,7 @@ typedef struct wan_letter {
 
 static struct {
     wan_item_t item;
-    struct ompi_communicator_t *comm;   /* NULL: not under way (atomic) */
+    struct ompi_communicator_t *comm;   /* NULL: not under way */
     wan_discovery_t *machine;
     ompi_request_t *receive;
     wan_letter_t *letters;
@@ -34,7 +34,7 @@ static struct {
     int64_t began_ns;                   /* when MPI_COMM_WORLD was made */
 } discover;
 
-/* Below all tags of Open MPI's own collectives, which are negative too; those of non-blocking ones end at half of it. */
+/* Open MPI's own collectives on MPI_COMM_WORLD count from the other end, or from half of it. */
 static int letter_tag(void)
 {
     return 2 - mca_pml.pml_max_tag;
@@ -90,12 +90,13 @@ static bool receive_post(void)
 
 static void receive_cancel(void)
 {
-    if (NULL == discover.receive) {
-        return;
-    }
-    (void) ompi_request_cancel(discover.receive);
-    ompi_request_free(&discover.receive);   /* at once, or when it completes */
+    ompi_request_t *receive = discover.receive;
+
     discover.receive = NULL;
+    if (NULL != receive) {
+        (void) ompi_request_cancel(receive);
+        ompi_request_free(&receive);    /* at once, or when it completes */
+    }
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
@@ -134,9 +135,11 @@ static int messages_take(void)
         return WAN_ERR_PORT;
     }
     while (WAN_OK == code && REQUEST_COMPLETE(discover.receive)) {
-        const ompi_status_public_t status = discover.receive->req_status;
+        ompi_status_public_t status;
         char bytes[WAN_DISCOVERY_MESSAGE_MAX];
 
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);    /* another thread may have completed it */
+        status = discover.receive->req_status;
         if (MPI_SUCCESS != status.MPI_ERROR) {
             return WAN_ERR_PORT;
         }
@@ -204,10 +207,10 @@ void mca_coll_wan_discover_end(struct ompi_communicator_t *comm)
     if (NULL == discover.comm || comm != discover.comm) {
         return;
     }
+    discover.comm = NULL;
     receive_cancel();
     letters_reap();
     discover.letters = NULL;    /* what is still under way is leaked: the job ends */
-    discover.comm = NULL;
 }
 
 void mca_coll_wan_discover_close(void)

@@ -26,6 +26,7 @@
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
 static void module_abort(struct ompi_communicator_t *comm, const wan_refusal_t *why);
+static int tags_reserve(struct ompi_communicator_t *comm);
 
 static void module_construct(mca_coll_wan_module_t *module)
 {
@@ -184,21 +185,18 @@ static void module_abort(struct ompi_communicator_t *comm, const wan_refusal_t *
     (void) ompi_mpi_abort(comm, 1);
 }
 
-/* Without memory there is no view, and this rank votes no.  False: not ours, as all ranks find alike. */
-static bool view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm, wan_refusal_t *why)
+/* Without memory there is no view, and this rank votes no. */
+static void view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm)
 {
     wan_peer_t *peers = calloc(ompi_comm_size(comm), sizeof(*peers));
-    int code = WAN_ERR_NOMEM;
+    wan_refusal_t ignored;      /* what the cards of all ranks say was decided by them */
 
-    if (NULL != peers && mca_coll_wan_peers_fill(comm, peers)) {
-        code = wan_comm_open(&mca_coll_wan_component.params, peers, ompi_comm_size(comm),
-                             ompi_comm_rank(comm), &module->view, why);
-    }
-    if (WAN_OK != code) {
+    if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
+        || WAN_OK != wan_comm_open(&mca_coll_wan_component.params, peers, ompi_comm_size(comm),
+                                   ompi_comm_rank(comm), &module->view, &ignored)) {
         module->view = NULL;
     }
     free(peers);
-    return WAN_DECLINED != code;
 }
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
@@ -209,13 +207,14 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     if (!saved_take(module, comm)) {
         goto refuse;
     }
-    switch (mca_coll_wan_peers_decide(comm, &why)) {
+    switch (mca_coll_wan_peers_decide(comm, false, &why)) {
     case WAN_STAND_ASK:
-        (void) view_open(module, comm, &why);
+        view_open(module, comm);
         break;
     case WAN_STAND_WATCH:
         module->state = WAN_STATE_WATCHING;
         module->watched = true;
+        module->tag = tags_reserve(comm);       /* now, while all ranks are at the same one */
         mca_coll_wan_discover_begin(comm);
         break;
     case WAN_STAND_ABORT:
@@ -271,14 +270,15 @@ static int exchange_end(ompi_request_t **request)
 
 /*
  * In the same form as where nobody waits, since ranks may come by different ways (see
- * WAN_TAGS_BLOCKING): except where Open MPI has none.
+ * WAN_TAGS_BLOCKING): except where Open MPI has none, or nobody comes by another way: a watched
+ * module's must not take tags from non-blocking operations, which take theirs in no common order.
  */
 static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
 {
     ompi_request_t *request = NULL;
     int rc;
 
-    if (NULL == module->saved.coll_iallreduce_module) {
+    if (NULL == module->saved.coll_iallreduce_module || module->watched) {
         inside_begin(module);
         rc = module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
                                           module->comm, module->saved.coll_allreduce_module);
@@ -307,9 +307,14 @@ static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, o
 #define TAG_SLACK 1024
 #define TAG_WINDOW ((WAN_TAGS_BLOCKING + WAN_TAGS_NONBLOCKING + WAN_TAGS_PERSISTENT) * WAN_LABELS)
 
+static int tags_reserve(struct ompi_communicator_t *comm)
+{
+    return ompi_coll_base_nbc_reserve_tags(comm, TAG_WINDOW + TAG_SLACK);
+}
+
 static void tags_vote(mca_coll_wan_module_t *module, int64_t votes[2])
 {
-    votes[0] = ompi_coll_base_nbc_reserve_tags(module->comm, TAG_WINDOW + TAG_SLACK);
+    votes[0] = module->watched ? module->tag : tags_reserve(module->comm);
     votes[1] = -votes[0];
 }
 
@@ -547,7 +552,9 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module)
     if (0 == known) {
         return OMPI_SUCCESS;
     }
-    if (view_open(module, module->comm, &why)) {
+    /* As for names: without memory, so that all ranks come to the same. */
+    if (WAN_STAND_ASK == mca_coll_wan_peers_decide(module->comm, true, &why)) {
+        view_open(module, module->comm);
         module->state = WAN_STATE_FIRST;
     } else {
         module->state = WAN_STATE_OFF;

@@ -255,36 +255,46 @@ static const wan_peer_entry_t *peer_find(opal_process_name_t name)
 
 /* ---- a communicator's ranks ----------------------------------------------------- */
 
-wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, wan_refusal_t *refusal)
+/* What it says itself, or what was found by measuring. */
+static const char *site_of(const wan_peer_entry_t *entry, opal_process_name_t name)
+{
+    return '\0' != *entry->peer.site ? entry->peer.site : mca_coll_wan_discover_site(name);
+}
+
+wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool discovered,
+                                      wan_refusal_t *refusal)
 {
     wan_census_t census;
 
     memset(&census, 0, sizeof(census));
     /* A foreign one decides, and the first one found ends the search: looking for it may cost seconds. */
     for (int i = 0; i < ompi_comm_size(comm) && WAN_REASON_NONE == census.foreign.reason; ++i) {
-        const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, i);
+        const wan_peer_entry_t *entry = peer_find(name);
 
         if (NULL == entry) {
             wan_census_add(&census, i, WAN_PEER_UNKNOWN, NULL, 0, WAN_REASON_NONE);
         } else {
-            wan_census_add(&census, i, entry->state, entry->peer.site, entry->peer.node, entry->reason);
+            const bool finds = discovered && WAN_PEER_KNOWN == entry->state;
+
+            wan_census_add(&census, i, entry->state, finds ? site_of(entry, name) : entry->peer.site,
+                           entry->peer.node, entry->reason);
         }
     }
-    return wan_census_decide(&census, 0 != mca_coll_wan_component.params.discover, refusal);
+    return wan_census_decide(&census, !discovered && 0 != mca_coll_wan_component.params.discover, refusal);
 }
 
 bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers)
 {
     for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, i);
+        const wan_peer_entry_t *entry = peer_find(name);
 
         if (NULL == entry || WAN_PEER_KNOWN != entry->state) {
             return false;
         }
         peers[i] = entry->peer;
-        if ('\0' == *peers[i].site) {
-            peers[i].site = mca_coll_wan_discover_site(ompi_group_get_proc_name(comm->c_local_group, i));
-        }
+        peers[i].site = site_of(entry, name);
     }
     return true;
 }

@@ -8,6 +8,7 @@
 #include "knobs.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace {
 
@@ -54,6 +55,8 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));
+    if (2 * (4 + shaping.size()) > WAN_VOTES)
+        throw std::logic_error("too few votes for so many parameters");
     // A map that cannot be read was told of where sites are resolved; here it only gives no hints.
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))

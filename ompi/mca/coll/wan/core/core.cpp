@@ -65,7 +65,6 @@ constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 /** Places of the votes, each with its negative. */
 enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_knobs };
 
-static_assert(2 * (vote_knobs + 4 + WAN_COLLECTIVES) <= WAN_VOTES, "a place for each knob that shapes plans");
 
 } // namespace
 

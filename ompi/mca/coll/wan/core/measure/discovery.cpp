@@ -22,7 +22,7 @@ constexpr size_t most_landmarks = 8;
 constexpr int64_t harmless_gap_ns = 3'000'000;
 /** The second shortest time confirms the shortest if it is not longer by more than half and this. */
 constexpr int64_t agreeing_ns = 50'000;
-/** Of a way at most; and pings after which the shortest time counts, confirmed or not, and spoilt ones too. */
+/** Of a way at most; and pings after which the shortest time counts, confirmed or not, if need be a spoilt one. */
 constexpr size_t enough_samples = 24;
 /** Between pings of a way that is confirmed. */
 constexpr int64_t pause_ns = 10'000'000;
@@ -119,10 +119,14 @@ void discovery::take_pong(uint32_t number, int64_t gap)
     if (w.host == host_ || number >> 16 != (round_ & 0xffff) || (number & 0xff) != (w.sent & 0xff))
         return;     // of an earlier round
     const int64_t time = std::max<int64_t>(1, now_ - w.since);
-    if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10) || w.sent >= enough_pings)
+    if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10))
         w.samples.insert(std::upper_bound(w.samples.begin(), w.samples.end(), time), time);
+    else
+        w.spoilt = w.spoilt ? std::min(w.spoilt, time) : time;
     if (!w.confirmed) {
-        w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1])) || (w.sent >= enough_pings && !w.samples.empty());
+        if (w.sent >= enough_pings && w.samples.empty())
+            w.samples = {w.spoilt};
+        w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1])) || w.sent >= enough_pings;
         if (!w.confirmed)
             return send_ping(i);
         if (--open_ways_ == 0)
@@ -212,16 +216,15 @@ void discovery::find_limit()
     std::sort(all.begin(), all.end());
     limit_ns_ = std::numeric_limits<int64_t>::max();
     double widest = least_gap;
-    if (!all.empty() && all.front() >= least_far_ns)
-        limit_ns_ = least_far_ns;       // nobody is near anybody
-    else
-        for (size_t i = 1; i < all.size(); ++i) {
-            const auto far = static_cast<double>(all[i]), near = static_cast<double>(all[(i - 1) - (i - 1) / 10]);
-            if (all[i] >= least_far_ns && far / near >= widest) {
-                widest = far / near;
-                limit_ns_ = static_cast<int64_t>(std::sqrt(far * near));
-            }
+    for (size_t i = 1; i < all.size(); ++i) {
+        const auto far = static_cast<double>(all[i]), near = static_cast<double>(all[(i - 1) - (i - 1) / 10]);
+        if (all[i] >= least_far_ns && near <= most_near_ns && far / near >= widest) {
+            widest = far / near;
+            limit_ns_ = static_cast<int64_t>(std::sqrt(far * near));
         }
+    }
+    if (!all.empty() && all.front() > most_near_ns)
+        limit_ns_ = most_near_ns / 2;       // nobody is near anybody
     for (int64_t t : all)
         if (t < limit_ns_)
             near_ns_ = std::max(near_ns_, t);

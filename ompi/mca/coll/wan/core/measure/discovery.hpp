@@ -15,8 +15,9 @@
  *   3. The coordinator tells the first host of each site, that one its hosts,
  *      each host's delegate the other processes there.
  *
- * With up to a few sites that is one round or two of 8 round trips a host, all
- * at the same time.
+ * With up to a few sites that is one round or two, in which a host measures 8
+ * ways, or up to 16, at the same time: each three times, and short ones now and
+ * then until the longest is known.
  *
  * A message waits until the process that it is for looks: times count only if
  * both ends had looked not long before (`gap`), and the shortest two must agree.
@@ -42,10 +43,10 @@ class discovery {
 public:
     /** Bytes of a message at most. */
     static constexpr size_t message_max = 2048;
-    static constexpr size_t most_hosts = 65'000;
-    /** Round trips below this are never a way between sites. */
-    static constexpr int64_t least_far_ns = 500'000;
-    /** Far is so many times near, at least. */
+    static constexpr size_t most_hosts = 4096;
+    /** Round trips below this are never a way between sites, those above that never one inside. */
+    static constexpr int64_t least_far_ns = 500'000, most_near_ns = 5'000'000;
+    /** Between the two, far is so many times near, at least. */
     static constexpr int64_t least_gap = 3;
 
     using sender = std::function<void(int rank, const void *bytes, size_t size)>;
@@ -81,6 +82,7 @@ private:
         int64_t since = 0;
         std::vector<int64_t> samples;       // shortest first
         int64_t due = 0;                    // when to ping again; 0: not yet, or never
+        int64_t spoilt = 0;                 // the shortest of those that do not count
         bool confirmed = false;
     };
 
