@@ -211,10 +211,7 @@ network regular(int sites, int hosts, int ranks_a_host, int64_t far_one_way, int
     network n;
     for (int s = 0; s < sites; ++s)
         for (int h = 0; h < hosts; ++h)
-            n.site_of_host.push_back(p == placement::roundrobin ? h * sites % sites + s : s);
-    if (p == placement::roundrobin)
-        for (size_t h = 0; h < n.site_of_host.size(); ++h)
-            n.site_of_host[h] = static_cast<int>(h) % sites;
+            n.site_of_host.push_back(p == placement::roundrobin ? static_cast<int>(n.site_of_host.size()) % sites : s);
     if (p == placement::shuffled)
         std::shuffle(n.site_of_host.begin(), n.site_of_host.end(), random);
     n.one_way_ns.assign(static_cast<size_t>(sites), std::vector<int64_t>(static_cast<size_t>(sites), far_one_way));

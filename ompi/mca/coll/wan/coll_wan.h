@@ -65,12 +65,10 @@ uint64_t mca_coll_wan_hash(const char *text);
 wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool discovered,
                                       wan_refusal_t *refusal);
 /*
- * Fills peers[size of comm], whose texts live until close: after ASK, or after WATCH and once the
- * sites are discovered.  False: no memory.
+ * After ASK or WATCH: fills peers[size of comm], whose texts live until close; sites without a name
+ * are "" until they are discovered.  False: no memory.
  */
 bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers);
-/* After WATCH: nodes[size of comm]. */
-bool mca_coll_wan_peers_nodes(struct ompi_communicator_t *comm, uint64_t *nodes);
 
 /* ---- sites by measuring: coll_wan_discover.c ------------------------------- */
 

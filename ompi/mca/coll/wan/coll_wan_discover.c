@@ -4,8 +4,8 @@
  * what it finds.
  *
  * One receive from any source is posted, under a tag at the far end of those
- * for collectives, until the sites are known; then nothing of this is left but a table.  A job
- * that ends earlier takes it back.
+ * for collectives, until the sites are known; then nothing of this is left but a
+ * table.  A job that ends earlier takes it back.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct wan_letter {
     struct wan_letter *next;
@@ -42,10 +41,7 @@ static int letter_tag(void)
 
 static int64_t now_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+    return mca_coll_wan_port_pml.now_ns(NULL);
 }
 
 /* ---- messages ---------------------------------------------------------------- */
@@ -183,14 +179,14 @@ static bool discover_step(wan_item_t *item)
 void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
 {
     const int size = ompi_comm_size(comm);
-    uint64_t *nodes;
+    wan_peer_t *peers;
 
     if (&ompi_mpi_comm_world.comm != comm || NULL != discover.machine) {
         return;
     }
-    nodes = malloc(sizeof(*nodes) * size);
-    if (NULL == nodes || !mca_coll_wan_peers_nodes(comm, nodes)
-        || WAN_OK != wan_discovery_open(nodes, size, ompi_comm_rank(comm), letter_send, NULL, &discover.machine)) {
+    peers = calloc(size, sizeof(*peers));
+    if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
+        || WAN_OK != wan_discovery_open(peers, size, ompi_comm_rank(comm), letter_send, NULL, &discover.machine)) {
         wan_discovery_close(discover.machine);
         discover.machine = NULL;
     } else {
@@ -199,7 +195,7 @@ void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
         discover.item.step = discover_step;
         mca_coll_wan_progress_add(&discover.item);
     }
-    free(nodes);
+    free(peers);
 }
 
 void mca_coll_wan_discover_end(struct ompi_communicator_t *comm)

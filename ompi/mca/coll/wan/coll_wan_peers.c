@@ -298,16 +298,3 @@ bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers
     }
     return true;
 }
-
-bool mca_coll_wan_peers_nodes(struct ompi_communicator_t *comm, uint64_t *nodes)
-{
-    for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
-
-        if (NULL == entry || WAN_PEER_KNOWN != entry->state) {
-            return false;
-        }
-        nodes[i] = entry->peer.node;
-    }
-    return true;
-}

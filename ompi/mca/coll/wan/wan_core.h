@@ -217,31 +217,6 @@ void wan_census_add(wan_census_t *census, int rank, wan_peer_state_t state, cons
 /* discovers: whether sites are.  *refusal where REFUSE or ABORT. */
 wan_stand_t wan_census_decide(const wan_census_t *census, bool discovers, wan_refusal_t *refusal);
 
-/* ---- discovery: core/measure/discovery.hpp --------------------------------- */
-
-/*
- * Finds the sites of a job's processes from round trips between its hosts, in
- * the background.  Every process has one, fed with messages that the others'
- * send; nothing waits.
- */
-typedef struct wan_discovery wan_discovery_t;
-#define WAN_DISCOVERY_MESSAGE_MAX 2048
-/* Sends a copy of so many bytes, in order. */
-typedef void (*wan_discovery_send_t)(void *ctx, int rank, const void *bytes, size_t size);
-
-/* nodes[size]: equal for processes of one host.  WAN_DECLINED: too many hosts. */
-int wan_discovery_open(const uint64_t *nodes, int size, int me, wan_discovery_send_t send, void *ctx,
-                       wan_discovery_t **discovery);
-/* Whenever this process looks for messages, before it takes them.  WAN_DONE: sites are known. */
-int wan_discovery_look(wan_discovery_t *discovery, int64_t now_ns);
-int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *bytes, size_t size);
-/* Once they are known: how many, and which one a rank is in, from 0. */
-int wan_discovery_sites(const wan_discovery_t *discovery);
-int wan_discovery_site(const wan_discovery_t *discovery, int rank);
-/* For people, on rank 0, which knows the times.  Length as by snprintf. */
-int wan_discovery_describe(const wan_discovery_t *discovery, char *text, size_t size);
-void wan_discovery_close(wan_discovery_t *discovery);
-
 /* ---- the port: how the core communicates -------------------------------- */
 
 /*
@@ -314,6 +289,31 @@ bool wan_comm_measures(const wan_comm_t *comm);
 int wan_comm_assume(wan_comm_t *comm);
 void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
+
+/* ---- discovery: core/measure/discovery.hpp --------------------------------- */
+
+/*
+ * Finds the sites of a job's processes from round trips between its hosts, in
+ * the background.  Every process has one, fed with messages that the others'
+ * send; nothing waits.
+ */
+typedef struct wan_discovery wan_discovery_t;
+#define WAN_DISCOVERY_MESSAGE_MAX 2048
+/* Sends a copy of so many bytes, in order. */
+typedef void (*wan_discovery_send_t)(void *ctx, int rank, const void *bytes, size_t size);
+
+/* Of peers[size], which is not kept, only the hosts matter.  WAN_DECLINED: too many of them. */
+int wan_discovery_open(const wan_peer_t *peers, int size, int me, wan_discovery_send_t send, void *ctx,
+                       wan_discovery_t **discovery);
+/* Whenever this process looks for messages, before it takes them.  WAN_DONE: sites are known. */
+int wan_discovery_look(wan_discovery_t *discovery, int64_t now_ns);
+int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *bytes, size_t size);
+/* Once they are known: how many, and which one a rank is in, from 0. */
+int wan_discovery_sites(const wan_discovery_t *discovery);
+int wan_discovery_site(const wan_discovery_t *discovery, int rank);
+/* For people, on rank 0, which knows the times.  Length as by snprintf. */
+int wan_discovery_describe(const wan_discovery_t *discovery, char *text, size_t size);
+void wan_discovery_close(wan_discovery_t *discovery);
 
 /* ---- calls and runs ------------------------------------------------------ */
 

@@ -22,11 +22,11 @@ constexpr size_t most_landmarks = 8;
 constexpr int64_t harmless_gap_ns = 3'000'000;
 /** The second shortest time confirms the shortest if it is not longer by more than half and this. */
 constexpr int64_t agreeing_ns = 50'000;
-/** Of a way at most; and pings after which the shortest time counts, confirmed or not, if need be a spoilt one. */
-constexpr size_t enough_samples = 24;
-/** Between pings of a way that is confirmed. */
-constexpr int64_t pause_ns = 10'000'000;
+/** Pings after which the shortest time counts, confirmed or not, if need be a spoilt one. */
 constexpr uint32_t enough_pings = 200;
+/** Of a way that is confirmed: times at most, and the pause between its pings. */
+constexpr size_t enough_samples = 24;
+constexpr int64_t pause_ns = 10'000'000;
 
 bool agree(int64_t shortest, int64_t second) { return second <= shortest + shortest / 2 + agreeing_ns; }
 

@@ -6,7 +6,9 @@
 #include "guarded.hpp"
 #include "measure/discovery.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 static_assert(wan::discovery::message_max == WAN_DISCOVERY_MESSAGE_MAX);
 
@@ -16,12 +18,13 @@ struct wan_discovery {
 
 extern "C" {
 
-int wan_discovery_open(const uint64_t *nodes, int size, int me, wan_discovery_send_t send, void *ctx, wan_discovery_t **d)
+int wan_discovery_open(const wan_peer_t *peers, int size, int me, wan_discovery_send_t send, void *ctx, wan_discovery_t **d)
 {
     *d = nullptr;
     return wan::guarded([&]() -> int {
-        *d = new wan_discovery{wan::discovery({nodes, static_cast<size_t>(size)}, me,
-                                              [send, ctx](int rank, const void *bytes, size_t n) { send(ctx, rank, bytes, n); })};
+        std::vector<uint64_t> nodes(static_cast<size_t>(size));
+        std::transform(peers, peers + size, nodes.begin(), [](const wan_peer_t &p) { return p.node; });
+        *d = new wan_discovery{wan::discovery(nodes, me, [send, ctx](int rank, const void *bytes, size_t n) { send(ctx, rank, bytes, n); })};
         return static_cast<size_t>((*d)->machine.hosts()) <= wan::discovery::most_hosts ? WAN_OK : WAN_DECLINED;
     });
 }
