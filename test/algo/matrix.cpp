@@ -1,7 +1,8 @@
 /*
  * Runs the matrix (matrix.hpp).  Up to 9 ranks: every partition into sites,
  * every placement, 1 to 3 ranks a host, all roots, all parameters; each with
- * some of the cuts of the message, taken in turn so that all come up (with
+ * one to nine of the cuts of the message (its count, segment, window, in place or
+ * not; counts of 0 and 1 are among them), so that over the plans of an algorithm all come up (with
  * WAN_TEST_LONG=1: with all of them; with WAN_TEST_SHORT=1 up to 7 ranks).
  * More ranks: matrix_random.cpp.
  *

@@ -12,6 +12,7 @@
 #include "algo/registry.hpp"
 #include "algo/sites.hpp"
 #include "exec/memory_port.hpp"
+#include "plan/planner.hpp"
 #include "sched/verifier.hpp"
 
 #include <algorithm>
@@ -256,6 +257,20 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
     for (int s = 0; s < t.site_count(); ++s) {
         least = std::min(least, possible_gateways(t, p, s));
         blocks = std::max(blocks, possible_gateways(t, p, s));
+    }
+    if (o.sizes.empty()) {      // what the planner takes for the least
+        const request r{.collective = p.algo->collective, .root = o.root, .bytes = o.count};
+        uint64_t busiest = 0;
+        for (int a = 0; a < t.site_count(); ++a) {
+            uint64_t out = 0, in = 0;
+            for (int b = 0; b < t.site_count(); ++b) {
+                out += a == b ? 0 : seen.at(site_at(a), site_at(b)).elements;
+                in += a == b ? 0 : seen.at(site_at(b), site_at(a)).elements;
+            }
+            busiest = std::max({busiest, out, in});
+        }
+        if (const uint64_t least = uplink_bytes(t, r, p.order); busiest < least)
+            return "the busiest uplink carries " + std::to_string(busiest) + " elements, the planner's least is " + std::to_string(least);
     }
     for (int a = 0; a < t.site_count(); ++a) {
         std::vector<int> of_site;

@@ -1,6 +1,7 @@
 /*
- * The matrix (matrix.hpp) beyond 9 ranks: up to 65 by chance, seeded, so that
- * every pair of values of two dimensions comes up often; the numbers of links
+ * The matrix (matrix.hpp) beyond 9 ranks: up to 65 by chance, seeded (with
+ * WAN_TEST_LONG=1 so many that every pair of values of two dimensions comes up
+ * for each algorithm; else for all of them together); the numbers of links
  * on shapes as in the lab; teams as wide as labels allow.
  *
  * SPDX-License-Identifier: BSD-3-Clause

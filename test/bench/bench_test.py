@@ -299,6 +299,21 @@ class WorkerTest(unittest.TestCase):
             self.assertNotIn('spoilt', line)
             self.assertNotIn('emulator_late_us', line)
 
+    def test_late_rank(self):
+        """A rank that sleeps through the start of a round spoils it: rejected, and made up for."""
+        with tempfile.TemporaryDirectory() as scratch:
+            sleepy = os.path.join(scratch, 'sleepy')
+            with open(sleepy, 'w', encoding='utf-8') as file:
+                file.write('#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exec "$@"\n"$@" & pid=$!\n'
+                           'while kill -STOP $pid && ! grep -q zombie /proc/$pid/status; do\n'
+                           '    sleep 0.04; kill -CONT $pid; sleep 0.08\ndone\nwait $pid\n')
+            os.chmod(sleepy, 0o755)
+            line = self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50', '--warm-gap', '10',
+                            '--point-seconds', '20', 'bcast:8:0:warm:60', env=[sleepy], ranks=2)[-1]
+        self.assertGreater(line['rejected'], 0)
+        self.assertGreater(line['rounds'], 0)
+        self.assertEqual(line['wrong'], 0)
+
     def test_usage(self):
         for wrong in ('nothing:1', 'bcast:1:9', 'bcast:1:0:hot'):
             self.assertEqual(self.job(wrong, status=2), [])

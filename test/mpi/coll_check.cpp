@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_check.hpp"
+#include "counters.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -21,35 +22,15 @@ thread_local state now;
 namespace {
 
 constexpr int collective_count = 2, counter_count = 2 * collective_count;
-const char *const counter_names[counter_count] = {"coll_wan_served_bcast", "coll_wan_served_allreduce",
-                                                  "coll_wan_declined_bcast", "coll_wan_declined_allreduce"};
+const char *const counter_names[counter_count] = {"served_bcast", "served_allreduce", "declined_bcast", "declined_allreduce"};
 constexpr size_t margin = 64;
 
-MPI_T_pvar_session session;
-MPI_T_pvar_handle counters[counter_count];
+wan_counters counters;
 unsigned long long seen[counter_count];
 char current[256];
 unsigned patience = 20;
 
-bool counters_open()
-{
-    MPI_T_pvar_session_create(&session);
-    for (int i = 0; i < counter_count; ++i) {
-        int index, count;
-        if (MPI_T_pvar_get_index(counter_names[i], MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS
-            || MPI_T_pvar_handle_alloc(session, index, nullptr, &counters[i], &count) != MPI_SUCCESS)
-            return false;
-    }
-    return true;
-}
-
-unsigned long long counter(int i)
-{
-    unsigned long long value = 0;
-    if (now.plugin)
-        MPI_T_pvar_read(session, counters[i], &value);
-    return value;
-}
+unsigned long long counter(int i) { return now.plugin ? counters[static_cast<size_t>(i)] : 0; }
 
 uint64_t hash(uint64_t h, const char *data, size_t size)
 {
@@ -231,7 +212,9 @@ void open(uint64_t seed, const char *unserved)
     MPI_Comm_size(MPI_COMM_WORLD, &now.size);
     now.seed = seed;
     now.unserved = unserved ? unserved : "";
-    now.plugin = counters_open();
+    now.plugin = counters.open({counter_names, counter_names + counter_count});
+    if (!now.plugin && now.unserved.empty())
+        fail("coll/wan is not in this job (--unserved where it must not be)");
     // By point-to-point messages: the first collective is a test's own.
     char mine[512] = "", names[512];
     const char *site = std::getenv("OMPI_MCA_coll_wan_cluster_id");

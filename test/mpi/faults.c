@@ -7,6 +7,7 @@
  *   WAN_FAULT_BYTES=N    malloc of exactly N bytes finds none, while the
  *                        program has set wan_fault_armed
  *   WAN_FAULT_ANSWER=TEXT  ... but with this string as the answer: none fails
+ *   WAN_FAULT_OF=job     ... and only where the job is asked about, not one process
  *   WAN_FAULT_COUNT=FILE  appends a line for each lookup of WAN_FAULT_KEY: none fails
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -53,11 +54,21 @@ struct answer {
 };
 enum { type_string = 3 };
 
-static int lookup_answers(const char *key, void **value)
+/* What pmix_proc_t begins with, and the rank that stands for all of a job. */
+struct process {
+    char job[256];
+    uint32_t rank;
+};
+#define RANK_WILDCARD (UINT32_MAX - 1)
+
+static int lookup_answers(const struct process *process, const char *key, void **value)
 {
     const char *text = getenv("WAN_FAULT_ANSWER");
     struct answer *answer;
 
+    if (NULL != getenv("WAN_FAULT_OF") && (NULL == process || RANK_WILDCARD != process->rank)) {
+        return 0;
+    }
     if (NULL == text || !asked_for(key) || NULL == (answer = calloc(1, sizeof(*answer)))) {
         return 0;
     }
@@ -96,7 +107,7 @@ int PMIx_Get(const void *process, const char *key, const void *info, size_t info
     if (NULL == next) {
         *(void **) &next = dlsym(RTLD_NEXT, "PMIx_Get");
     }
-    if (lookup_answers(key, value)) {
+    if (lookup_answers(process, key, value)) {
         return 0;       /* PMIX_SUCCESS */
     }
     if (NULL == next || lookup_fails(key)) {

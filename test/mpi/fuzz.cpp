@@ -7,10 +7,14 @@
  * by byte, what lies between and behind the blocks included.  The digest of all
  * results lets the script compare with a job that runs Open MPI's basic module.
  *
- *     fuzz [--seed S] [--calls N | --seconds T] [--largest INTS]
+ * Counters prove that coll/wan served: every call with bytes, on every communicator of several
+ * sites; or, with --alone, that it is not there at all.
+ *
+ *     fuzz [--alone] [--seed S] [--calls N | --seconds T] [--largest INTS]
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "counters.hpp"
 #include "persistent.hpp"
 
 #include <algorithm>
@@ -102,11 +106,27 @@ enum what { allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, ba
 const char *const names[] = {"allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast",
                              "exscan", "gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan",
                              "scatter", "scatterv"};
+/* Which of coll/wan's counters is theirs. */
+const char *const families[] = {"allgather", "alltoall", "allreduce", "barrier", "bcast", "exscan", "gather", "reduce",
+                                "reduce_scatter", "scan", "scatter"};
+constexpr size_t family_count = std::size(families);
+size_t family_of(what w)
+{
+    size_t best = 0;
+    for (size_t f = 0; f < family_count; ++f)       // the longest that the name begins with
+        if (std::string_view(names[w]).starts_with(families[f])
+            && (!std::string_view(names[w]).starts_with(families[best]) || std::strlen(families[f]) > std::strlen(families[best])))
+            best = f;
+    return best;
+}
+
 enum form { blocking, nonblocking, persistent };
 
 struct communicator {
     MPI_Comm comm;
     int rank, size;
+    bool spans;         // several sites
+    int inits = 0;      // of persistent requests: the first 1024 of a communicator are served
 };
 
 /** One side of a call: blocks of a buffer. */
@@ -142,6 +162,7 @@ struct call {
     std::vector<int32_t> expected;
     bool receives = true;
     MPI_Request request = MPI_REQUEST_NULL;
+    bool required = false;      // to be served by coll/wan
     int starts = 1;             // persistent
     uint64_t round = 0;
 
@@ -413,6 +434,7 @@ void call_issue(call &c)
 
 uint64_t digest = 0, wrong = 0, calls = 0;
 std::array<std::array<uint64_t, 3>, kinds> made;
+std::array<uint64_t, family_count> least, most;     // calls that coll/wan has to serve, and may
 
 void call_check(call &c)
 {
@@ -432,6 +454,30 @@ void call_check(call &c)
     digest += mine;
     ++made[c.w][c.f];
     ++calls;
+    if (c.c.spans) {
+        bool bytes = c.w == barrier;
+        for (const side *s : {&c.send, &c.recv})
+            for (size_t i = 0; i < s->counts.size(); ++i)
+                bytes |= s->ints(i) > 0;
+        ++most[family_of(c.w)];
+        least[family_of(c.w)] += bytes && c.required;
+    }
+}
+
+/** Whether coll/wan has to serve it: by the names that it was given itself, without what lies inside a site. */
+bool spans(MPI_Comm comm, int size)
+{
+    const char *given = std::getenv("OMPI_MCA_coll_wan_cluster_id");
+    std::string mine = given ? given : "";
+    if (const size_t first = mine.find('/'), second = first == mine.npos ? first : mine.find('/', first + 1); second != mine.npos)
+        mine.resize(second);
+    mine.resize(64);
+    std::string all(static_cast<size_t>(size) * 64, '\0');
+    MPI_Allgather(mine.data(), 64, MPI_CHAR, all.data(), 64, MPI_CHAR, comm);
+    for (int r = 1; r < size; ++r)
+        if (all.compare(static_cast<size_t>(r) * 64, 64, all, 0, 64) != 0)
+            return true;
+    return false;
 }
 
 std::vector<communicator> communicators()
@@ -440,9 +486,10 @@ std::vector<communicator> communicators()
     auto add = [&](MPI_Comm comm) {
         if (comm == MPI_COMM_NULL)
             return;
-        communicator c{comm, 0, 0};
+        communicator c{.comm = comm, .rank = 0, .size = 0, .spans = false};
         MPI_Comm_rank(comm, &c.rank);
         MPI_Comm_size(comm, &c.size);
+        c.spans = spans(comm, c.size);
         all.push_back(c);
     };
     int rank, size;
@@ -459,6 +506,63 @@ std::vector<communicator> communicators()
     return all;
 }
 
+/** What coll/wan counted from here on, against what it had to serve. */
+class served_check {
+public:
+    explicit served_check(bool alone) : alone_(alone)
+    {
+        std::vector<std::string> all;
+        for (const char *kind : {"served_", "declined_"})
+            for (const char *f : families)
+                all.push_back(kind + std::string(f));
+        all.push_back("passed");
+        counters_.open(all);
+        for (size_t i = 0; i < all.size(); ++i)
+            before_.push_back(counters_[i]);
+    }
+    /** What f() does is not counted: Open MPI's own collectives, where communicators are made. */
+    template <typename F> void leave_out(F f)
+    {
+        std::vector<unsigned long long> then;
+        for (size_t i = 0; i < before_.size(); ++i)
+            then.push_back(counters_[i]);
+        f();
+        for (size_t i = 0; i < before_.size(); ++i)
+            before_[i] += counters_[i] - then[i];
+    }
+    /** Prints what is wrong. */
+    uint64_t faults() const
+    {
+        if (alone_ || !counters_.there()) {
+            if (alone_ == !counters_.there())
+                return 0;
+            std::printf("WRONG: coll/wan is %s\n", alone_ ? "in this job" : "not in this job");
+            return 1;
+        }
+        uint64_t found = 0;
+        for (size_t f = 0; f < family_count; ++f) {
+            const uint64_t served = since(f), declined = since(family_count + f);
+            if (served < least[f] || served > most[f] || declined) {
+                std::printf("WRONG: coll/wan served %llu calls of %s and had no algorithm for %llu, %llu to %llu served expected\n",
+                            static_cast<unsigned long long>(served), families[f], static_cast<unsigned long long>(declined),
+                            static_cast<unsigned long long>(least[f]), static_cast<unsigned long long>(most[f]));
+                ++found;
+            }
+        }
+        if (const uint64_t passed = since(2 * family_count)) {
+            std::printf("WRONG: %llu calls were handed on\n", static_cast<unsigned long long>(passed));
+            ++found;
+        }
+        return found;
+    }
+
+private:
+    bool alone_;
+    wan_counters counters_;
+    std::vector<unsigned long long> before_;
+    unsigned long long since(size_t i) const { return counters_[i] - before_[i]; }
+};
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -466,6 +570,9 @@ int main(int argc, char **argv)
     uint64_t seed = 1, limit = 2000;
     double seconds = 0;
     int largest = 20000;
+    bool alone = false;
+    if (argc > 1 && std::string_view(argv[1]) == "--alone")
+        alone = true, ++argv, --argc;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string key = argv[i];
         if (key == "--seed")
@@ -477,6 +584,8 @@ int main(int argc, char **argv)
         else if (key == "--largest")
             largest = std::atoi(argv[i + 1]);
     }
+    int provided;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     int world_rank, world_size;
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -488,9 +597,21 @@ int main(int argc, char **argv)
     auto comms = communicators();
     const size_t shared = static_cast<size_t>(world_rank == world_size - 1 ? 3 : 4);    // the last one lacks a rank
     random_stream all{mix(seed)}, mine{mix(seed + 1000 + static_cast<uint64_t>(world_rank))};
+    served_check served(alone);
     const double began = MPI_Wtime();
-    uint64_t number = 0;
+    uint64_t number = 0, generation = 0;
     for (bool more = true; more && number < limit;) {
+        // New communicators now and then, as each has so many persistent requests only.
+        if (const uint64_t age = number / 3000; age != generation) {
+            generation = age;
+            served.leave_out([&] {
+                for (size_t k = 1; k < comms.size(); ++k)
+                    MPI_Comm_free(&comms[k].comm);
+                const int inits = comms[0].inits;
+                comms = communicators();
+                comms[0].inits = inits;
+            });
+        }
         // A few calls at once; a blocking one ends the batch.
         std::vector<std::unique_ptr<call>> batch;
         for (size_t k = 1 + all.below(5); k > 0; --k) {
@@ -506,6 +627,7 @@ int main(int argc, char **argv)
             c->f = f;
             c->c = comms[on];
             c->number = seed * 1'000'000'007 + number;
+            c->required = f != persistent || ++comms[on].inits <= 1024;
             call_make(*c, here, largest);
             call_fill(*c);
             if (f == persistent)
@@ -545,9 +667,12 @@ int main(int argc, char **argv)
         if (seconds > 0) {
             int stop = MPI_Wtime() - began > seconds;
             MPI_Bcast(&stop, 1, MPI_INT, 0, MPI_COMM_WORLD);
+            least[family_of(bcast)] += comms[0].spans;
+            most[family_of(bcast)] += comms[0].spans;
             more = !stop;
         }
     }
+    wrong += served.faults();
     for (size_t k = 1; k < comms.size(); ++k)
         MPI_Comm_free(&comms[k].comm);
     uint64_t sums[2] = {calls, wrong}, total[2], mixed = 0;
@@ -565,6 +690,7 @@ int main(int argc, char **argv)
     }
     MPI_Op_free(&compose);
     shapes_free();
+    MPI_T_finalize();   // 4.1.4 crashes when this comes after MPI_Finalize
     MPI_Finalize();
     return total[1] != 0;
 }

@@ -24,11 +24,12 @@ test_mpi_collectives_worker_SOURCES = \
 	test/mpi/coll_data.cpp \
 	test/mpi/coll_groups.hpp \
 	test/mpi/coll_order.cpp \
-	test/mpi/collectives_worker.cpp
+	test/mpi/collectives_worker.cpp \
+	test/mpi/counters.hpp
 test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 
-test_mpi_fuzz_SOURCES = test/mpi/fuzz.cpp test/mpi/persistent.hpp
+test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/persistent.hpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 
@@ -78,6 +79,7 @@ CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
 EXTRA_DIST += \
 	contrib/check \
 	contrib/installed \
+	test/demo \
 	test/install \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \

@@ -352,6 +352,8 @@ std::string check_agree_maps()
         "default j1\nlink j1 j3 latency=10ms\nnic j1 bandwidth=40Mb/s\n",
         "default j1\nlink j1 j2 latency=10ms\nnic j2 bandwidth=40Mb/s\n",
         "default j1\nlink j1 j2 latency=10ms\nnic j1 bandwidth=50Mb/s\n",
+        "default j1\nlink j1 j2 latency=10ms\nnic j1 bandwidth=40Mb/s\nuplink j2 bandwidth=90Mb/s\n",
+        "default j1\nlink j1 j2 latency=10ms bandwidth=90Mb/s\nnic j1 bandwidth=40Mb/s\n",
     };
     std::vector<std::string> files;
     for (const char *text : texts) {

@@ -124,6 +124,49 @@ std::string check_links()
     return "";
 }
 
+/** What a site's hosts share on their way to the others: told by a map. */
+std::string check_uplinks()
+{
+    const std::vector<int> sizes(4, 8);
+    const topology four = topology::blocks(sizes, 1), two = two_sites();
+    facts wide = facts_of(four), narrow = wide, wide_two = facts_of(two), enough = wide_two;
+    narrow.uplink_ps = 10 * narrow.byte_ps;
+    enough.uplink_ps = enough.byte_ps / 8;      // of all hosts together
+    const request r = call(WAN_BCAST, 16 << 20);
+    const auto fast = choose(four, wide, {}, r), slow = choose(four, narrow, {}, r);
+    const int64_t least = narrow.wan_ns + static_cast<int64_t>(r.bytes) * narrow.uplink_ps / 1000;
+    WAN_CHECK(slow->order == site_order::chain);   // one copy leaves each site, not three
+    WAN_CHECK(slow->predicted_ns >= least && slow->predicted_ns < 3 * least && fast->predicted_ns < least / 2);
+    for (wan_collective_t c : whole_messages)
+        for (uint64_t bytes : sizes_tried) {
+            const auto without = choose(two, wide_two, {}, call(c, bytes)), with = choose(two, enough, {}, call(c, bytes));
+            WAN_CHECK_THAT(print(*without) == print(*with) && without->predicted_ns == with->predicted_ns, wan_collective_name(c));
+        }
+    return "";
+}
+
+/** Blocks that a rate limit's burst does not hold twice wait at each host of a ring: measured in the lab. */
+std::string check_bursts()
+{
+    const topology t = two_sites(16);
+    facts f = facts_of(t);
+    f.lan_ns = 150'000;
+    f.message_ns = 37'000;
+    f.step_ns = 480'000;
+    f.byte_ps = 210'000;
+    f.burst_bytes = 9'000;
+    f.settle();
+    int64_t ring[2] = {};   // of 128 KB and of 64 KB
+    for (const plan &p : candidates(t, f, {}, call(WAN_BCAST, 256 << 10)))
+        if (p.algo->name == std::string_view("vandegeijn") && p.inner == inner_steps::ring && p.links == 16)
+            for (int k : {0, 1})
+                if (p.segment_bytes == uint64_t{128} << 10 >> k)
+                    ring[k] = p.predicted_ns;
+    WAN_CHECK(ring[0] > 0 && ring[1] > 0);
+    WAN_CHECK_THAT(ring[0] > ring[1] + 10'000'000, std::to_string(ring[0]) + " " + std::to_string(ring[1]));
+    return "";
+}
+
 std::string check_threshold()
 {
     const topology t = two_sites();
@@ -547,7 +590,7 @@ std::string check_sense()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_far_limit>),    cmocka_unit_test(test<check_threshold>),
+        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_uplinks>), cmocka_unit_test(test<check_bursts>), cmocka_unit_test(test<check_far_limit>),    cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
         cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),

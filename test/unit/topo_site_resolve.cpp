@@ -125,7 +125,7 @@ std::string check_order()
 
 std::string check_malformed()
 {
-    const text_file bad_id("# x\neu paris\n"), no_id("# x\n\n"), bad_map("n1 a\r\nn[2-1] b\r\n"), empty("");
+    const text_file bad_id("# x\neu paris\n"), no_id("# x\n\n"), bad_map("n1 a\r\nn[2-1] b\r\n"), empty(""), good_id("a\n");
     const struct {
         sources given;
         std::string where;
@@ -142,6 +142,8 @@ std::string check_malformed()
         {{"", "", empty.path(), "n1", "p", ""}, empty.path(), "says nothing"},
         {{"", "", empty.dir(), "n1", "p", ""}, empty.dir(), "directory"},
         {{"", "", "/nonexistent/map", "n1", "p", ""}, "/nonexistent/map", "No such file"},
+        {{"a", "", bad_map.path(), "n1", "p", ""}, bad_map.path() + ":2", "runs backwards"},       // it may tell links
+        {{"", good_id.path(), bad_map.path(), "n1", "p", ""}, bad_map.path() + ":2", "runs backwards"},
         {{"", "", "/" + std::string(5000, 'm'), "n1", "p", ""}, "/" + std::string(510, 'm'), "cannot be opened"},
     };
     for (const auto &t : table) {
@@ -192,6 +194,10 @@ std::string check_notes()
     if (!wan::site_resolve(params, nullptr, answer, error) || answer.source != wan::site_source::none
         || answer.note.empty() || std::string(wan::site_source_name(answer.source)) != "none")
         return "no note where nothing is known";
+    const outcome unlisted = resolve({"", "", path, "m1", "pmix", ""}), nothing = resolve({"", "", "", "m1", "", ""});
+    if (unlisted.where != path || unlisted.what.find("does not list the host 'm1'") == std::string::npos || !nothing.where.empty()
+        || nothing.what.empty())
+        return "what users are told: " + unlisted.where + " | " + unlisted.what + " | " + nothing.where + " | " + nothing.what;
     return {};
 }
 

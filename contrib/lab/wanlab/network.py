@@ -175,20 +175,42 @@ def build(state, facts, say):
     state.save(facts)
 
 
+def hardware_address(address):
+    """A NIC's address, made from its IPv4 address (locally administered, unicast)."""
+    return '02:00:' + ':'.join(f'{int(byte):02x}' for byte in address.split('.'))
+
+
+def neighbours(site_addresses, own, device):
+    """
+    `ip` commands that tell all hardware addresses of a site, for ever. The kernel's table of
+    those it asks for (net.ipv4.neigh.default.gc_thresh3, 1024) is one for all namespaces of
+    the machine: four sites of 16 hosts fill it, and connections fail.
+    """
+    return [f'neigh replace {address} lladdr {hardware_address(address)} dev {device} nud permanent'
+            for address in site_addresses if address != own]
+
+
 def links_build(facts, hosts, host_pids, switch_pids):
-    ip_switch = [['link set lo up', 'link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
-                  f'addr add {shape.GATEWAY % (s + 1)}/16 dev br0', 'link set br0 up',
+    gateways = [shape.GATEWAY % (s + 1) for s in range(len(switch_pids))]
+    addresses = [[gateway] for gateway in gateways]
+    for _, site, address in hosts:
+        addresses[ord(site) - ord('a')].append(address)
+    ip_switch = [['link set lo up',
+                  f'link add br0 address {hardware_address(gateway)} type bridge stp_state 0 forward_delay 0 '
+                  'mcast_snooping 0',
+                  f'addr add {gateway}/16 dev br0', 'link set br0 up', *neighbours(site, gateway, 'br0'),
                   'link set wan0 txqueuelen 10000', 'link set wan0 up', 'route add 10.0.0.0/8 dev wan0']
-                 for s in range(len(switch_pids))]
+                 for gateway, site in zip(gateways, addresses)]
     tc_switch = [['qdisc add dev wan0 root pfifo limit 10000'] for _ in switch_pids]
     ip_host, tc_host = [], []
     for (name, site, address), pid in zip(hosts, host_pids):
         s = ord(site) - ord('a')
-        ip_switch[s] += [f'link add p-{name} type veth peer name eth0 netns {pid}',
+        ip_switch[s] += [f'link add p-{name} type veth peer name eth0 address {hardware_address(address)} '
+                         f'netns {pid}',
                          f'link set p-{name} gso_max_size {GSO_BYTES} master br0 up']
         ip_host.append(['link set lo up', f'link set eth0 gso_max_size {GSO_BYTES} up',
-                        f'addr add {address}/16 brd + dev eth0',
-                        f'route add default via {shape.GATEWAY % (s + 1)}'])
+                        f'addr add {address}/16 brd + dev eth0', *neighbours(addresses[s], address, 'eth0'),
+                        f'route add default via {gateways[s]}'])
         rate = 0 if name == shape.HEAD else facts['nic']
         tc_switch[s].append(tbf(f'p-{name}', rate, facts))
         tc_host.append([tbf('eth0', rate, facts)])

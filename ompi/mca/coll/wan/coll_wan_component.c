@@ -270,9 +270,14 @@ static int component_open(void)
         return OMPI_SUCCESS;
     }
     if (WAN_OK != rc) {
+        WAN_VERBOSE(1, "this process stays out: %s", WAN_ERR_NOMEM == rc ? "no memory" : "a defect of coll/wan");
         return OMPI_SUCCESS;
     }
-    WAN_VERBOSE(4, "this process is at %s", '\0' == component->site[0] ? "no known site" : component->site);
+    if ('\0' == component->site[0]) {
+        WAN_VERBOSE('\0' == message.where[0] ? 4 : 1, "this process is at no known site: %s", message.what);
+    } else {
+        WAN_VERBOSE(4, "this process is at %s", component->site);
+    }
     component->node = mca_coll_wan_hash(hostname);
     if (OMPI_SUCCESS != mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_LOCALITY,
                                                    &OPAL_PROC_MY_NAME, &locality)) {

@@ -56,10 +56,13 @@ static bool help_found(void)
 
 void mca_coll_wan_message_show(const char *topic, const wan_message_t *message)
 {
+    char host[256] = "";
+
+    gethostname(host, sizeof(host) - 1);
     /* Of its own: the launcher of Open MPI 4.1 loses messages for users now and then. */
     WAN_VERBOSE(1, "%s: %s; %s", message->where, message->what, message->remedy);
     if (help_found()) {
-        opal_show_help(help_file, topic, true, message->where, message->what, message->remedy);
+        opal_show_help(help_file, topic, true, host, message->where, message->what, message->remedy);
     } else {
         opal_output(0, "coll/wan: %s: %s; %s", message->where, message->what, message->remedy);
     }

@@ -134,7 +134,7 @@ static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal
 static void not_served(struct ompi_communicator_t *comm, const wan_refusal_t *why)
 {
     mca_coll_wan_counters_communicator(why->reason);
-    if (0 == ompi_comm_rank(comm) && 1 <= mca_coll_wan_component.params.verbose) {
+    if (1 <= mca_coll_wan_component.params.verbose && mca_coll_wan_peers_first(comm)) {
         char text[512];
 
         refusal_describe(comm, why, text, sizeof(text));

@@ -155,7 +155,10 @@ typedef struct wan_runtime_hints {
 /*
  * The nested site name of this process, such as "eu/paris/rack3", from (in
  * this order) cluster_id, cluster_id_file, cluster_map, the runtime.
- * "" when nothing is known.  WAN_ERR_INPUT for a malformed name or map.
+ * "" when nothing is known: message->what says why, and message->where which
+ * file places other hosts but not this one ("": nothing was asked for).
+ * WAN_ERR_INPUT for a malformed name or map, also one that is not asked for the
+ * site: it may tell links.
  */
 int wan_site_resolve(const wan_params_t *params, const wan_runtime_hints_t *hints,
                      char site[WAN_SITE_MAX], wan_message_t *message);

@@ -57,7 +57,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
             shaping.emplace_back(k, wan::knob_value(*k, p));
     if (2 * (4 + shaping.size()) > WAN_VOTES)
         throw std::logic_error("too few votes for so many parameters");
-    // A map that cannot be read was told of where sites are resolved; here it only gives no hints.
+    // Where sites are resolved a map with faults ends it; one that has changed since gives no hints.
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
         hints_ = {};
@@ -69,7 +69,7 @@ uint64_t wan_comm::links_digest() const
     uint64_t digest = 0;
     for (int a = 0; a < topo.site_count() && !hints_.empty(); ++a) {
         const std::string &at = topo.site_name(wan::site_id{static_cast<uint32_t>(a)});
-        digest = mix(digest, static_cast<uint64_t>(hints_.nic_bytes_per_s(at)));
+        digest = mix(mix(digest, static_cast<uint64_t>(hints_.nic_bytes_per_s(at))), static_cast<uint64_t>(hints_.uplink_bytes_per_s(at)));
         for (int b = a + 1; b < topo.site_count(); ++b) {
             const wan::link_hint *h = hints_.link(at, topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
             digest = mix(mix(digest, h ? static_cast<uint64_t>(h->latency_ns) : 0),
@@ -82,23 +82,31 @@ uint64_t wan_comm::links_digest() const
 void wan_comm::learn()
 {
     wan::facts f = wan::facts_from(topo, learned);
-    int64_t slowest = 0;
+    int64_t slowest = 0, narrowest = 0;     // of the interfaces, and of what they share
+    const auto least = [](int64_t &of, int64_t rate) {
+        if (rate > 0)
+            of = of ? std::min(of, rate) : rate;
+    };
     if (f.pair_ns.empty() && !hints_.empty())       // too many sites to measure each pair: what is known still counts
         f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
     for (int a = 0; a < f.sites; ++a) {
         const wan::site_id at{static_cast<uint32_t>(a)};
-        if (int64_t rate = hints_.nic_bytes_per_s(topo.site_name(at)); rate > 0)
-            slowest = slowest ? std::min(slowest, rate) : rate;
+        least(slowest, hints_.nic_bytes_per_s(topo.site_name(at)));
+        least(narrowest, hints_.uplink_bytes_per_s(topo.site_name(at)));
         for (int b = a + 1; b < f.sites; ++b) {
             const wan::link_hint *h = hints_.link(topo.site_name(at), topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
             const auto n = static_cast<size_t>(f.sites);
+            least(narrowest, h ? h->bandwidth_bytes_per_s : 0);
             if (h && h->latency_ns > 0)
                 f.pair_ns[static_cast<size_t>(a) * n + static_cast<size_t>(b)] =
                     f.pair_ns[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = h->latency_ns;
         }
     }
+    const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
+    if (narrowest > 0)
+        f.uplink_ps = byte_ps(narrowest);
     if (slowest > 0) {
-        f.byte_ps = std::max<int64_t>(1, 1'000'000'000'000 / slowest);
+        f.byte_ps = byte_ps(slowest);
         f.burst_bytes = 0;      // it was told apart by the measured rate
     }
     f.settle();

@@ -58,6 +58,17 @@ inline int64_t hop_ns(const facts &f, int64_t bytes)
 }
 
 /**
+ * The same in a row of like messages that each host passes on, one right behind another: of a rate
+ * limit's burst a message has what the one before it left.  Measured in the lab (256 KB broadcast,
+ * 2 x 16 hosts, rings of 4.4, 8.7 and 17 KB: 86, 99 and 122 ms).
+ */
+inline int64_t passing_hop_ns(const facts &f, int64_t bytes)
+{
+    const int64_t free = std::clamp<int64_t>(f.burst_bytes - bytes, 0, bytes);
+    return f.lan_ns + f.wire_ns(static_cast<uint64_t>(bytes - free)) + f.message_ns;
+}
+
+/**
  * Whether two hosts that send each other messages of this size wait for each other's consent
  * (rendezvous): Open MPI sends less than 64 KB over TCP at once.
  */
@@ -74,7 +85,7 @@ struct inner_cost {
 inline inner_cost inner_of(const facts &f, int64_t hosts, int64_t segment_bytes, inner_steps how)
 {
     if (how == inner_steps::ring)   // blocks go round as they come: only the last one's way counts
-        return {2 * (hosts - 1), (hosts - 1) * hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1,
+        return {2 * (hosts - 1), (hosts - 1) * passing_hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1,
                 (hosts - 1) * f.step_ns};
     // The last segment is gathered while the one before still shares the interface: twice its time.
     return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * f.step_ns, steps(hosts),

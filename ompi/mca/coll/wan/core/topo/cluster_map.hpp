@@ -13,8 +13,9 @@
  *     nic    eu/paris           bandwidth=40Mb/s
  *     uplink eu/paris           bandwidth=400Mb/s
  *
- * Latencies and nic rates count more than what is measured; those of links
- * and uplinks are for people and for tools, plans do not depend on them.
+ * Latencies and nic rates count more than what is measured.  A site's uplink is
+ * what all its hosts share on their way to the other sites; a link is given its
+ * latency one way, and its rate counts like that of an uplink.
  *
  * One statement a line, '#' begins a comment.  The words default, link, nic
  * and uplink name no hosts.  Units: ns us ms s; b/s or bit/s (bits) and B/s

@@ -159,6 +159,11 @@ bool site_resolve(const wan_params_t &params, const wan_runtime_hints_t *hints, 
     out = {};
     if (!from_sources(params, hints, out, error))
         return false;
+    // A map that names no site may still tell of links: its faults are told here, once.
+    if (out.source == site_source::cluster_id || out.source == site_source::cluster_id_file)
+        if (const std::string file(text_of(params.cluster_map)); !file.empty())
+            if (cluster_map map; !cluster_map::read(file, map, error))
+                return false;
     if (hints && !out.site.empty() && site_inside(out.site).empty())
         if (const std::string leaf = from_switch_peers(text_of(hints->pmix_switch_peers), hints->rank); !leaf.empty())
             out.site = site_name_join(out.site, std::span(&leaf, 1));
@@ -187,6 +192,8 @@ extern "C" int wan_site_resolve(const wan_params_t *params, const wan_runtime_hi
             return WAN_ERR_INPUT;
         }
         std::memcpy(site, answer.site.c_str(), answer.site.size() + 1);
+        if (message && answer.site.empty())
+            wan::message_fill(*message, {answer.source == wan::site_source::cluster_map ? params->cluster_map : "", answer.note, ""});
         return WAN_OK;
     } catch (const std::bad_alloc &) {
         return WAN_ERR_NOMEM;
