@@ -300,7 +300,7 @@ class WorkerTest(unittest.TestCase):
             self.assertNotIn('emulator_late_us', line)
 
     def test_late_rank(self):
-        """A rank that sleeps through the start of a round spoils it: rejected, and made up for."""
+        """A rank that comes late to a round, as it sleeps now and then: rejected, and made up for."""
         with tempfile.TemporaryDirectory() as scratch:
             sleepy = os.path.join(scratch, 'sleepy')
             with open(sleepy, 'w', encoding='utf-8') as file:
@@ -311,7 +311,7 @@ class WorkerTest(unittest.TestCase):
             line = self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50', '--warm-gap', '10',
                             '--point-seconds', '20', 'bcast:8:0:warm:60', env=[sleepy], ranks=2)[-1]
         self.assertGreater(line['rejected'], 0)
-        self.assertGreater(line['rounds'], 0)
+        self.assertGreater(line['rounds'] + line['rejected'], 60)
         self.assertEqual(line['wrong'], 0)
 
     def test_usage(self):

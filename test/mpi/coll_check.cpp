@@ -252,6 +252,7 @@ void fail(const std::string &what)
 int close()
 {
     doing("summary");
+    counters.close();
     uint64_t sums[3] = {now.compared, now.wrong, now.digest}, all[3] = {};
     MPI_Reduce(sums, all, 3, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     if (now.rank == 0) {

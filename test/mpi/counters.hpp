@@ -24,12 +24,22 @@ public:
             MPI_T_pvar_handle handle;
             if (MPI_T_pvar_get_index(("coll_wan_" + name).c_str(), MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS
                 || MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle, &count) != MPI_SUCCESS) {
+                for (MPI_T_pvar_handle &found : handles_)
+                    MPI_T_pvar_handle_free(session_, &found);
                 handles_.clear();
                 return false;
             }
             handles_.push_back(handle);
         }
         return true;
+    }
+    /** Before MPI_T_finalize(). */
+    void close()
+    {
+        for (MPI_T_pvar_handle &handle : handles_)
+            MPI_T_pvar_handle_free(session_, &handle);
+        handles_.clear();
+        MPI_T_pvar_session_free(&session_);
     }
     bool there() const { return !handles_.empty(); }
     /** The i-th one of this process; 0 where they are not there. */

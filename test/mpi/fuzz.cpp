@@ -464,23 +464,45 @@ void call_check(call &c)
     }
 }
 
-/** Whether coll/wan has to serve it: by the names that it was given itself, without what lies inside a site. */
-bool spans(MPI_Comm comm, int size)
+/** The sites of MPI_COMM_WORLD's ranks, without what lies inside them, from the names that they were given. */
+std::vector<std::string> sites_of_all()
 {
+    // By point-to-point messages: a communicator's first collective is one that is drawn.
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *given = std::getenv("OMPI_MCA_coll_wan_cluster_id");
     std::string mine = given ? given : "";
+    mine.resize(std::min(mine.size(), mine.find(':')));
     if (const size_t first = mine.find('/'), second = first == mine.npos ? first : mine.find('/', first + 1); second != mine.npos)
         mine.resize(second);
     mine.resize(64);
-    std::string all(static_cast<size_t>(size) * 64, '\0');
-    MPI_Allgather(mine.data(), 64, MPI_CHAR, all.data(), 64, MPI_CHAR, comm);
-    for (int r = 1; r < size; ++r)
-        if (all.compare(static_cast<size_t>(r) * 64, 64, all, 0, 64) != 0)
-            return true;
-    return false;
+    std::vector<MPI_Request> sends(static_cast<size_t>(size));
+    for (int r = 0; r < size; ++r)
+        MPI_Isend(mine.data(), 64, MPI_CHAR, r, 1, MPI_COMM_WORLD, &sends[static_cast<size_t>(r)]);
+    std::vector<std::string> all(static_cast<size_t>(size), std::string(64, '\0'));
+    for (int r = 0; r < size; ++r)
+        MPI_Recv(all[static_cast<size_t>(r)].data(), 64, MPI_CHAR, r, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Waitall(size, sends.data(), MPI_STATUSES_IGNORE);
+    return all;
 }
 
-std::vector<communicator> communicators()
+/** Whether coll/wan has to serve it. */
+bool spans(MPI_Comm comm, int size, const std::vector<std::string> &sites)
+{
+    MPI_Group world, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Comm_group(comm, &group);
+    std::vector<int> here(static_cast<size_t>(size)), there(static_cast<size_t>(size));
+    std::iota(here.begin(), here.end(), 0);
+    MPI_Group_translate_ranks(group, size, here.data(), world, there.data());
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    return std::any_of(there.begin(), there.end(),
+                       [&](int r) { return sites[static_cast<size_t>(r)] != sites[static_cast<size_t>(there[0])]; });
+}
+
+std::vector<communicator> communicators(const std::vector<std::string> &sites)
 {
     std::vector<communicator> all;
     auto add = [&](MPI_Comm comm) {
@@ -489,7 +511,7 @@ std::vector<communicator> communicators()
         communicator c{.comm = comm, .rank = 0, .size = 0, .spans = false};
         MPI_Comm_rank(comm, &c.rank);
         MPI_Comm_size(comm, &c.size);
-        c.spans = spans(comm, c.size);
+        c.spans = spans(comm, c.size, sites);
         all.push_back(c);
     };
     int rank, size;
@@ -530,6 +552,7 @@ public:
         for (size_t i = 0; i < before_.size(); ++i)
             before_[i] += counters_[i] - then[i];
     }
+    void close() { counters_.close(); }
     /** Prints what is wrong. */
     uint64_t faults() const
     {
@@ -594,7 +617,8 @@ int main(int argc, char **argv)
         std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
     shapes_make();
     MPI_Op_create(composed, 0, &compose);
-    auto comms = communicators();
+    const auto sites = sites_of_all();
+    auto comms = communicators(sites);
     const size_t shared = static_cast<size_t>(world_rank == world_size - 1 ? 3 : 4);    // the last one lacks a rank
     random_stream all{mix(seed)}, mine{mix(seed + 1000 + static_cast<uint64_t>(world_rank))};
     served_check served(alone);
@@ -608,7 +632,7 @@ int main(int argc, char **argv)
                 for (size_t k = 1; k < comms.size(); ++k)
                     MPI_Comm_free(&comms[k].comm);
                 const int inits = comms[0].inits;
-                comms = communicators();
+                comms = communicators(sites);
                 comms[0].inits = inits;
             });
         }
@@ -673,6 +697,10 @@ int main(int argc, char **argv)
         }
     }
     wrong += served.faults();
+    if (!alone && !comms[0].spans) {
+        std::printf("WRONG: all ranks are in one site: nothing is tested\n");
+        ++wrong;
+    }
     for (size_t k = 1; k < comms.size(); ++k)
         MPI_Comm_free(&comms[k].comm);
     uint64_t sums[2] = {calls, wrong}, total[2], mixed = 0;
@@ -690,6 +718,7 @@ int main(int argc, char **argv)
     }
     MPI_Op_free(&compose);
     shapes_free();
+    served.close();
     MPI_T_finalize();   // 4.1.4 crashes when this comes after MPI_Finalize
     MPI_Finalize();
     return total[1] != 0;

@@ -127,21 +127,52 @@ std::string check_links()
 /** What a site's hosts share on their way to the others: told by a map. */
 std::string check_uplinks()
 {
-    const std::vector<int> sizes(4, 8);
-    const topology four = topology::blocks(sizes, 1), two = two_sites();
-    facts wide = facts_of(four), narrow = wide, wide_two = facts_of(two), enough = wide_two;
-    narrow.uplink_ps = 10 * narrow.byte_ps;
-    enough.uplink_ps = enough.byte_ps / 8;      // of all hosts together
+    const auto all_uplinks = [](facts f, int64_t times) {     // so many times slower than an interface
+        f.uplink_ps.assign(static_cast<size_t>(f.sites), times * f.byte_ps);
+        return f;
+    };
+    const topology four = topology::blocks(std::vector<int>(4, 8), 1), two = two_sites(), three = topology::blocks(std::vector<int>{4, 8, 5}, 1);
     const request r = call(WAN_BCAST, 16 << 20);
-    const auto fast = choose(four, wide, {}, r), slow = choose(four, narrow, {}, r);
-    const int64_t least = narrow.wan_ns + static_cast<int64_t>(r.bytes) * narrow.uplink_ps / 1000;
-    WAN_CHECK(slow->order == site_order::chain);   // one copy leaves each site, not three
-    WAN_CHECK(slow->predicted_ns >= least && slow->predicted_ns < 3 * least && fast->predicted_ns < least / 2);
-    for (wan_collective_t c : whole_messages)
-        for (uint64_t bytes : sizes_tried) {
-            const auto without = choose(two, wide_two, {}, call(c, bytes)), with = choose(two, enough, {}, call(c, bytes));
-            WAN_CHECK_THAT(print(*without) == print(*with) && without->predicted_ns == with->predicted_ns, wan_collective_name(c));
-        }
+    const auto fast = choose(four, facts_of(four), {}, r), slow = choose(four, all_uplinks(facts_of(four), 10), {}, r);
+    const int64_t least = facts_of(four).wan_ns + 10 * facts_of(four).wire_ns(r.bytes);
+    // One copy leaves each site, not three, and in segments.
+    WAN_CHECK_THAT(slow->order == site_order::chain && slow->segment_bytes <= r.bytes / 8, print(*slow));
+    WAN_CHECK(slow->predicted_ns >= least && slow->predicted_ns < least + least / 4 && fast->predicted_ns < least / 2);
+    for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE}) {
+        const auto p = choose(two, all_uplinks(facts_of(two), 10), {}, call(c, 16 << 20));
+        WAN_CHECK_THAT(p->algo->long_messages && p->segment_bytes <= 2 << 20, print(*p));
+    }
+    const auto gathered = choose(two, all_uplinks(facts_of(two), 10), {}, {.collective = WAN_ALLGATHER, .bytes = 16 << 20});
+    WAN_CHECK_THAT(gathered->algo->crosses == crossing::once, gathered->algo->name);
+
+    // The uplink of one site is slow: it carries one copy.  A link is: there is a way around it.
+    facts leaf = facts_of(four);
+    leaf.uplink_ps = {0, 0, 0, 10 * leaf.byte_ps};
+    facts pair = facts_of(four);
+    pair.link_ps.assign(16, 0);
+    pair.link_ps[3] = pair.link_ps[12] = 10 * pair.byte_ps;
+    const auto to_leaf = choose(four, leaf, {}, r), around = choose(four, pair, {}, r);
+    WAN_CHECK_THAT(to_leaf->predicted_ns >= least && to_leaf->predicted_ns < least + least / 4, print(*to_leaf));
+    WAN_CHECK_THAT(around->order == site_order::chain && around->predicted_ns < least / 2, print(*around));
+
+    // Wide enough for all interfaces of a site: nothing changes, wherever the root is.
+    facts known = facts_of(three), enough = known;
+    known.pair_ns = {0, 5'000'000, 40'000'000, 5'000'000, 0, 12'000'000, 40'000'000, 12'000'000, 0};
+    enough.pair_ns = known.pair_ns;
+    enough.uplink_ps.assign(3, known.byte_ps / 1024);
+    enough.link_ps.assign(9, known.byte_ps / 1024);
+    for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_BARRIER, WAN_SCAN, WAN_ALLGATHER, WAN_GATHER, WAN_SCATTER, WAN_REDUCE_SCATTER,
+                               WAN_ALLTOALL})
+        for (uint64_t bytes : sizes_tried)
+            for (int root : {0, 6, 16}) {
+                request asked = call(c, bytes);
+                asked.root = kind_of(c).root ? root : 0;
+                const auto without = choose(three, known, {}, asked), with = choose(three, enough, {}, asked);
+                WAN_CHECK_THAT(without.has_value() == with.has_value(), wan_collective_name(c));
+                if (with)
+                    WAN_CHECK_THAT(with->predicted_ns >= without->predicted_ns && with->predicted_ns - without->predicted_ns <= without->predicted_ns / 100,
+                                   print(*with) + " " + std::to_string(with->predicted_ns) + " instead of " + print(*without) + " " + std::to_string(without->predicted_ns));
+            }
     return "";
 }
 

@@ -69,7 +69,7 @@ wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool dis
  * are "" until they are discovered.  False: no memory.
  */
 bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers);
-/* Whether this rank is the first of those whose cards it can read: it speaks for them. */
+/* Whether this rank is the first of those whose cards it can read, and among the first five: it speaks for all. */
 bool mca_coll_wan_peers_first(struct ompi_communicator_t *comm);
 
 /* ---- sites by measuring: coll_wan_discover.c ------------------------------- */

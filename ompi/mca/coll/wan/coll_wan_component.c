@@ -274,7 +274,7 @@ static int component_open(void)
         return OMPI_SUCCESS;
     }
     if ('\0' == component->site[0]) {
-        WAN_VERBOSE('\0' == message.where[0] ? 4 : 1, "this process is at no known site: %s", message.what);
+        WAN_VERBOSE('\0' == message.where[0] ? 4 : 2, "this process is at no known site: %s", message.what);
     } else {
         WAN_VERBOSE(4, "this process is at %s", component->site);
     }

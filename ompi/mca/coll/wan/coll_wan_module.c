@@ -410,18 +410,20 @@ static int measure_links(mca_coll_wan_module_t *module)
 
 static void say_served(const mca_coll_wan_module_t *module)
 {
-    char text[1024];
+    char text[1024], *links;
 
     if (0 != ompi_comm_rank(module->comm) || 1 > mca_coll_wan_component.params.verbose) {
         return;
     }
     wan_comm_describe(module->view, text, sizeof(text));
-    if (2 > mca_coll_wan_component.params.verbose) {
-        text[strcspn(text, "\n")] = '\0';   /* the first line: sites; then links */
+    links = text + strcspn(text, "\n");     /* the first line: sites; then links */
+    if ('\0' != *links) {
+        *links++ = '\0';
     }
     WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
                 (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
                 text);
+    WAN_VERBOSE(2, "communicator %u: links: %s", (unsigned) mca_coll_wan_compat_cid(module->comm), links);
 }
 
 static void module_break(mca_coll_wan_module_t *module, int error)

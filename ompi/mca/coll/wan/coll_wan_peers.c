@@ -284,17 +284,19 @@ wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool dis
     return wan_census_decide(&census, !discovered && 0 != mca_coll_wan_component.params.discover, refusal);
 }
 
-/* Absent cards may take seconds each: for those who asked for words. */
+/* Absent cards may take seconds each, so that few are looked for, and only for those who asked for words. */
 bool mca_coll_wan_peers_first(struct ompi_communicator_t *comm)
 {
-    for (int i = 0; i < ompi_comm_rank(comm); ++i) {
+    int i = 0;
+
+    for (; i < ompi_comm_rank(comm) && i < 4; ++i) {
         const wan_peer_entry_t *entry = peer_find(ompi_group_get_proc_name(comm->c_local_group, i));
 
         if (NULL != entry && WAN_PEER_KNOWN == entry->state) {
             return false;
         }
     }
-    return true;
+    return i == ompi_comm_rank(comm);
 }
 
 bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers)

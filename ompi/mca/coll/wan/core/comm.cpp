@@ -57,7 +57,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std:
             shaping.emplace_back(k, wan::knob_value(*k, p));
     if (2 * (4 + shaping.size()) > WAN_VOTES)
         throw std::logic_error("too few votes for so many parameters");
-    // Where sites are resolved a map with faults ends it; one that has changed since gives no hints.
+    // A map with faults has kept this process out where its site was resolved; one that has changed since gives no hints.
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
         hints_ = {};
@@ -82,29 +82,29 @@ uint64_t wan_comm::links_digest() const
 void wan_comm::learn()
 {
     wan::facts f = wan::facts_from(topo, learned);
-    int64_t slowest = 0, narrowest = 0;     // of the interfaces, and of what they share
-    const auto least = [](int64_t &of, int64_t rate) {
-        if (rate > 0)
-            of = of ? std::min(of, rate) : rate;
+    int64_t slowest = 0;
+    const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
+    const auto n = static_cast<size_t>(f.sites);
+    const auto tell = [&](std::vector<int64_t> &of, int a, int b, int64_t value) {     // there may be none, or too many to measure
+        of.resize(n * n);
+        of[static_cast<size_t>(a) * n + static_cast<size_t>(b)] = of[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = value;
     };
-    if (f.pair_ns.empty() && !hints_.empty())       // too many sites to measure each pair: what is known still counts
-        f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
     for (int a = 0; a < f.sites; ++a) {
         const wan::site_id at{static_cast<uint32_t>(a)};
-        least(slowest, hints_.nic_bytes_per_s(topo.site_name(at)));
-        least(narrowest, hints_.uplink_bytes_per_s(topo.site_name(at)));
+        if (int64_t rate = hints_.nic_bytes_per_s(topo.site_name(at)); rate > 0)
+            slowest = slowest ? std::min(slowest, rate) : rate;
+        if (int64_t rate = hints_.uplink_bytes_per_s(topo.site_name(at)); rate > 0) {
+            f.uplink_ps.resize(n);
+            f.uplink_ps[static_cast<size_t>(a)] = byte_ps(rate);
+        }
         for (int b = a + 1; b < f.sites; ++b) {
             const wan::link_hint *h = hints_.link(topo.site_name(at), topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
-            const auto n = static_cast<size_t>(f.sites);
-            least(narrowest, h ? h->bandwidth_bytes_per_s : 0);
             if (h && h->latency_ns > 0)
-                f.pair_ns[static_cast<size_t>(a) * n + static_cast<size_t>(b)] =
-                    f.pair_ns[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = h->latency_ns;
+                tell(f.pair_ns, a, b, h->latency_ns);
+            if (h && h->bandwidth_bytes_per_s > 0)
+                tell(f.link_ps, a, b, byte_ps(h->bandwidth_bytes_per_s));
         }
     }
-    const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
-    if (narrowest > 0)
-        f.uplink_ps = byte_ps(narrowest);
     if (slowest > 0) {
         f.byte_ps = byte_ps(slowest);
         f.burst_bytes = 0;      // it was told apart by the measured rate

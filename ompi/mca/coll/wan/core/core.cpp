@@ -274,12 +274,10 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
         }
         if (comm->known) {
             const auto &f = *comm->known;
-            s << "; farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
-              << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (" << f.burst_bytes
-              << " bytes at once), ";
-            if (f.uplink_ps > 0)
-                s << 8'000'000 / f.uplink_ps << " Mb/s a site, ";
-            s << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
+            s << "\nfarthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
+              << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (bursts of "
+              << f.burst_bytes << " bytes), "
+              << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
         }
         return WAN_OK;
     });

@@ -68,6 +68,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/plan/plan.hpp \
 	ompi/mca/coll/wan/core/plan/planner.cpp \
 	ompi/mca/coll/wan/core/plan/planner.hpp \
+	ompi/mca/coll/wan/core/plan/shared_ways.cpp \
+	ompi/mca/coll/wan/core/plan/shared_ways.hpp \
 	ompi/mca/coll/wan/core/measure/discovery.cpp \
 	ompi/mca/coll/wan/core/measure/discovery.hpp \
 	ompi/mca/coll/wan/core/measure/entry.cpp \

@@ -53,6 +53,7 @@ const algorithm allgather_direct = {
     .cost = cost,
     .build = build,
     .any_counts = true,
+    .crosses = crossing::by_rank,
 };
 
 } // namespace wan

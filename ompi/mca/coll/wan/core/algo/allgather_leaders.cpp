@@ -101,6 +101,7 @@ const algorithm allgather_leaders = {
     .cost = cost,
     .build = build,
     .any_counts = true,
+    .crosses = crossing::by_entries,
 };
 
 } // namespace wan

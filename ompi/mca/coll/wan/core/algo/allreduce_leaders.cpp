@@ -71,6 +71,7 @@ const algorithm allreduce_leaders = {
     .buffers = [](const topology &t, const plan &) { return tree_buffers(widest_site(t)) + tree_buffers(widest_node(t)) + static_cast<uint32_t>(t.site_count()); },
     .cost = cost,
     .build = build,
+    .crosses = crossing::by_entries,
     .groupings = computes(association::tree),
 };
 

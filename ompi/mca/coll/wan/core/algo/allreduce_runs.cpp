@@ -151,6 +151,7 @@ const algorithm allreduce_runs = {
     .buffers = run_buffers,
     .cost = cost,
     .build = build,
+    .crosses = crossing::by_run,
     .groupings = computes(association::runs),
 };
 

@@ -87,6 +87,7 @@ const algorithm bcast_tree = {
     .serves = [](const topology &t, const request &) { return t.site_count() <= 900; },
     .cost = cost,
     .build = build,
+    .crosses = crossing::by_entries,
 };
 
 } // namespace wan

@@ -62,6 +62,7 @@ const algorithm reduce_flat = {
     .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
+    .crosses = crossing::by_rank,
     .groupings = computes(association::runs),
 };
 

@@ -104,6 +104,7 @@ const algorithm reduce_runs = {
     .buffers = run_buffers,
     .cost = cost,
     .build = build,
+    .crosses = crossing::by_run,
     .groupings = computes(association::runs),
 };
 

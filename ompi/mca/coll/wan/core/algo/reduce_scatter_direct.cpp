@@ -76,6 +76,7 @@ const algorithm reduce_scatter_direct = {
     .cost = cost,
     .build = build,
     .any_counts = true,
+    .crosses = crossing::by_rank,
     .groupings = computes(association::runs),
 };
 

@@ -195,6 +195,7 @@ const algorithm reduce_scatter_runs = {
     .cost = cost,
     .build = build,
     .any_counts = true,
+    .crosses = crossing::by_run,
     .groupings = computes(association::runs),
 };
 

@@ -46,6 +46,9 @@ enum uses : uint16_t {
     uses_far_limit = 256    // entries: from far_limit(), not searched
 };
 
+/** How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them. */
+enum class crossing : uint8_t { once, by_entries, by_rank, by_run };
+
 /** A set of associations. */
 constexpr uint8_t computes(association a) { return static_cast<uint8_t>(1u << static_cast<unsigned>(a)); }
 
@@ -74,6 +77,7 @@ struct algorithm {
     bool any_counts = false, local_counts = false;
     /** Ranks send one after the other: `senders` counts those with payload under way at once. */
     bool takes_turns = false;
+    crossing crosses = crossing::once;
     /** The associations that it computes where the plan names them, whatever else is in the plan. */
     uint8_t groupings = 0;
 };

@@ -22,10 +22,11 @@ struct facts {
     int64_t step_ns = 55'000;       // a step in which all hosts of a site exchange messages and wait for them
     int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
     int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
-    int64_t uplink_ps = 0;          // a byte through what a site's hosts share on their way to the others; 0: not known
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
     int sites = 0;
     std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
+    // A byte through what all hosts of a site share: on the way to all others, by site; to one of them, by pair; the same.
+    std::vector<int64_t> uplink_ps, link_ps;
 
     int64_t latency_ns(site_id a, site_id b) const
     {

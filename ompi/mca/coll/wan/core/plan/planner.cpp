@@ -7,6 +7,7 @@
 
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
+#include "plan/shared_ways.hpp"
 
 #include <algorithm>
 
@@ -69,29 +70,14 @@ association stable_only(std::vector<const algorithm *> &able, bool commutative)
     return association::any;
 }
 
-/** What an uplink as slow as that takes at least. */
-class uplink_floor {
-public:
-    uplink_floor(const topology &t, const facts &f, const request &r)
-    {
-        if (f.uplink_ps > 0)
-            for (site_order o : {site_order::star, site_order::chain})
-                at_[o == site_order::chain] = f.widest_ns() + static_cast<int64_t>(static_cast<__int128>(uplink_bytes(t, r, o)) * f.uplink_ps / 1000);
-    }
-    int64_t ns(const plan &p) const { return at_[p.order == site_order::chain]; }
-
-private:
-    int64_t at_[2] = {0, 0};
-};
-
 /**
  * Calls f(plan) for each value of the parameters that the algorithm looks at and whose scratch
  * fits; with `any_scratch`, for what takes least if nothing fits.  Whether it has called.
  */
 template <typename F>
-bool each_plan(const topology &t, const facts &known, const wishes &w, const request &r, const algorithm &a, association grouping, bool any_scratch, F f)
+bool each_plan(const topology &t, const facts &known, const shared_ways &shared, const wishes &w, const request &r, const algorithm &a,
+               association grouping, bool any_scratch, F f)
 {
-    const uplink_floor floor(t, known, r);
     bool found = false;
     plan p;
     p.algo = &a;
@@ -161,7 +147,7 @@ bool each_plan(const topology &t, const facts &known, const wishes &w, const req
                                 continue;
                             found = true;
                             p.window = window_for(known, p, r.bytes, scratch);
-                            p.predicted_ns = std::max({a.cost(t, known, r, p), windows_ns(known, p, cuts), floor.ns(p)});
+                            p.predicted_ns = shared.with(p, std::max(a.cost(t, known, r, p), windows_ns(known, p, cuts)), cuts);
                             f(p);
                         }
     return found;
@@ -171,6 +157,7 @@ template <typename F> void each_candidate(const topology &t, const facts &known,
 {
     request r = asked;
     r.stable = w.stable && kind_of(r.collective).operation;
+    const shared_ways shared(t, known, r);
     auto usable = [&](const algorithm &a) {
         if (a.collective != r.collective || (a.only_ordered && r.commutative && !r.stable) || !a.serves(t, r))
             return false;
@@ -186,8 +173,8 @@ template <typename F> void each_candidate(const topology &t, const facts &known,
     const association grouping = r.stable ? stable_only(able, r.commutative) : association::any;
     const bool pinned = w.algo && usable(*w.algo) && (!r.stable || std::find(able.begin(), able.end(), w.algo) != able.end());
     if (pinned) {
-        if (!each_plan(t, known, w, r, *w.algo, grouping, false, f))
-            each_plan(t, known, w, r, *w.algo, grouping, true, f);
+        if (!each_plan(t, known, shared, w, r, *w.algo, grouping, false, f))
+            each_plan(t, known, shared, w, r, *w.algo, grouping, true, f);
         return;
     }
     bool found = false;
@@ -195,46 +182,11 @@ template <typename F> void each_candidate(const topology &t, const facts &known,
         for (const algorithm *a : able) {
             if (pass < 2 && w.threshold_bytes && a->long_messages != (r.bytes >= w.threshold_bytes))
                 continue;
-            found |= each_plan(t, known, w, r, *a, grouping, pass % 2 == 1, f);
+            found |= each_plan(t, known, shared, w, r, *a, grouping, pass % 2 == 1, f);
         }
 }
 
 } // namespace
-
-uint64_t uplink_bytes(const topology &t, const request &r, site_order order)
-{
-    const auto p = static_cast<uint64_t>(t.size()), sites = static_cast<uint64_t>(t.site_count());
-    const uint64_t others = order == site_order::chain ? 1 : sites - 1;     // that get a message from the same site
-    const auto part = [&](uint64_t ranks) { return static_cast<uint64_t>(static_cast<unsigned __int128>(r.bytes) * ranks / p); };
-    uint64_t most = 0;
-    const auto each_site = [&](auto of) {
-        for (uint32_t s = 0; s < sites; ++s)
-            most = std::max<uint64_t>(most, of(static_cast<uint64_t>(t.rank_count(site_id{s}))));
-        return most;
-    };
-    switch (r.collective) {
-    case WAN_BCAST:
-    case WAN_REDUCE:
-        return others * r.bytes;
-    case WAN_ALLREDUCE:     // Rabenseifner's, among sites
-        return order == site_order::chain ? r.bytes : 2 * r.bytes / sites * (sites - 1);
-    case WAN_SCAN:
-    case WAN_EXSCAN:
-        return r.bytes;
-    case WAN_GATHER:
-    case WAN_SCATTER:       // to or from the root's site
-        return part(p - static_cast<uint64_t>(t.rank_count(t.site_of(r.root))));
-    case WAN_ALLGATHER:
-    case WAN_REDUCE_SCATTER:
-        return each_site([&](uint64_t ranks) { return part(p - ranks); });
-    case WAN_ALLTOALL:
-        return each_site([&](uint64_t ranks) { return ranks * part(p - ranks); });
-    case WAN_BARRIER:
-    case WAN_COLLECTIVES:
-        break;
-    }
-    return 0;
-}
 
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r)
 {

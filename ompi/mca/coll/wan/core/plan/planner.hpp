@@ -26,12 +26,6 @@ struct wishes {
 /** nullopt: nothing serves this call within the wishes. */
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r);
 
-/**
- * Bytes that the uplink of some site carries in one direction, at least, whatever the algorithm does
- * inside sites; `order`: whether sites pass a message on to each other.
- */
-uint64_t uplink_bytes(const topology &t, const request &r, site_order order);
-
 /** Every candidate with its prediction, fastest first: for tools and reports. */
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r);
 

@@ -13,9 +13,8 @@
  *     nic    eu/paris           bandwidth=40Mb/s
  *     uplink eu/paris           bandwidth=400Mb/s
  *
- * Latencies and nic rates count more than what is measured.  A site's uplink is
- * what all its hosts share on their way to the other sites; a link is given its
- * latency one way, and its rate counts like that of an uplink.
+ * Latencies (one way) and nic rates count more than what is measured.  Uplinks,
+ * that all hosts of a site share, and the rates of links are not measured.
  *
  * One statement a line, '#' begins a comment.  The words default, link, nic
  * and uplink name no hosts.  Units: ns us ms s; b/s or bit/s (bits) and B/s
