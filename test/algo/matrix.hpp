@@ -241,6 +241,15 @@ inline int possible_gateways(const topology &t, const plan &p, int s)
     return hosts;
 }
 
+/**
+ * Whether shared_ways knows exactly what an algorithm lets cross: not of those whose shares are rounded
+ * ("ordered"), or that hear by other trees ("leaders", bcast "tree"), nor of Scan.
+ */
+inline bool crossing_is_told(const algorithm &a)
+{
+    return a.crosses != crossing::by_entries && std::string_view(a.name) != "ordered" && a.collective != WAN_SCAN && a.collective != WAN_EXSCAN;
+}
+
 /** "" or what is wrong with the traffic: bytes exactly, senders at most n, and n where there are n gateways. */
 inline std::string check_traffic(const topology &t, const plan &p, const verify_options &o, const observations &seen)
 {
@@ -250,7 +259,7 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
         return "declares " + std::to_string(declared) + " senders with " + std::to_string(p.links) + " links";
     // Of a Reduce_scatter, what goes to all other sites together is shared, not what goes to each.
     const bool shared = p.algo->collective == WAN_REDUCE_SCATTER;
-    const std::string_view name = p.algo->name;
+    const int home = kind_of(p.algo->collective).root ? static_cast<int>(value(t.site_of(p.root))) : 0;
     const bool blocks_each = kind_of(p.algo->collective).blocks;
     const request asked{.collective = p.algo->collective, .root = p.root,
                         .bytes = blocks_each ? o.count * static_cast<uint64_t>(t.size()) : o.count};
@@ -272,10 +281,12 @@ inline std::string check_traffic(const topology &t, const plan &p, const verify_
             const uint64_t expected = expected_crossing(t, sites_of, p, o, a, b);
             if (d.elements != expected)
                 return where() + std::to_string(d.elements) + " elements crossed, expected " + std::to_string(expected);
-            // (What "ordered" sends is rounded down for each pair of ranks.)
-            if (const uint64_t promised = least_crossing(t, asked, p.order, a, b);
-                o.sizes.empty() && name != "ordered" && d.elements < promised)
-                return where() + "the planner counts on " + std::to_string(promised) + " elements at least";
+            // What the planner takes to cross, but for what is rounded, and entries that a site does not have.
+            const uint64_t copies = static_cast<uint64_t>(crossing_copies(t, p.algo->collective, p.algo->crosses, a, b))
+                                    * (p.algo->crosses == crossing::by_entries ? std::min<uint64_t>(p.entries, static_cast<uint64_t>(t.node_count(site_at(b)))) : 1);
+            const uint64_t told = least_crossing(t, asked, home, p.order, a, b) * copies;
+            if (o.sizes.empty() && told != d.elements && crossing_is_told(*p.algo))
+                return where() + "the planner counts on " + std::to_string(told) + " elements";
             if (p.algo->takes_turns)
                 continue;
             of_site.insert(of_site.end(), d.senders.begin(), d.senders.end());

@@ -467,7 +467,7 @@ void call_check(call &c)
 /** The sites of MPI_COMM_WORLD's ranks, without what lies inside them, from the names that they were given. */
 std::vector<std::string> sites_of_all()
 {
-    // By point-to-point messages: a communicator's first collective is one that is drawn.
+    // By point-to-point messages: the first collective of all communicators but the world is one that is drawn.
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -698,7 +698,7 @@ int main(int argc, char **argv)
     }
     wrong += served.faults();
     if (!alone && !comms[0].spans) {
-        std::printf("WRONG: all ranks are in one site: nothing is tested\n");
+        std::printf("WRONG: OMPI_MCA_coll_wan_cluster_id names no two sites: nothing is tested\n");
         ++wrong;
     }
     for (size_t k = 1; k < comms.size(); ++k)

@@ -138,6 +138,8 @@ std::string check_uplinks()
     // One copy leaves each site, not three, and in segments.
     WAN_CHECK_THAT(slow->order == site_order::chain && slow->segment_bytes <= r.bytes / 8, print(*slow));
     WAN_CHECK(slow->predicted_ns >= least && slow->predicted_ns < least + least / 4 && fast->predicted_ns < least / 2);
+    const auto summed = choose(four, all_uplinks(facts_of(four), 10), {}, call(WAN_ALLREDUCE, 16 << 20));
+    WAN_CHECK_THAT(summed->predicted_ns >= least + 2 * (least - facts_of(four).wan_ns), print(*summed));    // to three others
     for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE}) {
         const auto p = choose(two, all_uplinks(facts_of(two), 10), {}, call(c, 16 << 20));
         WAN_CHECK_THAT(p->algo->long_messages && p->segment_bytes <= 2 << 20, print(*p));
@@ -154,6 +156,13 @@ std::string check_uplinks()
     const auto to_leaf = choose(four, leaf, {}, r), around = choose(four, pair, {}, r);
     WAN_CHECK_THAT(to_leaf->predicted_ns >= least && to_leaf->predicted_ns < least + least / 4, print(*to_leaf));
     WAN_CHECK_THAT(around->order == site_order::chain && around->predicted_ns < least / 2, print(*around));
+
+    // A way that nobody takes with copies costs none: two ranks send to a root among sixteen.
+    const topology unequal = topology::blocks(std::vector<int>{16, 2}, 1);
+    facts small = facts_of(unequal);
+    small.uplink_ps = {0, 100 * small.byte_ps};
+    const auto few = choose(unequal, small, {}, call(WAN_REDUCE, 4096));
+    WAN_CHECK_THAT(few->predicted_ns < small.wan_ns + 2 * 4096 * small.uplink_ps[1] / 1000 + 5'000'000, print(*few));
 
     // Wide enough for all interfaces of a site: nothing changes, wherever the root is.
     facts known = facts_of(three), enough = known;

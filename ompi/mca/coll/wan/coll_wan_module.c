@@ -410,7 +410,7 @@ static int measure_links(mca_coll_wan_module_t *module)
 
 static void say_served(const mca_coll_wan_module_t *module)
 {
-    char text[1024], *links;
+    char text[4096], *links;
 
     if (0 != ompi_comm_rank(module->comm) || 1 > mca_coll_wan_component.params.verbose) {
         return;
@@ -423,7 +423,10 @@ static void say_served(const mca_coll_wan_module_t *module)
     WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
                 (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
                 text);
-    WAN_VERBOSE(2, "communicator %u: links: %s", (unsigned) mca_coll_wan_compat_cid(module->comm), links);
+    if ('\0' != *links) {
+        WAN_VERBOSE(2, "communicator %u: links: %s",
+                    (unsigned) mca_coll_wan_compat_cid(module->comm), links);
+    }
 }
 
 static void module_break(mca_coll_wan_module_t *module, int error)

@@ -278,6 +278,14 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
               << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
+            for (size_t i = 0; i < f.uplink_ps.size(); ++i)
+                if (f.uplink_ps[i] > 0)
+                    s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << 8'000'000 / f.uplink_ps[i] << " Mb/s";
+            for (int a = 0; !f.link_ps.empty() && a < f.sites; ++a)
+                for (int b = a + 1; b < f.sites; ++b)
+                    if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0)
+                        s << "; link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
+                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << 8'000'000 / ps << " Mb/s";
         }
         return WAN_OK;
     });

@@ -62,7 +62,7 @@ const std::array<wan_knob_t, 10 + WAN_COLLECTIVES> knobs{{
     ALGORITHM("alltoall", ALLTOALL, "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw")
 #undef ALGORITHM
     {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3, false,
-     "What the first rank that has coll/wan tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the "
+     "What the first rank (of five) that has coll/wan tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the "
      "measured links, and by every process whose host a map leaves out, that it does, 3: also each new plan, 4: also, by "
      "every process, its site and where it is bound on its host"},
 }};

@@ -67,6 +67,7 @@ const algorithm allreduce_ordered = {
     .buffers = [](const topology &t, const plan &) { return static_cast<uint32_t>(t.size()); },
     .cost = cost,
     .build = build,
+    .crosses = crossing::by_rank,
     .groupings = computes(association::runs),
 };
 

@@ -137,14 +137,15 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // Reducing and gathering hold each other up on the same connections (1 MB, 2 x 16 hosts: 1.35
     // times the wire's time), and partners whose messages wait for their receivers do so behind
     // each other's bytes (from 128 KB a segment on: twice the time).  What comes from several sites
-    // meets what goes round in this one (64 KB, 4 x 8 hosts: 46 to 58 ms, 43 to 48 in a ring).
+    // meets what goes round in this one (64 KB, 4 x 8 hosts: 46 to 58 ms, 43 to 50 in a ring; 3 x 11:
+    // 47 to 55, 39 to 42).
     const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
     const int64_t across = wire_part(f, bytes, remote, links);
     const int64_t busy = pipeline(f, shared_wire(2 * inside + (remote > 1 ? 2 : 1) * across + hand, 2 * connections), c.segments * messages);
     // While the last segment is on its way, gathering the others keeps the interfaces busy, or not.
     const int64_t gather = inside / c.segments;
-    const int64_t idle = std::max<int64_t>(0, far - (c.segments - 1) * gather);
+    const int64_t idle = std::max<int64_t>(0, far - (c.segments - 1) * pipeline(f, shared_wire(gather, 2 * connections), inner.messages));
     // Segments take turns in reducing: the first one's latency hides the others' reducing, or the
     // last one's comes after it.
     const int64_t reduce = gather + inner.steps_ns;

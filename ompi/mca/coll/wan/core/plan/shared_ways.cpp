@@ -7,29 +7,41 @@
 
 #include "algo/sites.hpp"
 
+#include <algorithm>
+
 namespace wan {
 
-uint64_t least_crossing(const topology &t, const request &r, site_order order, int a, int b)
+namespace {
+
+/** Far beyond any prediction, and sums of a few fit. */
+constexpr int64_t most_ns = INT64_MAX / 4;
+
+constexpr int64_t clamped(__int128 ns) { return ns > most_ns ? most_ns : static_cast<int64_t>(ns); }
+
+constexpr site_order order_of(int chain) { return chain ? site_order::chain : site_order::star; }
+
+} // namespace
+
+uint64_t least_crossing(const topology &t, const request &r, int home, site_order order, int a, int b)
 {
-    const int sites = t.site_count();
     const bool chain = order == site_order::chain;
+    const int next = (a + 1) % t.site_count();
     const auto ranks = [&](int s) { return static_cast<uint64_t>(t.rank_count(site_at(s))); };
     const auto blocks = [&](uint64_t n) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(r.bytes) * n / static_cast<uint64_t>(t.size()));
     };
-    const int home = kind_of(r.collective).root ? static_cast<int>(value(t.site_of(r.root))) : 0;
-    if (a == b || r.counts_vary)
-        return 0;       // blocks may all be where they are wanted
+    if (a == b)
+        return 0;
     switch (r.collective) {
     case WAN_BCAST:
-        return chain ? (b == (a + 1) % sites && b != home ? r.bytes : 0) : a == home ? r.bytes : 0;
+        return chain ? (b == next && b != home ? r.bytes : 0) : a == home ? r.bytes : 0;
     case WAN_REDUCE:
-        return chain ? (a == (b + 1) % sites && a != home ? r.bytes : 0) : b == home ? r.bytes : 0;
-    case WAN_ALLREDUCE:     // Rabenseifner's, among sites
-        return 2 * (r.bytes / static_cast<uint64_t>(sites));
+        return chain ? (a == (b + 1) % t.site_count() && a != home ? r.bytes : 0) : b == home ? r.bytes : 0;
+    case WAN_ALLREDUCE:
+        return r.bytes;
     case WAN_SCAN:
     case WAN_EXSCAN:
-        return 0;           // depends on where ranks stand
+        return b == a + 1 ? r.bytes : 0;        // more, where their ranks take turns
     case WAN_GATHER:
         return b == home ? blocks(ranks(a)) : 0;
     case WAN_SCATTER:
@@ -47,38 +59,63 @@ uint64_t least_crossing(const topology &t, const request &r, site_order order, i
     return 0;
 }
 
-shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : t_(t)
+int64_t crossing_copies(const topology &t, wan_collective_t c, crossing kind, int a, int b)
 {
-    if (f.uplink_ps.empty() && f.link_ps.empty())
-        return;
-    far_ns_ = kind_of(r.collective).root ? f.farthest_ns(t.site_of(r.root)) : f.widest_ns();
-    const auto sites = static_cast<size_t>(t.site_count());
-    const auto time = [](uint64_t bytes, int64_t byte_ps) { return static_cast<int64_t>(static_cast<__int128>(bytes) * byte_ps / 1000); };
-    for (site_order o : {site_order::star, site_order::chain}) {
-        int64_t &busiest = busiest_ns_[o == site_order::chain];
-        std::vector<uint64_t> out(sites), in(sites);
-        for (size_t a = 0; a < sites; ++a)
-            for (size_t b = 0; b < sites; ++b) {
-                const uint64_t bytes = least_crossing(t, r, o, static_cast<int>(a), static_cast<int>(b));
-                out[a] += bytes;
-                in[b] += bytes;
-                if (!f.link_ps.empty())
-                    busiest = std::max(busiest, time(bytes, f.link_ps[a * sites + b]));
-            }
-        for (size_t s = 0; s < sites && !f.uplink_ps.empty(); ++s)
-            busiest = std::max(busiest, time(std::max(out[s], in[s]), f.uplink_ps[s]));
-    }
-}
-
-int64_t shared_ways::copies(const plan &p) const
-{
-    switch (p.algo->crosses) {
-    case crossing::once: return 1;
-    case crossing::by_entries: return std::min<int64_t>(p.entries, widest_site(t_));
-    case crossing::by_rank: return most_ranks(t_);
-    case crossing::by_run: return t_.most_runs();
+    switch (kind) {
+    case crossing::by_rank: return t.rank_count(site_at(c == WAN_ALLGATHER ? b : a));    // straight to each, or from each
+    case crossing::by_run: return t.run_count(site_at(a));
+    case crossing::once:
+    case crossing::by_entries: break;
     }
     return 1;
+}
+
+shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : any_(!f.uplink_ps.empty() || !f.link_ps.empty())
+{
+    if (!any_)
+        return;
+    const bool rooted = kind_of(r.collective).root;
+    const int sites = t.site_count(), home = rooted ? static_cast<int>(value(t.site_of(r.root))) : 0;
+    widest_ = widest_site(t);
+    far_ns_[0] = rooted ? f.farthest_ns(site_at(home)) : f.widest_ns();
+    far_ns_[1] = rooted ? site_route{home, sites, site_order::chain}.latency_ns(f) : far_ns_[0];
+    const auto rate = [](const std::vector<int64_t> &of, size_t i) { return of.empty() ? 0 : of[i]; };
+    for (int chain : {0, 1})
+        for (size_t kind = 0; kind < kinds; ++kind) {
+            __int128 busiest = 0;
+            std::vector<unsigned __int128> out(static_cast<size_t>(sites)), in(static_cast<size_t>(sites));
+            for (int a = 0; a < sites; ++a)
+                for (int b = 0; b < sites; ++b) {
+                    const auto from = static_cast<size_t>(a), to = static_cast<size_t>(b);
+                    const uint64_t least = least_crossing(t, r, home, order_of(chain), a, b);
+                    if (least == 0)
+                        continue;
+                    const auto bytes = static_cast<unsigned __int128>(least)
+                                       * static_cast<uint64_t>(crossing_copies(t, r.collective, static_cast<crossing>(kind), a, b));
+                    out[from] += bytes;
+                    in[to] += bytes;
+                    busiest = std::max<__int128>(busiest, static_cast<__int128>(bytes) * rate(f.link_ps, from * static_cast<size_t>(sites) + to));
+                }
+            for (size_t s = 0; s < out.size(); ++s)
+                busiest = std::max<__int128>(busiest, static_cast<__int128>(std::max(out[s], in[s])) * rate(f.uplink_ps, s));
+            busiest_ns_[chain][kind] = clamped(busiest / 1000);
+        }
+}
+
+int64_t shared_ways::with(const plan &p, int64_t predicted_ns, uint64_t cuts) const
+{
+    if (!any_)
+        return predicted_ns;
+    const int chain = p.order == site_order::chain;
+    const int64_t entries = p.algo->crosses == crossing::by_entries ? std::clamp<int64_t>(p.entries, 1, widest_) : 1;
+    const int64_t wire = clamped(static_cast<__int128>(busiest_ns_[chain][static_cast<size_t>(p.algo->crosses)]) * entries);
+    if (wire == 0)
+        return predicted_ns;
+    const int64_t far = std::min(far_ns_[chain], predicted_ns);     // there may be a shorter way round
+    const int64_t rest = std::max<int64_t>(1, predicted_ns - far);
+    const auto [less, more] = std::minmax(wire, rest);
+    const auto seen = static_cast<__int128>(less) * less / more / static_cast<int64_t>(std::max<uint64_t>(1, cuts));
+    return std::max(predicted_ns, clamped(static_cast<__int128>(far) + more + seen));
 }
 
 } // namespace wan
