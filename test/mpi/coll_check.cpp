@@ -215,20 +215,7 @@ void open(uint64_t seed, const char *unserved)
     now.plugin = counters.open({counter_names, counter_names + counter_count});
     if (!now.plugin && now.unserved.empty())
         fail("coll/wan is not in this job (--unserved where it must not be)");
-    // By point-to-point messages: the first collective is a test's own.
-    char mine[512] = "", names[512];
-    const char *site = std::getenv("OMPI_MCA_coll_wan_cluster_id");
-    std::snprintf(mine, 256, "%s", site ? site : "");
-    gethostname(mine + 256, 255);
-    std::vector<MPI_Request> sends(static_cast<size_t>(now.size));
-    for (int r = 0; r < now.size; ++r)
-        MPI_Isend(mine, sizeof mine, MPI_CHAR, r, 1, MPI_COMM_WORLD, &sends[static_cast<size_t>(r)]);
-    for (int r = 0; r < now.size; ++r) {
-        MPI_Recv(names, sizeof names, MPI_CHAR, r, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        now.sites.emplace_back(names);
-        now.hosts.emplace_back(names + 256);
-    }
-    MPI_Waitall(now.size, sends.data(), MPI_STATUSES_IGNORE);
+    now.sites.ask();
     std::signal(SIGALRM, stuck);
 }
 
@@ -278,20 +265,8 @@ target target_of(MPI_Comm comm, const std::string &name)
     target t{.comm = comm, .rank = 0, .size = 0, .name = name, .unserved = now.unserved};
     MPI_Comm_rank(comm, &t.rank);
     MPI_Comm_size(comm, &t.size);
-    MPI_Group world, group;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Comm_group(comm, &group);
-    std::vector<int> here(static_cast<size_t>(t.size)), there(static_cast<size_t>(t.size));
-    for (int r = 0; r < t.size; ++r)
-        here[static_cast<size_t>(r)] = r;
-    MPI_Group_translate_ranks(group, t.size, here.data(), world, there.data());
-    bool spans = false;
-    for (int r : there)
-        spans |= now.sites[static_cast<size_t>(r)] != now.sites[static_cast<size_t>(there[0])];
-    if (t.unserved.empty() && !spans)
+    if (t.unserved.empty() && !now.sites.spanned(comm))
         t.unserved = t.size == 1 ? "one rank" : "all ranks are in one site";
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
     return t;
 }
 

@@ -15,6 +15,8 @@
 #ifndef WAN_TEST_COLL_CHECK_HPP
 #define WAN_TEST_COLL_CHECK_HPP
 
+#include "pretended_sites.hpp"
+
 #include <mpi.h>
 
 #include <cstddef>
@@ -78,7 +80,7 @@ struct state {
     bool plugin = false;        // its counters are there
     bool background = false;    // calls that nobody looks at are under way: counters say no less than expected
     std::string unserved;       // why no communicator of this job is served
-    std::vector<std::string> sites, hosts;  // by rank of MPI_COMM_WORLD
+    pretended_sites sites;
     uint64_t calls = 0, compared = 0, wrong = 0, digest = 0;
     std::map<std::string, uint64_t> served, reasons;
 };

@@ -185,8 +185,8 @@ void communicators(int)
     MPI_Comm_split(MPI_COMM_WORLD, 0, me * 5 % 7, &c);
     few_and_free(c, "reordered");
     // One site each: coll/wan must not be in the path.
-    const auto &site = now.sites[static_cast<size_t>(me)];
-    const int color = static_cast<int>(std::find(now.sites.begin(), now.sites.end(), site) - now.sites.begin());
+    const auto &sites = now.sites.names;
+    const int color = static_cast<int>(std::find(sites.begin(), sites.end(), sites[static_cast<size_t>(me)]) - sites.begin());
     MPI_Comm_split(MPI_COMM_WORLD, color, me, &c);
     few_and_free(c, "one site");
     for (int other = 1; other < p; ++other) {

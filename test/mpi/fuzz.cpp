@@ -14,8 +14,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "counters.hpp"
+#include "fuzz_served.hpp"
 #include "persistent.hpp"
+#include "pretended_sites.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,20 +107,6 @@ enum what { allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, ba
 const char *const names[] = {"allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast",
                              "exscan", "gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan",
                              "scatter", "scatterv"};
-/* Which of coll/wan's counters is theirs. */
-const char *const families[] = {"allgather", "alltoall", "allreduce", "barrier", "bcast", "exscan", "gather", "reduce",
-                                "reduce_scatter", "scan", "scatter"};
-constexpr size_t family_count = std::size(families);
-size_t family_of(what w)
-{
-    size_t best = 0;
-    for (size_t f = 0; f < family_count; ++f)       // the longest that the name begins with
-        if (std::string_view(names[w]).starts_with(families[f])
-            && (!std::string_view(names[w]).starts_with(families[best]) || std::strlen(families[f]) > std::strlen(families[best])))
-            best = f;
-    return best;
-}
-
 enum form { blocking, nonblocking, persistent };
 
 struct communicator {
@@ -434,7 +421,7 @@ void call_issue(call &c)
 
 uint64_t digest = 0, wrong = 0, calls = 0;
 std::array<std::array<uint64_t, 3>, kinds> made;
-std::array<uint64_t, family_count> least, most;     // calls that coll/wan has to serve, and may
+expected_calls to_serve;
 
 void call_check(call &c)
 {
@@ -459,50 +446,11 @@ void call_check(call &c)
         for (const side *s : {&c.send, &c.recv})
             for (size_t i = 0; i < s->counts.size(); ++i)
                 bytes |= s->ints(i) > 0;
-        ++most[family_of(c.w)];
-        least[family_of(c.w)] += bytes && c.required;
+        to_serve.add(names[c.w], bytes && c.required);
     }
 }
 
-/** The sites of MPI_COMM_WORLD's ranks, without what lies inside them, from the names that they were given. */
-std::vector<std::string> sites_of_all()
-{
-    // By point-to-point messages: the first collective of all communicators but the world is one that is drawn.
-    int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const char *given = std::getenv("OMPI_MCA_coll_wan_cluster_id");
-    std::string mine = given ? given : "";
-    mine.resize(std::min(mine.size(), mine.find(':')));
-    if (const size_t first = mine.find('/'), second = first == mine.npos ? first : mine.find('/', first + 1); second != mine.npos)
-        mine.resize(second);
-    mine.resize(64);
-    std::vector<MPI_Request> sends(static_cast<size_t>(size));
-    for (int r = 0; r < size; ++r)
-        MPI_Isend(mine.data(), 64, MPI_CHAR, r, 1, MPI_COMM_WORLD, &sends[static_cast<size_t>(r)]);
-    std::vector<std::string> all(static_cast<size_t>(size), std::string(64, '\0'));
-    for (int r = 0; r < size; ++r)
-        MPI_Recv(all[static_cast<size_t>(r)].data(), 64, MPI_CHAR, r, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Waitall(size, sends.data(), MPI_STATUSES_IGNORE);
-    return all;
-}
-
-/** Whether coll/wan has to serve it. */
-bool spans(MPI_Comm comm, int size, const std::vector<std::string> &sites)
-{
-    MPI_Group world, group;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Comm_group(comm, &group);
-    std::vector<int> here(static_cast<size_t>(size)), there(static_cast<size_t>(size));
-    std::iota(here.begin(), here.end(), 0);
-    MPI_Group_translate_ranks(group, size, here.data(), world, there.data());
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
-    return std::any_of(there.begin(), there.end(),
-                       [&](int r) { return sites[static_cast<size_t>(r)] != sites[static_cast<size_t>(there[0])]; });
-}
-
-std::vector<communicator> communicators(const std::vector<std::string> &sites)
+std::vector<communicator> communicators(const pretended_sites &sites)
 {
     std::vector<communicator> all;
     auto add = [&](MPI_Comm comm) {
@@ -511,7 +459,7 @@ std::vector<communicator> communicators(const std::vector<std::string> &sites)
         communicator c{.comm = comm, .rank = 0, .size = 0, .spans = false};
         MPI_Comm_rank(comm, &c.rank);
         MPI_Comm_size(comm, &c.size);
-        c.spans = spans(comm, c.size, sites);
+        c.spans = sites.spanned(comm);
         all.push_back(c);
     };
     int rank, size;
@@ -527,64 +475,6 @@ std::vector<communicator> communicators(const std::vector<std::string> &sites)
     add(other);
     return all;
 }
-
-/** What coll/wan counted from here on, against what it had to serve. */
-class served_check {
-public:
-    explicit served_check(bool alone) : alone_(alone)
-    {
-        std::vector<std::string> all;
-        for (const char *kind : {"served_", "declined_"})
-            for (const char *f : families)
-                all.push_back(kind + std::string(f));
-        all.push_back("passed");
-        counters_.open(all);
-        for (size_t i = 0; i < all.size(); ++i)
-            before_.push_back(counters_[i]);
-    }
-    /** What f() does is not counted: Open MPI's own collectives, where communicators are made. */
-    template <typename F> void leave_out(F f)
-    {
-        std::vector<unsigned long long> then;
-        for (size_t i = 0; i < before_.size(); ++i)
-            then.push_back(counters_[i]);
-        f();
-        for (size_t i = 0; i < before_.size(); ++i)
-            before_[i] += counters_[i] - then[i];
-    }
-    void close() { counters_.close(); }
-    /** Prints what is wrong. */
-    uint64_t faults() const
-    {
-        if (alone_ || !counters_.there()) {
-            if (alone_ == !counters_.there())
-                return 0;
-            std::printf("WRONG: coll/wan is %s\n", alone_ ? "in this job" : "not in this job");
-            return 1;
-        }
-        uint64_t found = 0;
-        for (size_t f = 0; f < family_count; ++f) {
-            const uint64_t served = since(f), declined = since(family_count + f);
-            if (served < least[f] || served > most[f] || declined) {
-                std::printf("WRONG: coll/wan served %llu calls of %s and had no algorithm for %llu, %llu to %llu served expected\n",
-                            static_cast<unsigned long long>(served), families[f], static_cast<unsigned long long>(declined),
-                            static_cast<unsigned long long>(least[f]), static_cast<unsigned long long>(most[f]));
-                ++found;
-            }
-        }
-        if (const uint64_t passed = since(2 * family_count)) {
-            std::printf("WRONG: %llu calls were handed on\n", static_cast<unsigned long long>(passed));
-            ++found;
-        }
-        return found;
-    }
-
-private:
-    bool alone_;
-    wan_counters counters_;
-    std::vector<unsigned long long> before_;
-    unsigned long long since(size_t i) const { return counters_[i] - before_[i]; }
-};
 
 } // namespace
 
@@ -617,7 +507,8 @@ int main(int argc, char **argv)
         std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
     shapes_make();
     MPI_Op_create(composed, 0, &compose);
-    const auto sites = sites_of_all();
+    pretended_sites sites;
+    sites.ask();
     auto comms = communicators(sites);
     const size_t shared = static_cast<size_t>(world_rank == world_size - 1 ? 3 : 4);    // the last one lacks a rank
     random_stream all{mix(seed)}, mine{mix(seed + 1000 + static_cast<uint64_t>(world_rank))};
@@ -691,12 +582,12 @@ int main(int argc, char **argv)
         if (seconds > 0) {
             int stop = MPI_Wtime() - began > seconds;
             MPI_Bcast(&stop, 1, MPI_INT, 0, MPI_COMM_WORLD);
-            least[family_of(bcast)] += comms[0].spans;
-            most[family_of(bcast)] += comms[0].spans;
+            if (comms[0].spans)
+                to_serve.add("bcast", true);
             more = !stop;
         }
     }
-    wrong += served.faults();
+    wrong += served.faults(to_serve);
     if (!alone && !comms[0].spans) {
         std::printf("WRONG: OMPI_MCA_coll_wan_cluster_id names no two sites: nothing is tested\n");
         ++wrong;

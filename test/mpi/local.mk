@@ -6,12 +6,12 @@ mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
 # MPI's public interface only.
-test_mpi_probe_SOURCES = test/mpi/probe.c
-test_mpi_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_mpi_probe_SOURCES = test/mpi/counters.hpp test/mpi/probe.cpp
+test_mpi_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_probe_LDADD = $(OMPI_LIBS)
 
-test_mpi_discover_SOURCES = test/mpi/discover.c
-test_mpi_discover_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_mpi_discover_SOURCES = test/mpi/counters.hpp test/mpi/discover.cpp
+test_mpi_discover_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_discover_LDADD = $(OMPI_LIBS)
 
 test_mpi_in_step_SOURCES = test/mpi/in_step.c
@@ -25,11 +25,12 @@ test_mpi_collectives_worker_SOURCES = \
 	test/mpi/coll_groups.hpp \
 	test/mpi/coll_order.cpp \
 	test/mpi/collectives_worker.cpp \
-	test/mpi/counters.hpp
+	test/mpi/counters.hpp \
+	test/mpi/pretended_sites.hpp
 test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 
-test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/persistent.hpp
+test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/fuzz_served.hpp test/mpi/persistent.hpp test/mpi/pretended_sites.hpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 

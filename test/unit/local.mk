@@ -13,6 +13,7 @@ unit_tests = \
 	test/unit/plan_memory \
 	test/unit/plan_memory_peak \
 	test/unit/planner \
+	test/unit/shared_ways \
 	test/unit/probe \
 	test/unit/schedule \
 	test/unit/boundary \
@@ -57,7 +58,10 @@ test_unit_parts_LDADD = $(unit_libs)
 test_unit_plan_memory_SOURCES = test/unit/plan_memory.cpp $(unit_headers)
 test_unit_plan_memory_CPPFLAGS = $(unit_cppflags)
 test_unit_plan_memory_LDADD = $(unit_libs)
-test_unit_planner_SOURCES = test/unit/planner.cpp $(unit_headers)
+test_unit_shared_ways_SOURCES = test/unit/planned.hpp test/unit/shared_ways.cpp $(unit_headers)
+test_unit_shared_ways_CPPFLAGS = $(unit_cppflags)
+test_unit_shared_ways_LDADD = $(unit_libs)
+test_unit_planner_SOURCES = test/unit/planned.hpp test/unit/planner.cpp $(unit_headers)
 test_unit_planner_CPPFLAGS = $(unit_cppflags)
 test_unit_planner_LDADD = $(unit_libs)
 test_unit_probe_SOURCES = test/unit/probe.cpp $(unit_headers)

@@ -4,38 +4,15 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "model/cost.hpp"
-#include "plan/planner.hpp"
 
 #include "matrix.hpp"
+#include "planned.hpp"
 #include "unit.hpp"
 
 namespace {
 
 using namespace wan;
 using namespace wan_test;
-
-topology two_sites(int hosts = 8, int lanes = 1)
-{
-    const std::vector<int> sizes(2, hosts);
-    return topology::blocks(sizes, lanes);
-}
-
-facts facts_of(const topology &t)
-{
-    facts f;
-    f.sites = t.site_count();
-    return f;
-}
-
-const uint64_t sizes_tried[] = {0, 1, 4, 8, 1000, 1024, 65536, 262144, 1 << 20, 16 << 20, uint64_t{1} << 32};
-
-/** Collectives about one message. */
-constexpr wan_collective_t whole_messages[] = {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_BARRIER, WAN_SCAN, WAN_EXSCAN};
-
-request call(wan_collective_t c, uint64_t bytes, bool commutative = true, uint64_t element = 4)
-{
-    return {.collective = c, .root = 0, .bytes = bytes / element * element, .element_bytes = element, .commutative = commutative};
-}
 
 std::string check_forced()
 {
@@ -124,78 +101,12 @@ std::string check_links()
     return "";
 }
 
-/** What a site's hosts share on their way to the others: told by a map. */
-std::string check_uplinks()
-{
-    const auto all_uplinks = [](facts f, int64_t times) {     // so many times slower than an interface
-        f.uplink_ps.assign(static_cast<size_t>(f.sites), times * f.byte_ps);
-        return f;
-    };
-    const topology four = topology::blocks(std::vector<int>(4, 8), 1), two = two_sites(), three = topology::blocks(std::vector<int>{4, 8, 5}, 1);
-    const request r = call(WAN_BCAST, 16 << 20);
-    const auto fast = choose(four, facts_of(four), {}, r), slow = choose(four, all_uplinks(facts_of(four), 10), {}, r);
-    const int64_t least = facts_of(four).wan_ns + 10 * facts_of(four).wire_ns(r.bytes);
-    // One copy leaves each site, not three, and in segments.
-    WAN_CHECK_THAT(slow->order == site_order::chain && slow->segment_bytes <= r.bytes / 8, print(*slow));
-    WAN_CHECK(slow->predicted_ns >= least && slow->predicted_ns < least + least / 4 && fast->predicted_ns < least / 2);
-    const auto summed = choose(four, all_uplinks(facts_of(four), 10), {}, call(WAN_ALLREDUCE, 16 << 20));
-    WAN_CHECK_THAT(summed->predicted_ns >= least + 2 * (least - facts_of(four).wan_ns), print(*summed));    // to three others
-    for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE}) {
-        const auto p = choose(two, all_uplinks(facts_of(two), 10), {}, call(c, 16 << 20));
-        WAN_CHECK_THAT(p->algo->long_messages && p->segment_bytes <= 2 << 20, print(*p));
-    }
-    const auto gathered = choose(two, all_uplinks(facts_of(two), 10), {}, {.collective = WAN_ALLGATHER, .bytes = 16 << 20});
-    WAN_CHECK_THAT(gathered->algo->crosses == crossing::once, gathered->algo->name);
-
-    // The uplink of one site is slow: it carries one copy.  A link is: there is a way around it.
-    facts leaf = facts_of(four);
-    leaf.uplink_ps = {0, 0, 0, 10 * leaf.byte_ps};
-    facts pair = facts_of(four);
-    pair.link_ps.assign(16, 0);
-    pair.link_ps[3] = pair.link_ps[12] = 10 * pair.byte_ps;
-    const auto to_leaf = choose(four, leaf, {}, r), around = choose(four, pair, {}, r);
-    WAN_CHECK_THAT(to_leaf->predicted_ns >= least && to_leaf->predicted_ns < least + least / 4, print(*to_leaf));
-    WAN_CHECK_THAT(around->order == site_order::chain && around->predicted_ns < least / 2, print(*around));
-
-    // A way that nobody takes with copies costs none: two ranks send to a root among sixteen.
-    const topology unequal = topology::blocks(std::vector<int>{16, 2}, 1);
-    facts small = facts_of(unequal);
-    small.uplink_ps = {0, 100 * small.byte_ps};
-    const auto few = choose(unequal, small, {}, call(WAN_REDUCE, 4096));
-    WAN_CHECK_THAT(few->predicted_ns < small.wan_ns + 2 * 4096 * small.uplink_ps[1] / 1000 + 5'000'000, print(*few));
-
-    // Wide enough for all interfaces of a site: nothing changes, wherever the root is.
-    facts known = facts_of(three), enough = known;
-    known.pair_ns = {0, 5'000'000, 40'000'000, 5'000'000, 0, 12'000'000, 40'000'000, 12'000'000, 0};
-    enough.pair_ns = known.pair_ns;
-    enough.uplink_ps.assign(3, known.byte_ps / 1024);
-    enough.link_ps.assign(9, known.byte_ps / 1024);
-    for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_BARRIER, WAN_SCAN, WAN_ALLGATHER, WAN_GATHER, WAN_SCATTER, WAN_REDUCE_SCATTER,
-                               WAN_ALLTOALL})
-        for (uint64_t bytes : sizes_tried)
-            for (int root : {0, 6, 16}) {
-                request asked = call(c, bytes);
-                asked.root = kind_of(c).root ? root : 0;
-                const auto without = choose(three, known, {}, asked), with = choose(three, enough, {}, asked);
-                WAN_CHECK_THAT(without.has_value() == with.has_value(), wan_collective_name(c));
-                if (with)
-                    WAN_CHECK_THAT(with->predicted_ns >= without->predicted_ns && with->predicted_ns - without->predicted_ns <= without->predicted_ns / 100,
-                                   print(*with) + " " + std::to_string(with->predicted_ns) + " instead of " + print(*without) + " " + std::to_string(without->predicted_ns));
-            }
-    return "";
-}
-
 /** Blocks that a rate limit's burst does not hold twice wait at each host of a ring: measured in the lab. */
 std::string check_bursts()
 {
     const topology t = two_sites(16);
-    facts f = facts_of(t);
-    f.lan_ns = 150'000;
-    f.message_ns = 37'000;
-    f.step_ns = 480'000;
-    f.byte_ps = 210'000;
+    facts f = lab_facts(t);
     f.burst_bytes = 9'000;
-    f.settle();
     int64_t ring[2] = {};   // of 128 KB and of 64 KB
     for (const plan &p : candidates(t, f, {}, call(WAN_BCAST, 256 << 10)))
         if (p.algo->name == std::string_view("vandegeijn") && p.inner == inner_steps::ring && p.links == 16)
@@ -552,11 +463,7 @@ std::string check_vector_bounds()
 std::string check_vector_sense()
 {
     const topology t = two_sites(16);
-    facts f = facts_of(t);
-    f.byte_ps = 209'000;
-    f.lan_ns = 100'000;
-    f.message_ns = 20'000;
-    f.step_ns = 430'000;
+    const facts f = lab_facts(t);
     for (auto c : {WAN_ALLGATHER, WAN_GATHER, WAN_SCATTER})
         for (auto [block, percent] : {std::pair<uint64_t, int>{4, 130}, {1024, 130}, {16384, c == WAN_ALLGATHER ? 120 : 105}, {131072, c == WAN_ALLGATHER ? 108 : 104}}) {
             const auto p = choose(t, f, {}, call(c, 32 * block, true, 1));
@@ -630,7 +537,7 @@ std::string check_sense()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_uplinks>), cmocka_unit_test(test<check_bursts>), cmocka_unit_test(test<check_far_limit>),    cmocka_unit_test(test<check_threshold>),
+        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_bursts>), cmocka_unit_test(test<check_far_limit>),    cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
         cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),

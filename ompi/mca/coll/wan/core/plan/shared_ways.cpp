@@ -80,26 +80,32 @@ shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : 
     far_ns_[0] = rooted ? f.farthest_ns(site_at(home)) : f.widest_ns();
     far_ns_[1] = rooted ? site_route{home, sites, site_order::chain}.latency_ns(f) : far_ns_[0];
     const auto rate = [](const std::vector<int64_t> &of, size_t i) { return of.empty() ? 0 : of[i]; };
-    for (int chain : {0, 1})
-        for (size_t kind = 0; kind < kinds; ++kind) {
+    for (int chain : {0, 1}) {
+        struct load {
+            std::vector<unsigned __int128> out, in;
             __int128 busiest = 0;
-            std::vector<unsigned __int128> out(static_cast<size_t>(sites)), in(static_cast<size_t>(sites));
-            for (int a = 0; a < sites; ++a)
-                for (int b = 0; b < sites; ++b) {
-                    const auto from = static_cast<size_t>(a), to = static_cast<size_t>(b);
-                    const uint64_t least = least_crossing(t, r, home, order_of(chain), a, b);
-                    if (least == 0)
-                        continue;
-                    const auto bytes = static_cast<unsigned __int128>(least)
-                                       * static_cast<uint64_t>(crossing_copies(t, r.collective, static_cast<crossing>(kind), a, b));
-                    out[from] += bytes;
-                    in[to] += bytes;
-                    busiest = std::max<__int128>(busiest, static_cast<__int128>(bytes) * rate(f.link_ps, from * static_cast<size_t>(sites) + to));
+        } of[kinds];
+        for (load &l : of)
+            l.out.resize(static_cast<size_t>(sites)), l.in.resize(static_cast<size_t>(sites));
+        for (int a = 0; a < sites; ++a)
+            for (int b = 0; b < sites; ++b) {
+                const auto from = static_cast<size_t>(a), to = static_cast<size_t>(b);
+                const uint64_t least = least_crossing(t, r, home, order_of(chain), a, b);
+                for (size_t kind = 0; least && kind < kinds; ++kind) {
+                    const auto copies = static_cast<uint64_t>(crossing_copies(t, r.collective, static_cast<crossing>(kind), a, b));
+                    const auto bytes = static_cast<unsigned __int128>(least) * copies;
+                    of[kind].out[from] += bytes;
+                    of[kind].in[to] += bytes;
+                    of[kind].busiest = std::max(of[kind].busiest, static_cast<__int128>(bytes) * rate(f.link_ps, from * static_cast<size_t>(sites) + to));
                 }
-            for (size_t s = 0; s < out.size(); ++s)
-                busiest = std::max<__int128>(busiest, static_cast<__int128>(std::max(out[s], in[s])) * rate(f.uplink_ps, s));
-            busiest_ns_[chain][kind] = clamped(busiest / 1000);
+            }
+        for (size_t kind = 0; kind < kinds; ++kind) {
+            load &l = of[kind];
+            for (size_t s = 0; s < l.out.size(); ++s)
+                l.busiest = std::max(l.busiest, static_cast<__int128>(std::max(l.out[s], l.in[s])) * rate(f.uplink_ps, s));
+            busiest_ns_[chain][kind] = clamped(l.busiest / 1000);
         }
+    }
 }
 
 int64_t shared_ways::with(const plan &p, int64_t predicted_ns, uint64_t cuts) const

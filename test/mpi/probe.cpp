@@ -11,36 +11,12 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <string.h>
+#include "counters.hpp"
 
-#define COUNTERS 7
+#include <cstdio>
+
 #define ROUNDS 3
 #define COUNT 257
-
-static const char *const names[COUNTERS] = {
-    "coll_wan_served_bcast", "coll_wan_served_allreduce", "coll_wan_passed",
-    "coll_wan_wan_messages", "coll_wan_communicators", "coll_wan_refused_one_site",
-    "coll_wan_refused_intercommunicator",
-};
-
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[COUNTERS];
-
-static int counters_open(void)
-{
-    MPI_T_pvar_session_create(&session);
-    for (int i = 0; i < COUNTERS; ++i) {
-        int index, count;
-
-        if (MPI_SUCCESS != MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_COUNTER, &index)
-            || MPI_SUCCESS != MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count)) {
-            return 0;
-        }
-    }
-    return 1;
-}
 
 static int rounds_run(int rank, int size)
 {
@@ -83,45 +59,34 @@ static void communicators_make(int rank)
     MPI_Comm_free(&all);
 }
 
-static void counters_read(unsigned long long *values)
-{
-    for (int i = 0; i < COUNTERS; ++i) {
-        MPI_T_pvar_read(session, handles[i], &values[i]);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    unsigned long long values[COUNTERS], later[COUNTERS];
-    char line[256];
-    int provided, rank, size, wrong, open;
+    int provided, rank, size;
 
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    open = counters_open();
-    wrong = rounds_run(rank, size);
-    if (open) {
-        counters_read(values);
-        snprintf(line, sizeof(line), "rank %d: bcast %llu allreduce %llu passed %llu wan_messages %llu\n",
-                 rank, values[0], values[1], values[2], values[3]);
-    } else {
-        snprintf(line, sizeof(line), "rank %d: absent\n", rank);
-    }
-    fputs(line, stdout);
-    if (0 != wrong) {
-        printf("rank %d: %d wrong values\n", rank, wrong);
-    }
-    fflush(stdout);
+    wan_counters calls, communicators;
+    const bool there = calls.open({"served_bcast", "served_allreduce", "passed", "wan_messages"})
+                       && communicators.open({"communicators", "refused_one_site", "refused_intercommunicator"});
+    const int wrong = rounds_run(rank, size);
+    if (there)
+        std::printf("rank %d: bcast %llu allreduce %llu passed %llu wan_messages %llu\n", rank, calls[0], calls[1], calls[2], calls[3]);
+    else
+        std::printf("rank %d: absent\n", rank);
+    if (0 != wrong)
+        std::printf("rank %d: %d wrong values\n", rank, wrong);
+    std::fflush(stdout);
+    const unsigned long long before[] = {communicators[0], communicators[1], communicators[2]};
     communicators_make(rank);
-    if (open) {
-        counters_read(later);
-        printf("rank %d: then served %llu one_site %llu intercommunicator %llu\n", rank,
-               later[4] - values[4], later[5] - values[5], later[6] - values[6]);
-        fflush(stdout);
+    if (there) {
+        std::printf("rank %d: then served %llu one_site %llu intercommunicator %llu\n", rank, communicators[0] - before[0],
+                    communicators[1] - before[1], communicators[2] - before[2]);
+        std::fflush(stdout);
     }
-    MPI_T_pvar_session_free(&session);
+    calls.close();
+    communicators.close();
     /* 4.1.4 crashes when this comes after MPI_Finalize. */
     MPI_T_finalize();
     MPI_Finalize();

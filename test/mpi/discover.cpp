@@ -13,24 +13,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "counters.hpp"
+
+#include <cstdio>
+#include <cstdlib>
 #include <unistd.h>
 
 #define COUNT 600
 
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle;
+static wan_counters counters;
 static int wrong;
 
-static unsigned long long served(void)
-{
-    unsigned long long value = 0;
-
-    MPI_T_pvar_read(session, handle, &value);
-    return value;
-}
+static unsigned long long served() { return counters[0]; }
 
 static void round_run(MPI_Comm comm, int round)
 {
@@ -69,15 +63,13 @@ static void ring_run(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     const int rounds = 1 < argc ? atoi(argv[1]) : 100, sleep_ms = 2 < argc ? atoi(argv[2]) : 0;
-    int provided, rank, index, count, round;
+    int provided, rank, round;
     MPI_Comm comm;
 
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_T_pvar_session_create(&session);
-    if (MPI_SUCCESS != MPI_T_pvar_get_index("coll_wan_served_bcast", MPI_T_PVAR_CLASS_COUNTER, &index)
-        || MPI_SUCCESS != MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count)) {
+    if (!counters.open({"served_bcast"})) {
         fprintf(stderr, "coll/wan is not there\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -119,7 +111,7 @@ int main(int argc, char **argv)
         printf("rank %d: %d wrong values\n", rank, wrong);
     }
     fflush(stdout);
-    MPI_T_pvar_session_free(&session);
+    counters.close();
     MPI_T_finalize();
     MPI_Finalize();
     return 0 != wrong;
