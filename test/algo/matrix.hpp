@@ -189,7 +189,8 @@ inline uint64_t expected_crossing(const topology &t, const std::vector<site_id> 
         }
         if (p.algo->collective == WAN_ALLTOALL || name == "direct")
             return sum;
-        return sum / static_cast<uint64_t>(t.rank_count(site_at(a))) * static_cast<uint64_t>(name == "runs" ? runs : 1);
+        return sum / static_cast<uint64_t>(t.rank_count(site_at(a)))
+               * static_cast<uint64_t>(name == "runs" ? runs : name == "swap" ? t.node_count(site_at(a)) : 1);
     }
     if (p.algo->collective == WAN_BCAST) {
         const int home = static_cast<int>(value(site_of(p.root)));

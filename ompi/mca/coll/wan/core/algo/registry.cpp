@@ -20,7 +20,7 @@ extern const algorithm scan_leaders, scan_collect, scan_chain, scan_runs;
 extern const algorithm exscan_leaders, exscan_collect, exscan_chain, exscan_runs;
 extern const algorithm allgather_direct, allgather_counterpart, allgather_leaders;
 extern const algorithm gather_direct, gather_bundled, scatter_direct, scatter_bundled;
-extern const algorithm reduce_scatter_direct, reduce_scatter_sites, reduce_scatter_pairwise, reduce_scatter_runs;
+extern const algorithm reduce_scatter_direct, reduce_scatter_sites, reduce_scatter_pairwise, reduce_scatter_runs, reduce_scatter_swap;
 extern const algorithm alltoall_direct, alltoall_bundled;
 
 std::span<const algorithm *const> algorithms()
@@ -62,6 +62,7 @@ std::span<const algorithm *const> algorithms()
         &reduce_scatter_sites,
         &reduce_scatter_pairwise,
         &reduce_scatter_runs,
+        &reduce_scatter_swap,
         &alltoall_direct,
         &alltoall_bundled,
     };

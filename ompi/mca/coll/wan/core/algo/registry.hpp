@@ -46,8 +46,8 @@ enum uses : uint16_t {
     uses_far_limit = 256    // entries: from far_limit(), not searched
 };
 
-/** How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them. */
-enum class crossing : uint8_t { once, by_entries, by_rank, by_run };
+/** How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them, from each host. */
+enum class crossing : uint8_t { once, by_entries, by_rank, by_run, by_host };
 
 /** A set of associations. */
 constexpr uint8_t computes(association a) { return static_cast<uint8_t>(1u << static_cast<unsigned>(a)); }

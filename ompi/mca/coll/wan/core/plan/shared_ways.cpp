@@ -64,6 +64,7 @@ int64_t crossing_copies(const topology &t, wan_collective_t c, crossing kind, in
     switch (kind) {
     case crossing::by_rank: return t.rank_count(site_at(c == WAN_ALLGATHER ? b : a));    // straight to each, or from each
     case crossing::by_run: return t.run_count(site_at(a));
+    case crossing::by_host: return t.node_count(site_at(a));
     case crossing::once:
     case crossing::by_entries: break;
     }
