@@ -2,7 +2,7 @@
  * Alltoall in one WAN latency, of blocks of any size that only their sender
  * and receiver need to know: everyone sends straight to everyone.
  *
- * What goes far is posted first, in turns: it begins at another receiver at each
+ * What goes far goes in turns: it begins at another receiver at each
  * sender, and a send waits for a receive of some turns before, because what all
  * ranks send at once does not fit into the queue of an uplink.  As both sides
  * began together, that is in time: a limit of w messages lets w cross in one
@@ -12,8 +12,9 @@
  *     sends         a'   b'   c'   d'   e'
  *     wait for      -    -    a'   b'   c'         (from a', ...: one latency ago)
  *
- * What stays in the site goes in turns beside it, so that short round trips do
- * not crowd out long ones; on a host, at once.
+ * What stays in the site goes in turns between, so that short round trips do
+ * not crowd out long ones, and there is something to receive while the first of
+ * what comes from far is on its way; on a host, at once.
  *
  *     T = max(L + M_far/B, M/B, L far messages/w) + P messages
  *
@@ -81,33 +82,40 @@ void build(const topology &t, const plan &p, builder &b)
         }
     std::sort(arrivals.begin(), arrivals.end());
 
-    const int token = at >= links ? b.await(t.rank_of(slot - links), label::share_turn) : builder::none;
-    std::vector<int> far;
-    for (int d = 1; d < sites; ++d) {
-        const int to = (mine + d) % sites, there = t.rank_count(site_at(to));
-        for (int k = 0; k < there; ++k) {
-            const int s = t.first_slot(site_at(to)) + (at + k) % there;
-            b.after(token);
-            b.after(clock_of(arrivals, {d, k, builder::none}, far.size(), p.entries));
-            far.push_back(b.send(buffer::in, block_at(s), t.rank_of(s), label::direct));
-        }
-    }
-    if (at + links < near) {
-        for (int sent : far)
-            b.after(sent);
-        b.signal(t.rank_of(slot + links), label::share_turn);
-    }
-
     const auto here = t.locate(me);
     auto on_my_host = [&](int s) { return t.locate(t.rank_of(s)).node == here.node; };
     pace turns(4);
-    for (int k = 1; k < near; ++k) {
+    int k = 1;      // the next turn inside the site
+    auto stay = [&] {
         const int to = first + (at + k) % near, from = first + (at + near - k) % near;
         if (!on_my_host(to))
             b.after(turns.before());
         b.send(buffer::in, block_at(to), t.rank_of(to), label::direct);
         if (!on_my_host(from))
             turns.turn(receive_of(from));
+        ++k;
+    };
+
+    const int token = at >= links ? b.await(t.rank_of(slot - links), label::share_turn) : builder::none;
+    const int64_t elsewhere = t.size() - near;
+    std::vector<int> far;
+    for (int d = 1; d < sites; ++d) {
+        const int to = (mine + d) % sites, there = t.rank_count(site_at(to));
+        for (int i = 0; i < there; ++i) {
+            while (k < near && (k - 1) * elsewhere <= static_cast<int64_t>(far.size()) * (near - 1))
+                stay();
+            const int s = t.first_slot(site_at(to)) + (at + i) % there;
+            b.after(token);
+            b.after(clock_of(arrivals, {d, i, builder::none}, far.size(), p.entries));
+            far.push_back(b.send(buffer::in, block_at(s), t.rank_of(s), label::direct));
+        }
+    }
+    while (k < near)
+        stay();
+    if (at + links < near) {
+        for (int sent : far)
+            b.after(sent);
+        b.signal(t.rank_of(slot + links), label::share_turn);
     }
     b.copy(buffer::in, buffer::out, block_at(slot));
 }
