@@ -195,6 +195,22 @@ class TableTest(unittest.TestCase):
         self.assertIn('did not serve', text)
         self.assertNotIn('emulator', text)
 
+    def test_summary(self):
+        points = [point(), point(setting='han', median_us=9500.0), point(setting='wan', median_us=5000.0),
+                  point(op='barrier', bytes=0, median_us=20500.0, setting='tuned'),
+                  point(op='barrier', bytes=0, median_us=10500.0, setting='wan'),
+                  point(op='scan', bytes=4096, setting='wan'),                  # nothing to compare with
+                  point(op='reduce', root=3), point(op='reduce', root=3, setting='wan')]
+        lines = table.summary_text(points, 'wan').splitlines()
+        rows = {line.split()[0]: line.split()[1:] for line in lines[4:]}
+        self.assertEqual(rows['bcast'], ['9.00', '/', '4.50', '0.45x', '(2.00)'])      # han, not ompi
+        self.assertEqual(rows['barrier'], ['20.0', '/', '10.00', '1.00x', '(2.00)'])
+        self.assertEqual(sorted(rows), ['barrier', 'bcast'])
+
+    def test_summary_marks(self):
+        text = table.summary_text([point(wrong=1), point(setting='wan')], 'wan')
+        self.assertIn(' W', text)
+
 
 def worker():
     build = os.environ.get('WAN_BUILD')

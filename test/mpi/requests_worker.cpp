@@ -9,6 +9,7 @@
  *   requests order       a neighbourhood collective after a call that waits for the answer
  *   requests threads     a blocking call while another thread makes progress, with calls in line
  *   requests dup         MPI_Comm_dup first: MPI_COMM_WORLD's first exchange is non-blocking
+ *   requests measured    the same; then one vector, blocking and not
  *
  * Ends with "rank N: ok", or says what was wrong.
  *
@@ -321,6 +322,21 @@ void dup()
     MPI_Comm_free(&comm);
 }
 
+/* One vector, blocking and then not: of both the plan is said, once if it is the same. */
+void measured()
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const std::vector<double> in(16384, rank);
+    std::vector<double> out(in.size(), -1), later(in.size(), -1);
+    MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallreduce(in.data(), later.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(out == later && out.back() == ranks * (ranks - 1) / 2, "allreduce before and after links are measured");
+    MPI_Comm_free(&comm);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -340,6 +356,8 @@ int main(int argc, char **argv)
         threads();
     else if (part == "dup")
         dup();
+    else if (part == "measured")
+        measured();
     else
         check(false, "no part '" + part + "', or no threads");
     std::printf("rank %d: ok\n", rank);

@@ -68,6 +68,60 @@ std::string check_far_limit()
     return "";
 }
 
+/** Whom the operations of a kind with a label are about, rank by rank, in the order in which they are posted. */
+std::vector<std::vector<int>> peers_of(const topology &t, const plan &p, op_kind kind, int label)
+{
+    std::vector<std::vector<int>> all(static_cast<size_t>(t.size()));
+    for (int me = 0; me < t.size(); ++me)
+        for (const op &o : build_schedule(t, p, me).ops)
+            if (o.kind == kind && o.label == label)
+                all[static_cast<size_t>(me)].push_back(o.peer);
+    return all;
+}
+
+/** What stays in a site is posted evenly between what does not, so that neither waits for all of the other. */
+std::string check_alltoall_order()
+{
+    for (const std::vector<int> &sites : {std::vector<int>{8, 8}, {5, 12}, {3, 1, 6}}) {
+        const topology t = topology::blocks(sites);
+        plan p;
+        p.algo = algorithm_named(WAN_ALLTOALL, "direct");
+        p.links = p.entries = 1024;
+        const auto sent = peers_of(t, p, op_kind::send, label::direct);
+        for (int me = 0; me < t.size(); ++me) {
+            const int near = t.rank_count(t.site_of(me)) - 1, far = t.size() - 1 - near;
+            int inside = 0, outside = 0;
+            for (int to : sent[static_cast<size_t>(me)]) {
+                ++(t.site_of(to) == t.site_of(me) ? inside : outside);
+                WAN_CHECK(std::abs(inside * far - outside * near) <= std::max(near, far));
+            }
+            WAN_CHECK(inside == near && outside == far);
+        }
+    }
+    return "";
+}
+
+/** Contributions that cross uncombined are shared evenly by the hosts that add them. */
+std::string check_counterparts()
+{
+    for (const std::vector<int> &sites : {std::vector<int>{8, 8}, {3, 7}, {7, 3}, {1, 5, 4}}) {
+        const topology t = topology::blocks(sites);
+        plan p;
+        p.algo = algorithm_named(WAN_REDUCE_SCATTER, "swap");
+        const auto received = peers_of(t, p, op_kind::recv, label::share_across);
+        for (int me = 0; me < t.size(); ++me)
+            for (int s = 0; s < t.site_count(); ++s) {
+                const site_id from{static_cast<uint32_t>(s)};
+                const int theirs = t.node_count(from), mine = t.node_count(t.site_of(me));
+                int n = 0;
+                for (int peer : received[static_cast<size_t>(me)])
+                    n += t.site_of(peer) == from;
+                WAN_CHECK(from == t.site_of(me) ? n == 0 : n <= (theirs + mine - 1) / mine && n >= theirs / mine);
+            }
+    }
+    return "";
+}
+
 std::string check_links()
 {
     for (int hosts : {1, 2, 5, 16})
@@ -478,6 +532,21 @@ std::string check_vector_sense()
     const topology wide = two_sites(2048);
     for (auto c : {WAN_GATHER, WAN_SCATTER})
         WAN_CHECK(std::string(choose(wide, facts_of(wide), {}, call(c, 8192, true, 1))->algo->name) == "bundled");
+    // What commutes crosses combined where blocks are long, however many hosts combine it.
+    for (int hosts : {16, 28, 64})
+        for (const facts &known : {lab_facts(two_sites(hosts)), facts_of(two_sites(hosts))}) {
+            const auto p = choose(two_sites(hosts), known, {}, call(WAN_REDUCE_SCATTER, static_cast<uint64_t>(2 * hosts) << 20));
+            WAN_CHECK_THAT(p->algo->crosses == crossing::once, print(*p));
+        }
+    // Uncombined only the shortest, where ranks share processors; a fast interface is no reason.
+    WAN_CHECK(std::string(choose(t, f, {}, call(WAN_REDUCE_SCATTER, 32 * 8))->algo->name) == "swap");
+    facts fast = facts_of(t);
+    fast.byte_ps = 800;
+    for (uint64_t block : {1024, 4096, 16384})
+        for (const facts &known : {f, fast}) {
+            const auto p = choose(t, known, {}, call(WAN_REDUCE_SCATTER, 32 * block));
+            WAN_CHECK_THAT(p->algo->crosses == crossing::once, print(*p));
+        }
     // Sizes that only their owners know.
     request local = call(WAN_GATHER, 0);
     local.counts_vary = local.counts_local = true;
@@ -539,7 +608,7 @@ std::string check_sense()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_bursts>), cmocka_unit_test(test<check_far_limit>),    cmocka_unit_test(test<check_threshold>),
+        cmocka_unit_test(test<check_forced>),      cmocka_unit_test(test<check_links>), cmocka_unit_test(test<check_bursts>), cmocka_unit_test(test<check_far_limit>), cmocka_unit_test(test<check_alltoall_order>), cmocka_unit_test(test<check_counterparts>),   cmocka_unit_test(test<check_threshold>),
         cmocka_unit_test(test<check_order>),       cmocka_unit_test(test<check_segments>), cmocka_unit_test(test<check_determinism>),
         cmocka_unit_test(test<check_extremes>),    cmocka_unit_test(test<check_sense>),
         cmocka_unit_test(test<check_bounds>),      cmocka_unit_test(test<check_scratch>),  cmocka_unit_test(test<check_constants>),

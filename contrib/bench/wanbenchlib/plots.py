@@ -91,6 +91,38 @@ def together_plot(points, names, stem):
     return figure_save(figure, stem)
 
 
+def summary_plot(points, reference, stem):
+    """How many times faster than the best other setting: a row for each operation, a dot for each size."""
+    paths = []
+    for (network, placement, mode), ops in table.summaries(points, reference).items():
+        names = list(ops)
+        sizes = sorted({size for rows in ops.values() for size in rows if size}) or [0]
+        figure, axes = plt.subplots(figsize=(7.2, 0.42 * len(names) + 1.6))
+        shades = matplotlib.colormaps['viridis_r']
+        for at, size in enumerate(sizes):
+            dots = [(table.ratio(*ops[op][s]), row) for row, op in enumerate(names) for s in (size, 0)
+                    if s in ops[op] and (s or at == 0)]
+            dots = [(times, row) for times, row in dots if times]
+            # Sizes one below the other, so that equal ones do not hide each other.
+            offset = (at + 0.5) / len(sizes) - 0.5
+            axes.scatter([t for t, _ in dots], [row + 0.6 * offset for _, row in dots], s=26,
+                         color=shades((at + 0.5) / len(sizes)), label=size_text(size), zorder=3)
+        axes.axvline(1, color='black', linewidth=1)
+        axes.set_xscale('log')
+        low, high = axes.get_xlim()
+        ticks = [t for t in (0.25, 0.5, 0.8, 1, 1.25, 2, 4, 8, 16, 32, 64) if low <= t <= high]
+        axes.set_xticks(ticks, [f'{t:g}' for t in ticks])
+        axes.minorticks_off()
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.grid(True, which='major', axis='x', alpha=0.3)
+        axes.set_xlabel(f'times as fast as the best other setting (right of 1: {reference} is faster)')
+        axes.set_title(f'{mode}, {placement}\n{network_text(network)}', fontsize=9)
+        axes.legend(title='bytes', fontsize=7, title_fontsize=7, loc='center left', bbox_to_anchor=(1.01, 0.5))
+        paths += figure_save(figure, f'{stem}-all-{mode}-{placement.replace(":", "")}')
+    return paths
+
+
 def throughput(op, size, ranks, time_us):
     """What figure 4 of the paper plots, in MB/s (10^6)."""
     power = 2 if op == 'allreduce' else 1

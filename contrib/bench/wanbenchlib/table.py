@@ -79,4 +79,51 @@ def tables_text(points, settings, reference=None):
     return '\n'.join(out).rstrip() + '\n'
 
 
+def summaries(points, reference):
+    """All operations together: {(network, placement, mode): {op: {bytes: (best, own)}}}.
+
+    `own` is the cell of `reference`, `best` that of the fastest other setting; sizes
+    without one of the two are left out, and roots other than 0."""
+    found = {}
+    for (network, placement, op, mode, root), rows in groups(rec.cells(points)).items():
+        for size, row in rows.items():
+            others = [cell for name, cell in row.items() if name != reference]
+            if root or reference not in row or not others:
+                continue
+            best = min(others, key=lambda cell: cell.times.median)
+            found.setdefault((network, placement, mode), {}).setdefault(op, {})[size] = (best, row[reference])
+    return found
+
+
+def ratio(best, own):
+    """How many times as long the best other takes; None where that cannot be said."""
+    return best.times.median / own.times.median if own.times.median > 0 else None
+
+
+def summary_cell(best, own, bound):
+    marks = ''.join(m for m in 'W!f' if m in cell_marks(best) + cell_marks(own))
+    times = ratio(best, own)
+    multiple = f' {own.times.median / bound:.2f}x' if bound > 0 else ''
+    return (f'{ms_text(best.times.median)} / {ms_text(own.times.median)}{multiple}'
+            f'{f" ({times:.2f})" if times else ""}{" " + marks if marks else ""}')
+
+
+def summary_text(points, reference):
+    """One table for each network, placement and mode: operations by sizes."""
+    out = []
+    for (network, placement, mode), ops in summaries(points, reference).items():
+        sizes = sorted({size for rows in ops.values() for size in rows if size})
+        out.append(f'{mode}, {placement} -- {network}')
+        out.append(f'ms: best of the others / {reference}, multiple of the lower bound (how many times faster)')
+        body = []
+        for op, rows in ops.items():
+            shown = dict(rows)
+            if 0 in shown:      # a barrier: in the first column
+                shown[sizes[0] if sizes else 0] = shown.pop(0)
+            body.append([op] + [summary_cell(*shown[s], rec.bound_us(shown[s])) if s in shown else ''
+                                for s in sizes or [0]])
+        out += grid_text(['bytes'] + [size_text(s) for s in sizes or [0]], body) + ['']
+    return '\n'.join(out).rstrip() + '\n'
+
+
 ROOTED = ('bcast', 'reduce', 'gather', 'gatherv', 'scatter', 'scatterv')

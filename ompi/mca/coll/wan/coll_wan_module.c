@@ -41,7 +41,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->blocking = module->nonblocking = module->persistent = 0;
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
-    module->moving = module->early = module->watched = false;
+    module->moving = module->early = module->measured = module->watched = false;
     module->calls = module->look = 0;
     memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
@@ -467,6 +467,7 @@ int mca_coll_wan_module_measure(mca_coll_wan_module_t *module)
     int rc = measure_links(module);
 
     module->early = false;
+    module->measured = true;
     if (OMPI_SUCCESS != rc) {
         module_break(module, rc);
     } else if (2 <= mca_coll_wan_component.params.verbose) {

@@ -25,6 +25,7 @@ struct mca_coll_wan_request {
     wan_run_t *run;
     ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours */
     unsigned passes;
+    bool early;                     /* called before links were measured */
     bool settling;                  /* persistent, and in line for the answer whose it is; */
     bool wanted, orphan;            /* started, or freed, meanwhile; all three under the line's lock */
 };
@@ -204,6 +205,19 @@ static bool request_step(wan_item_t *item)
     return true;
 }
 
+/*
+ * Ranks make their calls in one order, so what is called after links were measured is planned by
+ * that.  Open MPI's own are made from its progress, in any order: small Allreduces by which
+ * MPI_Comm_idup agrees on a number.
+ */
+static bool request_is_early(const mca_coll_wan_request_t *request)
+{
+    const wan_call_t *call = &request->bound.call;
+    const size_t agreement = 1024;
+
+    return request->early || (WAN_ALLREDUCE == call->collective && call->count * call->element_bytes <= agreement);
+}
+
 /* Binds and posts.  OMPI_ code or WAN_NOT_OURS, with nothing under way; `probe`: only whether it is ours. */
 static int request_run(mca_coll_wan_request_t *request, bool probe)
 {
@@ -213,7 +227,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    request->bound.call.early = true;
+    request->bound.call.early = request_is_early(request);
     if (!request->bound.nothing) {
         rc = mca_coll_wan_run_open(module, &request->bound, WAN_TAGS_BLOCKING + request->number,
                                    &request->port, &request->run);
@@ -468,6 +482,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     request->number = !ours        ? WAN_NUMBER_NONE
                       : persistent ? WAN_TAGS_NONBLOCKING + module->persistent++
                                    : module->nonblocking++ % WAN_TAGS_NONBLOCKING;
+    request->early = !module->measured;
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;

@@ -349,7 +349,7 @@ typedef struct wan_call {
     wan_vector_t in_vector, out_vector;
     size_t own_count;           /* gather, scatter with counts: elements of the own block */
     bool counts_vary;           /* counts are the caller's: said by all ranks alike */
-    bool early;                 /* in no common order with measurements: planned by what was known first */
+    bool early;                 /* not known to come after measurements on all ranks: planned by what was known first */
 } wan_call_t;
 
 /*

@@ -145,7 +145,7 @@ extern const algorithm alltoall_direct;
 const algorithm alltoall_direct = {
     .collective = WAN_ALLTOALL,
     .name = "direct",
-    .summary = "every rank straight to every other, far ones first, in turns; others of the site in turns beside that",
+    .summary = "every rank straight to every other, in turns; others of the site between those far away",
     .source = "coll/wan; GridMPI's limit n (Matsuda et al.)",
     .parameters = uses_links | uses_far_limit,
     .automatic = true,

@@ -188,11 +188,11 @@ namespace {
  * several at once.  Measured: 2 x 16 hosts, ring of 128 and 64 KB 1.2 and 1.25 times, of 32 KB 1.05, pairwise
  * 1.33 to 1.43.
  */
-int64_t slower_eighths(combining how, int64_t remote_bytes, int64_t piece_bytes)
+int64_t slower_eighths(combining how, int64_t phase_bytes, int64_t parts)
 {
     switch (how) {
-    case combining::circulant: return exchange_waits(static_cast<uint64_t>(remote_bytes / 2)) ? 8 : 0;
-    case combining::ring: return exchange_waits(static_cast<uint64_t>(piece_bytes)) ? 2 : 0;
+    case combining::circulant: return exchange_waits(static_cast<uint64_t>(phase_bytes / 2)) ? 8 : 0;
+    case combining::ring: return exchange_waits(static_cast<uint64_t>(phase_bytes / parts)) ? 2 : 0;
     case combining::pairwise: return 3;
     }
     return 0;
@@ -210,9 +210,10 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
         const combining how = way_of(wanted, static_cast<uint32_t>(hosts));
         const int64_t remote = static_cast<int64_t>(static_cast<__int128>(bytes) * elsewhere / all), local = bytes - remote;
         const int64_t handed = senders < hosts ? wire_part(f, remote, (hosts + senders - 1) / senders - 1, hosts) : 0;
-        const int64_t eighths = 8 + slower_eighths(how, remote, bytes / all / k);
-        const int64_t outward = wire_part(f, remote, (hosts - 1) * eighths, hosts * 8) + handed;
-        const int64_t inward = wire_part(f, local, (hosts - 1) * eighths, hosts * 8);
+        auto phase_ns = [&](int64_t phase_bytes) {
+            return wire_part(f, phase_bytes, (hosts - 1) * (8 + slower_eighths(how, phase_bytes, hosts * k)), hosts * 8);
+        };
+        const int64_t outward = phase_ns(remote) + handed, inward = phase_ns(local);
         const int64_t across = wire_part(f, remote, 1, senders);
         const int64_t sent = (elsewhere + senders - 1) / senders * (elsewhere < hosts ? 1 : k), received = (t.site_count() - 1) * k;
 
@@ -221,12 +222,13 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
             messages = 2 * steps(hosts);
             connections = steps(hosts);
             waiting = steps(hosts) * f.lan_ns;
-            // Hosts that are ahead begin with their own blocks: on shared processors half of that comes in between
-            // (measured, 2 x 16 hosts, 1 B: 1 to 2 ms behind `swap`, which has nothing there; 256 B: even).
-            between = steps(hosts) * f.step_ns / 2;
+            // Hosts that are ahead begin with their own blocks: where ranks share processors, which is why a step takes
+            // longer than its message, half of that comes in between (measured, 2 x 16 hosts on 2 processors, 1 B: 1 to
+            // 2 ms behind `swap`, which has nothing there; 256 B: even).
+            between = steps(hosts) * std::max<int64_t>(0, f.step_ns - f.lan_ns - 2 * f.message_ns) / 2;
         } else if (how == combining::ring) {
             connections = 1;
-            const bool lone = exchange_waits(static_cast<uint64_t>(bytes / all / k));
+            const bool lone = exchange_waits(static_cast<uint64_t>(remote / (hosts * k)));
             waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
         }
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) : 0;

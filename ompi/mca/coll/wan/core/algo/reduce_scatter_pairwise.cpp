@@ -6,7 +6,8 @@
  *
  *     T = max((P-1)/P M/B, L + (M_remote + M_remote/n)/B) + a message
  *
- * Nothing waits for a step to end, which is where halving and rings lose time;
+ * Nothing waits for a step to end, nor goes around all hosts, of whom there may be
+ * too many for a ring; several connections share an interface unevenly, though, and
  * the price is as many messages as hosts.  See reduce_scatter_by_sites.hpp.
  *
  * Source: coll/wan; the pairwise exchange.

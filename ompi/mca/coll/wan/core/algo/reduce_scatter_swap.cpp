@@ -9,9 +9,9 @@
  *                            / \   .
  *     site 1:  every host --+                +-- add what came -- halving, or circulant
  *
- *     T = L + M_remote/B + ceil(log2 H) steps + (H-1)/H M_local/B
+ *     T = L + max(M_remote, h M_local)/B + ceil(log2 H) steps + (H-1)/H M_local/B
  *
- * H hosts in a site.  One message of a host before the WAN, where `sites` has
+ * H hosts in a site, each with h counterparts elsewhere.  One message of a host before the WAN, where `sites` has
  * log2 H, each of which waits for others, and as many again for its own blocks
  * meanwhile: half the messages.  The price: contributions cross uncombined,
  * H times the bytes that have to.
@@ -28,8 +28,11 @@ namespace wan {
 
 namespace {
 
-/** Buffers for what arrives: a receive waits for one, but rarely. */
+/** Buffers for what arrives: beyond, a receive waits for one. */
 constexpr size_t most_arriving = 8;
+
+/** Beyond, all hosts of a small site would hear from very many. */
+constexpr int most_sites = 200;
 
 /** Of `from`'s hosts, [first, end) are those whose counterpart among `to` hosts is `host`. */
 uint32_t first_of(uint32_t from, uint32_t to, uint32_t host) { return static_cast<uint32_t>((uint64_t{host} * from + to - 1) / to); }
@@ -104,13 +107,15 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
     int64_t worst = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t hosts = t.node_count(site_at(s)), ranks = t.rank_count(site_at(s)), received = most_received(t, s);
-        // What all hosts have for other sites fills an uplink, unless told no narrower than some interfaces together.
-        constexpr int64_t wide = 4;
-        const int64_t far = std::max(wire_part(f, bytes, all - ranks, all), wire_part(f, bytes, (all - ranks) * hosts, all * wide));
+        const int64_t far = std::max(wire_part(f, bytes, all - ranks, all), untold_uplink_ns(f, bytes, (all - ranks) * hosts, all));
         const int64_t near = wire_part(f, bytes, ranks, all);
-        const int64_t combined = pipeline(f, wire_part(f, bytes, ranks * (hosts - 1), all * hosts), 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
+        // What comes in one message: it may need consent, and an idle connection begins slowly.
+        const auto message = static_cast<uint64_t>(static_cast<__int128>(bytes) * ranks / all);
+        const int64_t waits = (exchange_waits(message) ? 2 * f.farthest_ns(site_at(s)) : 0) + slow_start_ns(f, message, f.farthest_ns(site_at(s)), 1);
+        const int64_t halved = wire_part(f, bytes, ranks * (hosts - 1) * (exchange_waits(message / 2) ? 2 : 1), all * hosts);
+        const int64_t combined = pipeline(f, halved, 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes * f.message_ns : 0;
-        worst = std::max(worst, f.farthest_ns(site_at(s)) + std::max(far, near * received) + (t.site_count() - 1 + received) * f.message_ns
+        worst = std::max(worst, f.farthest_ns(site_at(s)) + waits + std::max(far, near * received) + (t.site_count() - 1 + received) * f.message_ns
                                     + combined + on_host + hop_ns(f, 0));
     }
     return worst;
@@ -128,11 +133,11 @@ uint32_t buffers(const topology &t, const plan &)
 
 bool serves(const topology &t, const request &r)
 {
-    if (!r.commutative || t.site_count() > 1024)
+    if (!r.commutative || t.site_count() > most_sites)
         return false;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t hosts = t.node_count(site_at(s)), on_host = widest_node(t) > 1 ? t.size() + 8 * steps(widest_node(t)) + 2 * widest_node(t) : 0;
-        const int64_t blocks = 3 * static_cast<int64_t>(t.size());      // named one by one where they are scattered
+        const int64_t blocks = t.size();    // named one by one where they are scattered
         if (hosts > 4096 || on_host + blocks + 2 * most_received(t, s) + t.site_count() + 12 * steps(hosts) > most_operations)
             return false;
     }

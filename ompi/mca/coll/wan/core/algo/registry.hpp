@@ -48,6 +48,7 @@ enum uses : uint16_t {
 
 /** How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them, from each host. */
 enum class crossing : uint8_t { once, by_entries, by_rank, by_run, by_host };
+constexpr size_t crossings = static_cast<size_t>(crossing::by_host) + 1;
 
 /** A set of associations. */
 constexpr uint8_t computes(association a) { return static_cast<uint8_t>(1u << static_cast<unsigned>(a)); }

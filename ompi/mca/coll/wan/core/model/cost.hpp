@@ -75,6 +75,16 @@ inline int64_t passing_hop_ns(const facts &f, int64_t bytes)
  */
 constexpr bool exchange_waits(uint64_t bytes) { return bytes >= 64u << 10; }
 
+/**
+ * Time of num / den of `bytes` over a site's uplink, for algorithms that let more cross than must:
+ * where nothing is told of uplinks, one is taken to be as wide as four interfaces.  (Else
+ * plan/shared_ways.hpp knows.)
+ */
+inline int64_t untold_uplink_ns(const facts &f, int64_t bytes, int64_t num, int64_t den)
+{
+    return f.uplink_ps.empty() ? wire_part(f, bytes, num, 4 * den) : 0;
+}
+
 /** What handing blocks around inside a site takes: allgather, or reduce-scatter, of one segment. */
 struct inner_cost {
     int64_t messages;       // sent and received by a host

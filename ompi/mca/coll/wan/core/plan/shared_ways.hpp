@@ -35,7 +35,7 @@ public:
     int64_t with(const plan &p, int64_t predicted_ns, uint64_t cuts) const;
 
 private:
-    static constexpr size_t kinds = 5;
+    static constexpr size_t kinds = crossings;
 
     bool any_ = false;
     int64_t widest_ = 1;                // hosts
