@@ -53,6 +53,15 @@ struct tally {
     bool wrong = false;
 };
 
+// A whole number; an empty field is 0.
+std::int64_t number_parse(const std::string &field, const std::string &text) {
+    std::size_t end = 0;
+    const std::int64_t n = field.empty() ? 0 : std::stoll(field, &end);
+    if (end != field.size())
+        throw std::invalid_argument(field + " is no number in " + text + " (1M: write 1048576)");
+    return n;
+}
+
 // "op:bytes[:root[:warm|cold[:rounds]]]"
 point point_parse(const std::string &text, const options &o, int size) {
     std::istringstream in(text);
@@ -67,16 +76,16 @@ point point_parse(const std::string &text, const options &o, int size) {
     p.what.type = o.type;
     p.what.slice_us = static_cast<int>(o.slice_us);
     if (fields.size() > 1)
-        p.what.bytes = std::stoll("0" + fields[1]);
+        p.what.bytes = number_parse(fields[1], text);
     if (fields.size() > 2)
-        p.what.root = std::stoi("0" + fields[2]);
+        p.what.root = static_cast<int>(number_parse(fields[2], text));
     if (fields.size() > 3 && !fields[3].empty()) {
         if (fields[3] != "warm" && fields[3] != "cold")
             throw std::invalid_argument("warm or cold, not " + fields[3]);
         p.cold = fields[3] == "cold";
     }
     if (fields.size() > 4)
-        p.rounds = std::max(1, std::stoi(fields[4]));
+        p.rounds = static_cast<int>(std::max<std::int64_t>(1, number_parse(fields[4], text)));
     if (p.what.bytes < 0 || p.what.bytes > (std::int64_t{1} << 30) || p.what.root < 0 ||
         p.what.root >= size)
         throw std::invalid_argument("size or root out of range in " + text);

@@ -269,6 +269,10 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual([line.get('digest') for line in first], [line.get('digest') for line in second])
         self.assertNotEqual(first[1]['digest'], first[2]['digest'])
 
+    def test_points_refused(self):
+        for text in ('bcast:1M', 'bcast:8:x', 'bcast:8:9', 'bcast:8:0:tepid', 'broadcast:8'):
+            self.assertEqual(self.job('--no-calibrate', text, status=2), [])
+
     def test_mapped_clocks(self):
         lines = self.job('--clock', 'pingpong', '--lead', '50', 'barrier:0:0:warm:5')
         self.assertLess(lines[0]['clock_error_us'], 1000)
