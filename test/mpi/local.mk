@@ -34,7 +34,7 @@ test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/fuzz_se
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 
-test_mpi_requests_worker_SOURCES = test/mpi/requests_worker.cpp test/mpi/persistent.hpp
+test_mpi_requests_worker_SOURCES = test/mpi/counters.hpp test/mpi/requests_worker.cpp test/mpi/persistent.hpp
 test_mpi_requests_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_requests_worker_LDADD = $(OMPI_LIBS) -lpthread
 

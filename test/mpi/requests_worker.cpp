@@ -15,6 +15,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "counters.hpp"
 #include "persistent.hpp"
 
 #include <atomic>
@@ -322,11 +323,19 @@ void dup()
     MPI_Comm_free(&comm);
 }
 
-/* One vector, blocking and then not: of both the plan is said, once if it is the same. */
+/*
+ * One vector, blocking and then not: of both the plan is said, once if it is the same.  Open MPI's own
+ * small exchange in MPI_Comm_dup has one plan, before and after.
+ */
 void measured()
 {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    int provided;
+    wan_counters served;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    check(served.open({"served_allreduce"}), "coll/wan's counters");
+    const unsigned long long before = served[0];
     const std::vector<double> in(16384, rank);
     std::vector<double> out(in.size(), -1), later(in.size(), -1);
     MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -334,6 +343,11 @@ void measured()
     MPI_Iallreduce(in.data(), later.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     check(out == later && out.back() == ranks * (ranks - 1) / 2, "allreduce before and after links are measured");
+    check(served[0] == before + 2, "both are served");
+    MPI_Comm_free(&comm);
+    served.close();
+    MPI_T_finalize();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_free(&comm);
 }
 

@@ -140,7 +140,7 @@ typedef struct mca_coll_wan_module {
     bool watched;                   /* was WATCHING: its non-blocking calls stay with the saved module */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
-    bool measured;                  /* it has: what is called after it is planned by that */
+    bool measured;                  /* it has, for calls and handles made after it; atomic */
     struct {
         wan_item_t item;
         ompi_request_t *exchange;   /* of the votes */

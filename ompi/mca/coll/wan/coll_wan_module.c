@@ -467,7 +467,7 @@ int mca_coll_wan_module_measure(mca_coll_wan_module_t *module)
     int rc = measure_links(module);
 
     module->early = false;
-    module->measured = true;
+    __atomic_store_n(&module->measured, OMPI_SUCCESS == rc, __ATOMIC_RELEASE);
     if (OMPI_SUCCESS != rc) {
         module_break(module, rc);
     } else if (2 <= mca_coll_wan_component.params.verbose) {

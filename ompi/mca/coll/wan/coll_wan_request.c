@@ -25,7 +25,7 @@ struct mca_coll_wan_request {
     wan_run_t *run;
     ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours */
     unsigned passes;
-    bool early;                     /* called before links were measured */
+    bool early;                     /* planned by what was known first: no call has measured links before it was made */
     bool settling;                  /* persistent, and in line for the answer whose it is; */
     bool wanted, orphan;            /* started, or freed, meanwhile; all three under the line's lock */
 };
@@ -207,15 +207,18 @@ static bool request_step(wan_item_t *item)
 
 /*
  * Ranks make their calls in one order, so what is called after links were measured is planned by
- * that.  Open MPI's own are made from its progress, in any order: small Allreduces by which
- * MPI_Comm_idup agrees on a number.
+ * that.  Open MPI's own are made from its progress, in any order: Allreduces of one int by which
+ * MPI_Comm_idup agrees on a number, for an inter-communicator a Reduce and a Bcast in its groups.
  */
 static bool request_is_early(const mca_coll_wan_request_t *request)
 {
     const wan_call_t *call = &request->bound.call;
-    const size_t agreement = 1024;
+    const size_t agreement = 64;
 
-    return request->early || (WAN_ALLREDUCE == call->collective && call->count * call->element_bytes <= agreement);
+    return request->early
+           || (!request->base.super.req_persistent && call->count * call->element_bytes <= agreement
+               && (WAN_ALLREDUCE == call->collective || WAN_REDUCE == call->collective
+                   || WAN_BCAST == call->collective));
 }
 
 /* Binds and posts.  OMPI_ code or WAN_NOT_OURS, with nothing under way; `probe`: only whether it is ours. */
@@ -482,7 +485,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     request->number = !ours        ? WAN_NUMBER_NONE
                       : persistent ? WAN_TAGS_NONBLOCKING + module->persistent++
                                    : module->nonblocking++ % WAN_TAGS_NONBLOCKING;
-    request->early = !module->measured;
+    request->early = !__atomic_load_n(&module->measured, __ATOMIC_ACQUIRE);
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;
