@@ -221,14 +221,23 @@ std::vector<mutant> mutants_of(const schedule &s, int ranks, int root)
         for (int k = 0; k < 2 + base.tmp_count; ++k) {
             const buffer other = static_cast<buffer>(k);
             auto excuse_for = [&](buffer was) { return same_bytes(base, i, was, other, root) ? copied : none; };
+            // By several earlier operations together: as far as those that begin in what is held reach.
             auto held_before = [&] {
-                for (size_t p : before(base, i)) {
-                    const op &e = base.ops[p].o;
-                    if (o.kind == op_kind::recv && o.label >= label::allgather && writes_into(e, o.dst) && e.kind != op_kind::send
-                        && !(o.part.lo < e.part.lo) && !(e.part.hi < o.part.hi))
-                        return redundant;
+                if (o.kind != op_kind::recv || o.label < label::allgather)
+                    return none;
+                const std::set<size_t> earlier = before(base, i);
+                fraction held = o.part.lo;
+                for (bool further = true; further && held < o.part.hi;) {
+                    further = false;
+                    for (size_t p : earlier) {
+                        const op &e = base.ops[p].o;
+                        if (writes_into(e, o.dst) && e.kind != op_kind::send && !(held < e.part.lo) && held < e.part.hi) {
+                            held = e.part.hi;
+                            further = true;
+                        }
+                    }
                 }
-                return none;
+                return held < o.part.hi ? none : redundant;
             };
             if (o.kind != op_kind::recv && other != o.src)
                 add("read from the wrong buffer", [&](loose &l) { l.ops[i].o.src = other; }, excuse_for(o.src));
