@@ -30,7 +30,7 @@ test_mpi_collectives_worker_SOURCES = \
 test_mpi_collectives_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 
-test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/fuzz_served.hpp test/mpi/persistent.hpp test/mpi/pretended_sites.hpp
+test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/fuzz_served.hpp test/mpi/fuzz_types.hpp test/mpi/persistent.hpp test/mpi/pretended_sites.hpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 

@@ -13,6 +13,7 @@ unit_tests = \
 	test/unit/plan_memory \
 	test/unit/plan_memory_peak \
 	test/unit/planner \
+	test/unit/planner_vectors \
 	test/unit/shared_ways \
 	test/unit/probe \
 	test/unit/schedule \
@@ -61,6 +62,9 @@ test_unit_plan_memory_LDADD = $(unit_libs)
 test_unit_shared_ways_SOURCES = test/unit/planned.hpp test/unit/shared_ways.cpp $(unit_headers)
 test_unit_shared_ways_CPPFLAGS = $(unit_cppflags)
 test_unit_shared_ways_LDADD = $(unit_libs)
+test_unit_planner_vectors_SOURCES = test/unit/planned.hpp test/unit/planner_vectors.cpp $(unit_headers)
+test_unit_planner_vectors_CPPFLAGS = $(unit_cppflags)
+test_unit_planner_vectors_LDADD = $(unit_libs)
 test_unit_planner_SOURCES = test/unit/planned.hpp test/unit/planner.cpp $(unit_headers)
 test_unit_planner_CPPFLAGS = $(unit_cppflags)
 test_unit_planner_LDADD = $(unit_libs)

@@ -21,9 +21,9 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/bcast_vandegeijn.cpp \
 	ompi/mca/coll/wan/core/algo/bundles.hpp \
 	ompi/mca/coll/wan/core/algo/fold.hpp \
-	ompi/mca/coll/wan/core/algo/host_combiner.hpp \
 	ompi/mca/coll/wan/core/algo/gather_bundled.cpp \
 	ompi/mca/coll/wan/core/algo/gather_direct.cpp \
+	ompi/mca/coll/wan/core/algo/host_combiner.hpp \
 	ompi/mca/coll/wan/core/algo/parts.cpp \
 	ompi/mca/coll/wan/core/algo/parts.hpp \
 	ompi/mca/coll/wan/core/algo/reduce_chain.cpp \
@@ -45,8 +45,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/reduce_scatter_direct.cpp \
 	ompi/mca/coll/wan/core/algo/reduce_scatter_pairwise.cpp \
 	ompi/mca/coll/wan/core/algo/reduce_scatter_runs.cpp \
-	ompi/mca/coll/wan/core/algo/reduce_scatter_swap.cpp \
 	ompi/mca/coll/wan/core/algo/reduce_scatter_sites.cpp \
+	ompi/mca/coll/wan/core/algo/reduce_scatter_swap.cpp \
 	ompi/mca/coll/wan/core/algo/shares.cpp \
 	ompi/mca/coll/wan/core/algo/shares.hpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \

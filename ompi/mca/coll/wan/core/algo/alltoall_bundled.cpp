@@ -22,12 +22,6 @@ namespace wan {
 
 namespace {
 
-/** Who bundles for a target elsewhere: counterpart k of n has the targets k P/n .. (k+1) P/n of each other site. */
-uint32_t counterpart_of(const spread_ranks &us, int index, int there)
-{
-    return static_cast<uint32_t>(uint64_t{static_cast<uint32_t>(index)} * us.count / static_cast<uint32_t>(there));
-}
-
 /** The targets of a counterpart, site by site: slots that follow each other. */
 struct target_range {
     int first, count, before;   // how many of its other targets come before
@@ -39,7 +33,7 @@ std::vector<target_range> targets_of(const topology &t, int mine, const spread_r
     int before = 0;
     for (int d = 1; d < t.site_count(); ++d) {
         const int s = (mine + d) % t.site_count(), there = t.rank_count(site_at(s));
-        const auto bound = [&](uint32_t x) { return static_cast<int>((uint64_t{x} * static_cast<uint32_t>(there) + us.count - 1) / us.count); };
+        const auto bound = [&](uint32_t x) { return static_cast<int>(first_shared(x, static_cast<uint32_t>(there), us.count)); };
         if (const int n = bound(k + 1) - bound(k); n > 0) {
             all.push_back({t.first_slot(site_at(s)) + bound(k), n, before});
             before += n;
@@ -128,7 +122,7 @@ void build(const topology &t, const plan &p, builder &b)
     for (int d = 1; d < sites; ++d) {
         const int s = (mine + sites - d) % sites;
         const spread_ranks them(t, site_at(s), p.links);
-        const uint32_t k = counterpart_of(them, at, us.ranks);
+        const uint32_t k = sharer_of(static_cast<uint32_t>(at), static_cast<uint32_t>(us.ranks), them.count);     // who bundles for me there
         b.recv(bundles, numbers(them.first, them.ranks), t.rank_of(them.slot(k)), label::share_across);
     }
     hand_over(b, t, mine, us, at);
@@ -174,8 +168,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t handed = std::max(far * lanes * std::max<int64_t>(0, ranks - lanes) / ranks, far * sharing * (ranks - 1) / links);
         const int64_t across = std::max(far * sharing * ranks / links, far * lanes);
         const int64_t targets = (elsewhere + links - 1) / links;
-        const bool waits = exchange_waits(static_cast<uint64_t>(bytes / all * ranks));
-        const int64_t crossed = handed + across + f.farthest_ns(site_at(s)) + (waits ? 2 * f.farthest_ns(site_at(s)) : 0);
+        const int64_t crossed = handed + across + f.farthest_ns(site_at(s)) + consent_ns(bytes / all * ranks, f.farthest_ns(site_at(s)));
         worst = std::max(worst, std::max(crossed, handed + across + near)
                                     + ((links < ranks ? ranks : 2 * (ranks - 1)) + targets + t.site_count()) * f.message_ns + hop_ns(f, 0));
     }

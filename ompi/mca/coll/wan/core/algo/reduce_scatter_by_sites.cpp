@@ -23,9 +23,9 @@ struct senders_of {
     {
     }
     bool direct() const { return senders == hosts; }
-    uint32_t for_host(uint32_t h) const { return static_cast<uint32_t>(uint64_t{h} * senders / hosts); }
+    uint32_t for_host(uint32_t h) const { return sharer_of(h, hosts, senders); }
     /** First host that sender k sends for: itself. */
-    uint32_t host(uint32_t k) const { return static_cast<uint32_t>((uint64_t{k} * hosts + senders - 1) / senders); }
+    uint32_t host(uint32_t k) const { return first_shared(k, hosts, senders); }
 };
 
 /**
@@ -90,6 +90,22 @@ std::vector<crossing_part> crossing_parts(const shares &s, const senders_of &gat
         u = last;
     }
     return all;
+}
+
+/**
+ * How much longer than its bytes a phase takes, in eighths.  Halving and its like wait for each other's consent
+ * behind each other's bytes, once per step, a ring some of the time; straight to their owner, shares come from
+ * several at once.  Measured: 2 x 16 hosts, ring of 128 and 64 KB 1.2 and 1.25 times, of 32 KB 1.05, pairwise
+ * 1.33 to 1.43.
+ */
+int64_t slower_eighths(combining how, int64_t phase_bytes, int64_t parts)
+{
+    switch (how) {
+    case combining::circulant: return exchange_waits(static_cast<uint64_t>(phase_bytes / 2)) ? 8 : 0;
+    case combining::ring: return exchange_waits(static_cast<uint64_t>(phase_bytes / parts)) ? 2 : 0;
+    case combining::pairwise: return 3;
+    }
+    return 0;
 }
 
 } // namespace
@@ -180,26 +196,6 @@ void build_by_sites(const topology &t, const plan &p, builder &b, combining how)
     fold(b, from_site, buffer::out, own_block);
 }
 
-namespace {
-
-/**
- * How much longer than its bytes a phase takes, in eighths.  Halving and its like wait for each other's consent
- * behind each other's bytes, once per step, a ring some of the time; straight to their owner, shares come from
- * several at once.  Measured: 2 x 16 hosts, ring of 128 and 64 KB 1.2 and 1.25 times, of 32 KB 1.05, pairwise
- * 1.33 to 1.43.
- */
-int64_t slower_eighths(combining how, int64_t phase_bytes, int64_t parts)
-{
-    switch (how) {
-    case combining::circulant: return exchange_waits(static_cast<uint64_t>(phase_bytes / 2)) ? 8 : 0;
-    case combining::ring: return exchange_waits(static_cast<uint64_t>(phase_bytes / parts)) ? 2 : 0;
-    case combining::pairwise: return 3;
-    }
-    return 0;
-}
-
-} // namespace
-
 int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const plan &p, combining wanted)
 {
     const int64_t all = t.size(), bytes = static_cast<int64_t>(r.bytes), lanes = widest_node(t);
@@ -232,7 +228,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
             waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
         }
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) : 0;
-        const int64_t consent = exchange_waits(static_cast<uint64_t>(bytes / all / k)) ? 2 * f.farthest_ns(site_at(s)) : 0;
+        const int64_t consent = consent_ns(bytes / all / k, f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(outward, connections - 1), messages) + waiting + between + across + sent * f.message_ns
                                 + f.farthest_ns(site_at(s)) + consent;
         const int64_t busy = pipeline(f, shared_wire(outward + across + inward, connections - 1), 2 * messages + sent + received) + 2 * waiting;

@@ -52,7 +52,7 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
 {
     const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes);
-    const int64_t consent = exchange_waits(static_cast<uint64_t>(bytes / all)) ? 2 * f.widest_ns() : 0;
+    const int64_t consent = consent_ns(bytes / all, f.widest_ns());
     int64_t uplink = 0;
     for (int s = 0; s < t.site_count(); ++s)
         uplink = std::max(uplink, untold_uplink_ns(f, bytes, t.rank_count(site_at(s)) * (all - t.rank_count(site_at(s))), all));

@@ -34,10 +34,6 @@ constexpr size_t most_arriving = 8;
 /** Beyond, all hosts of a small site would hear from very many. */
 constexpr int most_sites = 200;
 
-/** Of `from`'s hosts, [first, end) are those whose counterpart among `to` hosts is `host`. */
-uint32_t first_of(uint32_t from, uint32_t to, uint32_t host) { return static_cast<uint32_t>((uint64_t{host} * from + to - 1) / to); }
-uint32_t counterpart_of(uint32_t from, uint32_t to, uint32_t host) { return static_cast<uint32_t>(uint64_t{host} * to / from); }
-
 uint32_t hosts_of(const topology &t, int s) { return static_cast<uint32_t>(t.node_count(site_at(s))); }
 
 /** Most contributions that a host of site s gets from other sites. */
@@ -69,7 +65,7 @@ void build(const topology &t, const plan &, builder &b)
     staging across(b, on_host.data(), remote);
     for (int d = 1; d < sites; ++d) {
         const int to = (mine + d) % sites, first = t.first_slot(site_at(to));
-        const uint32_t there = counterpart_of(hosts_of(t, mine), hosts_of(t, to), host);
+        const uint32_t there = sharer_of(host, hosts_of(t, mine), hosts_of(t, to));
         across.send(blocks_of(static_cast<uint32_t>(first), static_cast<uint32_t>(first + t.rank_count(site_at(to)))),
                     t.rank_at(site_at(to), static_cast<int>(there)), label::share_across, builder::none);
     }
@@ -82,8 +78,8 @@ void build(const topology &t, const plan &, builder &b)
     size_t arrived = 0;
     for (int d = 1; d < sites; ++d) {
         const int from = (mine + sites - d) % sites;
-        const uint32_t end = first_of(hosts_of(t, from), hosts_of(t, mine), host + 1);
-        for (uint32_t h = first_of(hosts_of(t, from), hosts_of(t, mine), host); h < end; ++h, ++arrived) {
+        const uint32_t end = first_shared(host + 1, hosts_of(t, from), hosts_of(t, mine));
+        for (uint32_t h = first_shared(host, hosts_of(t, from), hosts_of(t, mine)); h < end; ++h, ++arrived) {
             if (arriving.size() < most_arriving)
                 arriving.push_back(local.scratch_for(b, 0, local.members()));
             const buffer x = arriving[arrived % most_arriving];
@@ -111,11 +107,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
         const int64_t near = wire_part(f, bytes, ranks, all);
         // What comes in one message: it may need consent, and an idle connection begins slowly.
         const auto message = static_cast<uint64_t>(static_cast<__int128>(bytes) * ranks / all);
-        const int64_t waits = (exchange_waits(message) ? 2 * f.farthest_ns(site_at(s)) : 0) + slow_start_ns(f, message, f.farthest_ns(site_at(s)), 1);
+        const int64_t latency = f.farthest_ns(site_at(s)), waits = consent_ns(static_cast<int64_t>(message), latency) + slow_start_ns(f, message, latency, 1);
         const int64_t halved = wire_part(f, bytes, ranks * (hosts - 1) * (exchange_waits(message / 2) ? 2 : 1), all * hosts);
         const int64_t combined = pipeline(f, halved, 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes * f.message_ns : 0;
-        worst = std::max(worst, f.farthest_ns(site_at(s)) + waits + std::max(far, near * received) + (t.site_count() - 1 + received) * f.message_ns
+        worst = std::max(worst, latency + waits + std::max(far, near * received) + (t.site_count() - 1 + received) * f.message_ns
                                     + combined + on_host + hop_ns(f, 0));
     }
     return worst;

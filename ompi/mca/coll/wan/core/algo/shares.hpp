@@ -24,6 +24,10 @@ template <typename F> void each_block(const span_of &part, F f)
             f(one, j);
 }
 
+/** Of n things that m share evenly, in order: who has thing i, and the first that sharer k has. */
+constexpr uint32_t sharer_of(uint32_t i, uint32_t n, uint32_t m) { return static_cast<uint32_t>(uint64_t{i} * m / n); }
+constexpr uint32_t first_shared(uint32_t k, uint32_t n, uint32_t m) { return static_cast<uint32_t>((uint64_t{k} * n + m - 1) / m); }
+
 /** A vector that a rank reads: where `scattered`, one block at a time. */
 struct operand {
     buffer data;

@@ -78,10 +78,12 @@ inline int widest_node(const topology &t) { return t.most_lanes(); }
 /**
  * Messages of a rank to other sites under way at once that fill its share of the host's
  * interface: as many as pass it while one is on its way, over a connection that has been idle
- * (three latencies where receivers must consent), and a quarter more, since others share the interface; a power of two, and 8 at least where
- * they must.  (Measured, alltoall of 8 to 256 KB: at 2 x 8 hosts half of that costs 2
- * to 8% and twice as many change nothing; at 2 x 16, whose uplink is narrower than the interfaces
- * together, twice as many cost up to a half.)
+ * (three latencies where receivers must consent), and a quarter more, since others share the
+ * interface; a power of two, and 8 at least where receivers must consent.
+ *
+ * Measured, alltoall of 8 to 256 KB: at 2 x 8 hosts half of that costs 2 to 8% and twice as many
+ * change nothing; at 2 x 16, whose uplink is narrower than the interfaces together, twice as many
+ * cost up to a half.
  */
 inline uint32_t far_limit(const topology &t, const facts &f, uint64_t message_bytes)
 {

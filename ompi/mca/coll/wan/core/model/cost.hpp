@@ -75,6 +75,9 @@ inline int64_t passing_hop_ns(const facts &f, int64_t bytes)
  */
 constexpr bool exchange_waits(uint64_t bytes) { return bytes >= 64u << 10; }
 
+/** What asking for that consent takes across a latency: there and back. */
+constexpr int64_t consent_ns(int64_t bytes, int64_t latency_ns) { return exchange_waits(static_cast<uint64_t>(bytes)) ? 2 * latency_ns : 0; }
+
 /**
  * Time of num / den of `bytes` over a site's uplink, for algorithms that let more cross than must:
  * where nothing is told of uplinks, one is taken to be as wide as four interfaces.  (Else
