@@ -6,7 +6,8 @@
  *     rank 0: served from round 12 on
  *     rank 0: not served in 300 rounds
  *
- * and then, of a communicator made after that, "rank 0: served again".
+ * and then, of non-blocking calls on MPI_COMM_WORLD, "rank 0: served later", and
+ * of a communicator made after that, "rank 0: served again".
  *
  * Usage: discover ROUNDS [MILLISECONDS of sleep in each]
  * Exit code 1 when a result is wrong.
@@ -25,6 +26,7 @@ static wan_counters counters;
 static int wrong;
 
 static unsigned long long served() { return counters[0]; }
+static unsigned long long served_allreduce() { return counters[1]; }
 
 static void round_run(MPI_Comm comm, int round)
 {
@@ -60,6 +62,34 @@ static void ring_run(MPI_Comm comm)
     wrong += got != (rank + size - 1) % size;
 }
 
+/*
+ * The steps of MPI_Comm_idup go on inside blocking calls, here and there at other times; some
+ * ranks wait for it before a call in which others are already.
+ */
+static void idup_run(int round)
+{
+    int rank;
+    MPI_Request request;
+    MPI_Comm comm;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+    if (rank % 2 == round % 2) {
+        int flag;
+
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < 4; ++i) {
+        if (rank % 8 == round % 9 && i == round % 4) {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ring_run(comm);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     const int rounds = 1 < argc ? atoi(argv[1]) : 100, sleep_ms = 2 < argc ? atoi(argv[2]) : 0;
@@ -69,26 +99,12 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!counters.open({"served_bcast"})) {
+    if (!counters.open({"served_bcast", "served_allreduce"})) {
         fprintf(stderr, "coll/wan is not there\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     for (round = 0; round < rounds && 0 == served(); ++round) {
-        MPI_Request request;
-
-        /* Its steps go on inside blocking calls, here and there at other times. */
-        MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
-        if (rank % 2 == round % 2) {
-            int flag;
-
-            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-        }
-        for (int i = 0; i < 4; ++i) {
-            MPI_Barrier(MPI_COMM_WORLD);
-        }
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        ring_run(comm);
-        MPI_Comm_free(&comm);
+        idup_run(round);
         round_run(MPI_COMM_WORLD, round);
         if (0 < sleep_ms && rank % 3 == 1) {
             usleep(1000 * sleep_ms);    /* computes, and does not look */
@@ -97,9 +113,15 @@ int main(int argc, char **argv)
     if (0 == served()) {
         printf("rank %d: not served in %d rounds\n", rank, rounds);
     } else {
-        const unsigned long long before = served();
+        unsigned long long before = served_allreduce();
 
         printf("rank %d: served from round %d on\n", rank, round - 1);
+        for (int i = 0; i < 3; ++i) {
+            round_run(MPI_COMM_WORLD, i);
+            idup_run(i);
+        }
+        printf("rank %d: %s\n", rank, before + 6 == served_allreduce() ? "served later" : "not served later");
+        before = served();
         MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
         for (int i = 0; i < 3; ++i) {
             round_run(comm, i);

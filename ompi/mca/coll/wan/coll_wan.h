@@ -137,7 +137,7 @@ typedef struct mca_coll_wan_module {
     uint64_t slots[WAN_TAGS_NONBLOCKING / 64];      /* tags of non-blocking runs under way */
     mca_coll_wan_request_t *first, *last;           /* in line: for the answer, or for tags */
     bool moving;                    /* a thread starts what stands in line; like it, under the line's lock */
-    bool watched;                   /* was WATCHING: its non-blocking calls stay with the saved module */
+    bool watched;                   /* was WATCHING: what Open MPI may call itself at any time stays with the saved module */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
     bool measured;                  /* it has, for calls and handles made after it; atomic */

@@ -25,7 +25,8 @@ struct mca_coll_wan_request {
     wan_run_t *run;
     ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours */
     unsigned passes;
-    bool early;                     /* planned by what was known first: no call has measured links before it was made */
+    bool early;                     /* planned by what was known first: no call had measured links before it was made,
+                                       or Open MPI may have made it itself */
     bool settling;                  /* persistent, and in line for the answer whose it is; */
     bool wanted, orphan;            /* started, or freed, meanwhile; all three under the line's lock */
 };
@@ -205,22 +206,6 @@ static bool request_step(wan_item_t *item)
     return true;
 }
 
-/*
- * Ranks make their calls in one order, so what is called after links were measured is planned by
- * that.  Open MPI's own are made from its progress, in any order: Allreduces of one int by which
- * MPI_Comm_idup agrees on a number, for an inter-communicator a Reduce and a Bcast in its groups.
- */
-static bool request_is_early(const mca_coll_wan_request_t *request)
-{
-    const wan_call_t *call = &request->bound.call;
-    const size_t agreement = 64;
-
-    return request->early
-           || (!request->base.super.req_persistent && call->count * call->element_bytes <= agreement
-               && (WAN_ALLREDUCE == call->collective || WAN_REDUCE == call->collective
-                   || WAN_BCAST == call->collective));
-}
-
 /* Binds and posts.  OMPI_ code or WAN_NOT_OURS, with nothing under way; `probe`: only whether it is ours. */
 static int request_run(mca_coll_wan_request_t *request, bool probe)
 {
@@ -230,7 +215,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    request->bound.call.early = request_is_early(request);
+    request->bound.call.early = request->early;
     if (!request->bound.nothing) {
         rc = mca_coll_wan_run_open(module, &request->bound, WAN_TAGS_BLOCKING + request->number,
                                    &request->port, &request->run);
@@ -336,13 +321,17 @@ static void line_push(mca_coll_wan_request_t *request)
     mca_coll_wan_line_move(module);
 }
 
-/* Whether a new call would overtake one that has not been started yet. */
+/*
+ * Whether a new call would overtake one that has not been started yet.  A watched module asks in a
+ * blocking call alone; what comes meanwhile is Open MPI's own, and others may wait for it before
+ * they get to that call.
+ */
 static bool line_waits(mca_coll_wan_module_t *module)
 {
     bool waits;
 
     opal_mutex_lock(&line_lock);
-    waits = NULL != module->first || module->moving || WAN_STATE_ASKING == module->state;
+    waits = NULL != module->first || module->moving || (WAN_STATE_ASKING == module->state && !module->watched);
     opal_mutex_unlock(&line_lock);
     return waits;
 }
@@ -448,6 +437,25 @@ static int request_start(size_t count, ompi_request_t **requests)
     return OMPI_SUCCESS;
 }
 
+/*
+ * Ranks make their calls in one order, but what Open MPI calls itself from its progress, at any time:
+ * Allreduces of one int by which MPI_Comm_idup agrees on a number, for an inter-communicator a
+ * Reduce and a Bcast in its groups.  What may be such a call is treated alike at all times: it is
+ * planned by what was known first, and passed on where sites were unknown once.
+ */
+static bool may_be_open_mpi(const wan_args_t *args, bool persistent)
+{
+    const size_t agreement = 64;
+    size_t size = 0;
+
+    if (persistent
+        || (WAN_MPI_allreduce != args->what && WAN_MPI_reduce != args->what && WAN_MPI_bcast != args->what)) {
+        return false;
+    }
+    ompi_datatype_type_size(args->rtype, &size);
+    return args->rcount * size <= agreement;
+}
+
 /* Asks first, where nobody has yet.  OMPI_ code; the state may be what it was: nobody to ask without waiting. */
 static int icall_ask(mca_coll_wan_module_t *module)
 {
@@ -458,7 +466,8 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
                        ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request;
-    bool ours = WAN_MPI_COLLECTIVES > args->what && !module->watched && !mca_coll_wan_module_passes(module);
+    const bool any_time = may_be_open_mpi(args, persistent);
+    bool ours = WAN_MPI_COLLECTIVES > args->what && !(any_time && module->watched) && !mca_coll_wan_module_passes(module);
     bool waits;
     int rc;
 
@@ -485,7 +494,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     request->number = !ours        ? WAN_NUMBER_NONE
                       : persistent ? WAN_TAGS_NONBLOCKING + module->persistent++
                                    : module->nonblocking++ % WAN_TAGS_NONBLOCKING;
-    request->early = !__atomic_load_n(&module->measured, __ATOMIC_ACQUIRE);
+    request->early = any_time || !__atomic_load_n(&module->measured, __ATOMIC_ACQUIRE);
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;

@@ -31,8 +31,8 @@ const std::array<wan_knob_t, 10 + WAN_COLLECTIVES> knobs{{
      "File with lines 'HOSTS SITE' such as 'n[001-064] eu/paris', or Slurm's topology.conf. Empty: none"},
     {"discover", WAN_KNOB_INT, offsetof(wan_params_t, discover), 0, 1, 0, 2, false,
      "With 1, where no process of a job has a site by name, its hosts measure round trips in the background, from MPI_Init on: "
-     "those between sites are at least 0.5 ms and 3 times as long as those inside, or above 5 ms. Until the sites are known, and for "
-     "non-blocking and persistent calls, collectives are those of other components. The same for all processes. 0: sites need names"},
+     "those between sites are at least 0.5 ms and 3 times as long as those inside, or above 5 ms. Until the sites are known, and then a "
+     "blocking call is made on the communicator, collectives are those of other components. The same for all processes. 0: sites need names"},
     {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5, true,
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},
