@@ -109,7 +109,7 @@ bool writes_into(const op &o, buffer b)
 
 /* ---- mutants ----------------------------------------------------------------------------------- */
 
-enum reason { none, implied, copied, association, redundant, wider, reasons_count };
+enum reason { none, implied, copied, association, redundant, wider, overwritten, reasons_count };
 const char *const reasons[] = {
     "",
     "dropped dependency: the other ones imply it",
@@ -117,6 +117,7 @@ const char *const reasons[] = {
     "reduced in another order at the one rank that evaluates it: all ranks get the same bits, the operator commutes",
     "a gateway does not keep a block that it gets back in the gathering: it held it before",
     "a local operation on scratch reaches into bytes that nobody reads",
+    "a local operation reaches into bytes that are overwritten before anybody reads them",
 };
 
 struct mutant {
@@ -169,6 +170,34 @@ bool same_bytes(const loose &l, size_t i, buffer x, buffer y, int root)
     return true;
 }
 
+/** Whether the first to touch that part of what operation i writes, after i, overwrites it: all of it, or the bytes one by one. */
+bool overwritten_later(const loose &l, size_t i, fraction from, fraction to)
+{
+    const buffer b = l.ops[i].o.dst;
+    uint32_t cells = std::lcm(from.den, to.den);
+    for (const auto &e : l.ops)
+        cells = std::lcm(cells, std::lcm(e.o.part.lo.den, e.o.part.hi.den));
+    for (size_t c = from.of(cells); c < to.of(cells); ++c) {
+        bool gone = false;
+        for (size_t k = i + 1; k < l.ops.size() && !gone; ++k) {
+            const op &o = l.ops[k].o;
+            if (c < o.part.lo.of(cells) || c >= o.part.hi.of(cells))
+                continue;
+            const bool reads = o.kind == op_kind::send ? o.src == b : (o.kind != op_kind::recv && o.src == b) || (o.kind == op_kind::reduce && o.dst == b);
+            if (reads)
+                return false;
+            if (o.dst == b && o.kind != op_kind::send) {
+                if (!before(l, k).contains(i))
+                    return false;
+                gone = true;
+            }
+        }
+        if (!gone)
+            return false;
+    }
+    return true;
+}
+
 bool message(const op &o) { return o.kind == op_kind::send || o.kind == op_kind::recv; }
 
 /** All mutants of one rank's schedule. */
@@ -202,8 +231,12 @@ std::vector<mutant> mutants_of(const schedule &s, int ranks, int root)
         const uint32_t den = std::lcm(std::lcm(lo.den, hi.den), 2u);
         const uint32_t a = lo.num * (den / lo.den), b = hi.num * (den / hi.den);
         auto part = [&](uint32_t x, uint32_t y) {
+            const bool reaches = !message(o) && x <= a && y >= b;
             add("shift a fraction", [&](loose &l) { l.ops[i].o.part = {{x, den}, {y, den}}; },
-                !message(o) && o.dst >= buffer::tmp && x <= a && y >= b ? wider : none);
+                !reaches                                                                                            ? none
+                : o.dst >= buffer::tmp                                                                              ? wider
+                : overwritten_later(base, i, {x, den}, {a, den}) && overwritten_later(base, i, {b, den}, {y, den}) ? overwritten
+                                                                                                                    : none);
         };
         if (b < den)
             part(a + 1, b + 1), part(a, b + 1);
@@ -438,10 +471,10 @@ std::string check_mutants()
             }
     }
     size_t made = 0, rejected = 0;
-    std::printf("%-38s %8s %9s %8s %8s %11s %9s %8s\n", "mutants", "made", "rejected", "implied", "copied", "association", "redundant", "wider");
+    std::printf("%-38s %8s %9s %8s %8s %11s %9s %8s %11s\n", "mutants", "made", "rejected", "implied", "copied", "association", "redundant", "wider", "overwritten");
     for (const auto &[kind, n] : counts) {
-        std::printf("%-38s %8zu %9zu %8zu %8zu %11zu %9zu %8zu\n", kind.c_str(), n.made, n.rejected, n.equivalent[implied], n.equivalent[copied], n.equivalent[association],
-                    n.equivalent[redundant], n.equivalent[wider]);
+        std::printf("%-38s %8zu %9zu %8zu %8zu %11zu %9zu %8zu %11zu\n", kind.c_str(), n.made, n.rejected, n.equivalent[implied], n.equivalent[copied], n.equivalent[association],
+                    n.equivalent[redundant], n.equivalent[wider], n.equivalent[overwritten]);
         made += n.made;
         rejected += n.rejected;
         WAN_CHECK_THAT(n.rejected > 0, kind);
