@@ -29,7 +29,7 @@ const std::array<wan_knob_t, 10 + WAN_COLLECTIVES> knobs{{
      "parameters of the launching one. Empty: none"},
     {"cluster_map", WAN_KNOB_STRING, offsetof(wan_params_t, cluster_map), 0, 0, 0, 2, false,
      "File with lines 'HOSTS SITE' such as 'n[001-064] eu/paris', or Slurm's topology.conf. Empty: none"},
-    {"discover", WAN_KNOB_INT, offsetof(wan_params_t, discover), 0, 1, 0, 2, false,
+    {"discover", WAN_KNOB_INT, offsetof(wan_params_t, discover), 0, 1, 1, 2, false,
      "With 1, where no process of a job has a site by name, its hosts measure round trips in the background, from MPI_Init on: "
      "those between sites are at least 0.5 ms and 3 times as long as those inside, or above 5 ms. Until the sites are known, and then a "
      "blocking call is made on the communicator, collectives are those of other components. The same for all processes. 0: sites need names"},
