@@ -6,6 +6,7 @@ unit_tests = \
 	test/unit/builder \
 	test/unit/discovery \
 	test/unit/documentation \
+	test/unit/drift \
 	test/unit/engine \
 	test/unit/engine_threads \
 	test/unit/knobs \
@@ -38,6 +39,10 @@ test_unit_builder_LDADD = $(unit_libs)
 test_unit_discovery_SOURCES = test/unit/discovery.cpp $(unit_headers)
 test_unit_discovery_CPPFLAGS = $(unit_cppflags)
 test_unit_discovery_LDADD = $(unit_libs)
+
+test_unit_drift_SOURCES = test/unit/drift.cpp $(unit_headers)
+test_unit_drift_CPPFLAGS = $(unit_cppflags)
+test_unit_drift_LDADD = $(unit_libs)
 test_unit_documentation_SOURCES = test/unit/documentation.cpp $(unit_headers)
 test_unit_documentation_CPPFLAGS = $(unit_cppflags)
 test_unit_documentation_LDADD = $(unit_libs)

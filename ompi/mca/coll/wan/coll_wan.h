@@ -140,7 +140,8 @@ typedef struct mca_coll_wan_module {
     bool watched;                   /* was WATCHING: what Open MPI may call itself at any time stays with the saved module */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
-    bool measured;                  /* it has, for calls and handles made after it; atomic */
+    unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after
+                                       that; atomic */
     struct {
         wan_item_t item;
         ompi_request_t *exchange;   /* of the votes */
@@ -160,6 +161,10 @@ OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
 
 /* True where the saved function is to be called instead. */
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module);
+/* Combines values[count] over all ranks in a blocking call, by the saved module. */
+int mca_coll_wan_module_exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
+/* From now on every call on this rank ends with `error`. */
+void mca_coll_wan_module_break(mca_coll_wan_module_t *module, int error);
 /* Called by the saved module, while it serves us. */
 bool mca_coll_wan_module_inside(const mca_coll_wan_module_t *module);
 /*
@@ -169,8 +174,6 @@ bool mca_coll_wan_module_inside(const mca_coll_wan_module_t *module);
 int mca_coll_wan_module_ask(mca_coll_wan_module_t *module);
 /* Before a non-blocking one while the state is FIRST: asks; the answer comes by progress. */
 int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module);
-/* Before a blocking one while `early`: measures the links.  OMPI_ code; the state is BROKEN on error. */
-int mca_coll_wan_module_measure(mca_coll_wan_module_t *module);
 /*
  * Before a blocking collective while the state is WATCHING, which it may end: with FIRST or OFF, on
  * all ranks at the same call.
@@ -180,6 +183,18 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module);
 bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module);
 /* The first tag of a run: the same order of calls on all ranks. */
 int mca_coll_wan_module_tag(const mca_coll_wan_module_t *module, unsigned run);
+
+/* ---- its links: coll_wan_links.c ------------------------------------------ */
+
+/* Measures what the core wants measured.  *anew, which may be NULL: whether links were learned, not only looked at. */
+int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
+/*
+ * Before a blocking collective while SERVING, in which links are measured: while `early`, or where
+ * ranks find them changed.  OMPI_ code; the state is BROKEN on error.
+ */
+int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective);
+/* Tells who wants to know: sites and links. */
+void mca_coll_wan_links_say(const mca_coll_wan_module_t *module);
 
 /* ---- a call: coll_wan_call.c ------------------------------------------------ */
 
@@ -211,6 +226,8 @@ typedef struct mca_coll_wan_bound {
     char token[1];          /* a barrier's buffer */
 } mca_coll_wan_bound_t;
 
+/* Which of the core's a blocking collective is. */
+wan_collective_t mca_coll_wan_core_of(wan_mpi_t what);
 /* Describes a call and packs what must be packed; OMPI_ code, nothing is held on error. */
 int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
                       struct ompi_communicator_t *comm);
@@ -323,6 +340,8 @@ int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_w
                            int code);
 /* Runs to the end and releases it, whatever happens.  Returns an OMPI_ code. */
 int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound);
+/* Ours, in a blocking call while SERVING: combines values[count] over all ranks; in no counter.  OMPI_ code or WAN_NOT_OURS. */
+int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
 /* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
 void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);
 /* The one place that maps codes of the core to Open MPI's. */

@@ -421,6 +421,11 @@ static const wan_collective_t core_of[WAN_MPI_COLLECTIVES] = {
 #undef CORE
 };
 
+wan_collective_t mca_coll_wan_core_of(wan_mpi_t what)
+{
+    return core_of[what];
+}
+
 int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
                       struct ompi_communicator_t *comm)
 {

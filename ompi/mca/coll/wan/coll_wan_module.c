@@ -41,7 +41,8 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->blocking = module->nonblocking = module->persistent = 0;
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
-    module->moving = module->early = module->measured = module->watched = false;
+    module->moving = module->early = module->watched = false;
+    module->epoch = 0;
     module->calls = module->look = 0;
     memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
@@ -273,7 +274,7 @@ static int exchange_end(ompi_request_t **request)
  * WAN_TAGS_BLOCKING): except where Open MPI has none, or nobody comes by another way: a watched
  * module's must not take tags from non-blocking operations, which take theirs in no common order.
  */
-static int exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
+int mca_coll_wan_module_exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
 {
     ompi_request_t *request = NULL;
     int rc;
@@ -374,62 +375,7 @@ static int votes_count(mca_coll_wan_module_t *module, bool *agreed)
     return mca_coll_wan_code(rc, NULL, NULL);
 }
 
-static int measure_links(mca_coll_wan_module_t *module)
-{
-    int64_t facts[WAN_FACTS];
-    int code, rc;
-
-    for (;;) {
-        mca_coll_wan_port_t port;
-        wan_run_t *run = NULL;
-
-        mca_coll_wan_port_construct(&port, module->comm, &ompi_mpi_byte.dt, NULL);
-        code = wan_comm_probe(module->view, &mca_coll_wan_port_pml, &port, &run);
-        if (WAN_OK != code) {
-            mca_coll_wan_port_destruct(&port);
-            break;
-        }
-        mca_coll_wan_run_say(module, run);
-        mca_coll_wan_port_bind(&port, run,
-                               mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING));
-        rc = mca_coll_wan_run_wait(run, &port, NULL);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-    }
-    if (WAN_DONE != code) {
-        return mca_coll_wan_code(code, NULL, NULL);
-    }
-    wan_comm_facts(module->view, facts);
-    rc = exchange(module, facts, WAN_FACTS, &ompi_mpi_op_max.op);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    return mca_coll_wan_code(wan_comm_learn(module->view, facts), NULL, NULL);
-}
-
-static void say_served(const mca_coll_wan_module_t *module)
-{
-    char text[4096], *links;
-
-    if (0 != ompi_comm_rank(module->comm) || 1 > mca_coll_wan_component.params.verbose) {
-        return;
-    }
-    wan_comm_describe(module->view, text, sizeof(text));
-    links = text + strcspn(text, "\n");     /* the first line: sites; then links */
-    if ('\0' != *links) {
-        *links++ = '\0';
-    }
-    WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
-                (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
-                text);
-    if ('\0' != *links) {
-        WAN_VERBOSE(2, "communicator %u: links: %s",
-                    (unsigned) mca_coll_wan_compat_cid(module->comm), links);
-    }
-}
-
-static void module_break(mca_coll_wan_module_t *module, int error)
+void mca_coll_wan_module_break(mca_coll_wan_module_t *module, int error)
 {
     /* Others may have agreed: what they send must not meet calls of another module. */
     module->error = error;
@@ -447,33 +393,19 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     if (OMPI_SUCCESS == rc && agreed && wan_comm_measures(module->view)) {
         module->early = 0 == module->asking.votes[WAN_VOTES + 2];
         rc = module->early ? mca_coll_wan_code(wan_comm_assume(module->view), NULL, NULL)
-                           : measure_links(module);
+                           : mca_coll_wan_links_measure(module, NULL);
     }
     if (OMPI_SUCCESS == rc && agreed) {
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;
         mca_coll_wan_counters_communicator(WAN_REASON_NONE);
-        say_served(module);
+        mca_coll_wan_links_say(module);
     } else if (OMPI_SUCCESS == rc) {
         module->state = WAN_STATE_OFF;
     } else {
-        module_break(module, rc);
+        mca_coll_wan_module_break(module, rc);
     }
     mca_coll_wan_line_move(module);
-}
-
-int mca_coll_wan_module_measure(mca_coll_wan_module_t *module)
-{
-    int rc = measure_links(module);
-
-    module->early = false;
-    __atomic_store_n(&module->measured, OMPI_SUCCESS == rc, __ATOMIC_RELEASE);
-    if (OMPI_SUCCESS != rc) {
-        module_break(module, rc);
-    } else if (2 <= mca_coll_wan_component.params.verbose) {
-        say_served(module);
-    }
-    return rc;
 }
 
 static bool ask_step(wan_item_t *item)
@@ -511,7 +443,7 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
     rc = exchange_begin(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op,
                         &module->asking.exchange);
     if (OMPI_SUCCESS != rc) {
-        module_break(module, rc);
+        mca_coll_wan_module_break(module, rc);
         mca_coll_wan_line_move(module);
         return rc;
     }
@@ -530,7 +462,7 @@ int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
         return OMPI_SUCCESS;
     }
     votes_fill(module, true);
-    ask_answer(module, exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
+    ask_answer(module, mca_coll_wan_module_exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
     return WAN_STATE_BROKEN == module->state ? module->error : OMPI_SUCCESS;
 }
 
@@ -550,9 +482,9 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module)
     }
     module->look = module->calls + module->calls / 2 + 1;
     known = mca_coll_wan_discover_known();
-    rc = exchange(module, &known, 1, &ompi_mpi_op_min.op);
+    rc = mca_coll_wan_module_exchange(module, &known, 1, &ompi_mpi_op_min.op);
     if (OMPI_SUCCESS != rc) {
-        module_break(module, rc);
+        mca_coll_wan_module_break(module, rc);
         return rc;
     }
     if (0 == known) {

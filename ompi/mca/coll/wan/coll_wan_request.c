@@ -25,8 +25,7 @@ struct mca_coll_wan_request {
     wan_run_t *run;
     ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours */
     unsigned passes;
-    bool early;                     /* planned by what was known first: no call had measured links before it was made,
-                                       or Open MPI may have made it itself */
+    unsigned epoch;                 /* the module's when it was made, 0 where Open MPI may have made it itself */
     bool settling;                  /* persistent, and in line for the answer whose it is; */
     bool wanted, orphan;            /* started, or freed, meanwhile; all three under the line's lock */
 };
@@ -215,7 +214,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    request->bound.call.early = request->early;
+    request->bound.call.epoch = request->epoch;
     if (!request->bound.nothing) {
         rc = mca_coll_wan_run_open(module, &request->bound, WAN_TAGS_BLOCKING + request->number,
                                    &request->port, &request->run);
@@ -494,7 +493,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     request->number = !ours        ? WAN_NUMBER_NONE
                       : persistent ? WAN_TAGS_NONBLOCKING + module->persistent++
                                    : module->nonblocking++ % WAN_TAGS_NONBLOCKING;
-    request->early = any_time || !__atomic_load_n(&module->measured, __ATOMIC_ACQUIRE);
+    request->epoch = any_time ? 0 : __atomic_load_n(&module->epoch, __ATOMIC_ACQUIRE);
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;

@@ -127,6 +127,21 @@ int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wa
 
 /* ---- blocking ---------------------------------------------------------------- */
 
+int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
+{
+    mca_coll_wan_bound_t bound = {
+        .call = { .collective = WAN_ALLREDUCE, .count = count, .element_bytes = sizeof(*values),
+                  .extent = sizeof(*values), .in = values, .out = values, .commutative = true,
+                  .epoch = module->epoch, .internal = true },
+        .datatype = &ompi_mpi_int64_t.dt, .op = op
+    };
+    mca_coll_wan_port_t port;
+    wan_run_t *run = NULL;
+    int rc = mca_coll_wan_run_open(module, &bound, module->blocking++ % WAN_TAGS_BLOCKING, &port, &run);
+
+    return OMPI_SUCCESS == rc ? mca_coll_wan_run_wait(run, &port, &bound) : rc;
+}
+
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
 {
     mca_coll_wan_bound_t bound;
@@ -153,17 +168,20 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
             return WAN_NOT_OURS;
         }
     }
-    if (WAN_STATE_BROKEN != module->state && module->early) {
-        (void) mca_coll_wan_module_measure(module);
-    }
     if (WAN_STATE_BROKEN == module->state) {
         return module->error;
+    }
+    rc = mca_coll_wan_links_check(module, mca_coll_wan_core_of(args->what));
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
     number = module->blocking++ % WAN_TAGS_BLOCKING;    /* whatever happens: ranks stay in step */
     rc = mca_coll_wan_bind(&bound, args, module->comm);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
+    bound.call.epoch = module->epoch;
+    bound.call.blocks = true;
     if (bound.nothing) {
         goto release;
     }

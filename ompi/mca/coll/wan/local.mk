@@ -26,6 +26,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_discover.c \
 	ompi/mca/coll/wan/coll_wan_entry.c \
 	ompi/mca/coll/wan/coll_wan_keep.c \
+	ompi/mca/coll/wan/coll_wan_links.c \
 	ompi/mca/coll/wan/coll_wan_message.c \
 	ompi/mca/coll/wan/coll_wan_module.c \
 	ompi/mca/coll/wan/coll_wan_peers.c \

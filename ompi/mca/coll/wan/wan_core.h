@@ -66,6 +66,7 @@ typedef struct wan_params {
     int64_t links;              /* n per site pair and direction; 0: automatic */
     int64_t segment;            /* bytes; 0: automatic */
     int discover;               /* 1: sites of processes without a name are found by measuring */
+    int64_t check_interval;     /* ms; 0: links are measured once */
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
@@ -287,11 +288,21 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
 bool wan_comm_measures(const wan_comm_t *comm);
 /*
  * For the time being, where nobody can wait for measurements: what the map says, and for the rest
- * any network's.  They can be made later; `early` calls are planned as before even then.
+ * any network's.  They can be made later; calls of an earlier epoch are planned as before even then.
  */
 int wan_comm_assume(wan_comm_t *comm);
 void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
+/* WAN_OK: learned; WAN_DONE: links have changed, measure once more; WAN_DECLINED: they have not. */
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
+
+/*
+ * Whether links are still as they were measured (core/measure/drift.hpp).  Before each blocking call
+ * while serving: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
+ * over all ranks, hand them back.  WAN_DONE then: measure as above; *per_mille: of what they did calls take.
+ */
+#define WAN_CHECK_VOTES 3
+int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
+int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES], int64_t *per_mille);
 
 /* ---- discovery: core/measure/discovery.hpp --------------------------------- */
 
@@ -349,7 +360,10 @@ typedef struct wan_call {
     wan_vector_t in_vector, out_vector;
     size_t own_count;           /* gather, scatter with counts: elements of the own block */
     bool counts_vary;           /* counts are the caller's: said by all ranks alike */
-    bool early;                 /* not known to come after measurements on all ranks: planned by what was known first */
+    unsigned epoch;             /* how often links have been learned anew, when all ranks made the call: it is planned
+                                   by what was known then */
+    bool internal;              /* not one of the program's: it is not counted */
+    bool blocks;                /* the caller waits from beginning to end: how long says something of the links */
 } wan_call_t;
 
 /*

@@ -43,6 +43,9 @@ inline constexpr std::array<collective_kind, WAN_COLLECTIVES> collective_kinds{{
 
 constexpr const collective_kind &kind_of(wan_collective_t c) { return collective_kinds[static_cast<size_t>(c)]; }
 
+/** Whether no rank can have its result before all ranks have come. */
+constexpr bool everyone_waits(wan_collective_t c) { return !kind_of(c).root && c != WAN_SCAN && c != WAN_EXSCAN; }
+
 constexpr wan_collective_t collective_at(int i) { return static_cast<wan_collective_t>(i); }
 
 } // namespace wan

@@ -6,6 +6,7 @@
 #include "comm.hpp"
 #include "algo/sites.hpp"
 #include "knobs.hpp"
+#include "recent.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -24,26 +25,10 @@ uint64_t mix(uint64_t h, uint64_t v)
     return h * 0xff51afd7ed558ccdull ^ (h >> 33);
 }
 
-/** The entry that `matches`, moved to the front; nullptr: none. */
-template <typename T, typename F> T *most_recent(std::vector<T> &entries, F matches)
-{
-    const auto it = std::find_if(entries.begin(), entries.end(), matches);
-    if (it == entries.end())
-        return nullptr;
-    std::rotate(entries.begin(), it, it + 1);
-    return &entries.front();
-}
-
-template <typename T> void keep(std::vector<T> &entries, T entry, size_t most)
-{
-    entries.insert(entries.begin(), std::move(entry));
-    if (entries.size() > most)
-        entries.pop_back();
-}
-
 } // namespace
 
-wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p) : topo(std::move(t)), me(rank)
+wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
+    : topo(std::move(t)), me(rank), checks(p.check_interval * 1'000'000)
 {
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
@@ -111,15 +96,13 @@ void wan_comm::learn()
     }
     f.settle();
     std::lock_guard hold(lock);
-    if (!first_known)
-        first_known = f;
-    known = std::move(f);
-    decisions_.clear();
+    known.push_back(std::move(f));
+    seen.forget();
 }
 
 std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, bool scattered)
 {
-    if (auto *e = most_recent(schedules_, [&](const auto &x) { return x.scattered == scattered && same_schedule(x.key, p); }))
+    if (auto *e = wan::most_recent(schedules_, [&](const auto &x) { return x.scattered == scattered && same_schedule(x.key, p); }))
         return e->value;
     auto made = std::make_shared<prepared>();
     made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me, scattered));
@@ -128,16 +111,18 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
     for (size_t i = 0; i < ops.size(); ++i)
         if (ops[i].sends() && topo.site_of(ops[i].peer) != mine)
             made->crossing.push_back(static_cast<uint16_t>(i));
-    keep(schedules_, {p, scattered, made}, cached_);
+    wan::keep(schedules_, {p, scattered, made}, cached_);
     return made;
 }
 
 wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint64_t far_block_bytes)
 {
     std::lock_guard hold(lock);
-    const wan::facts &f = c.early ? *first_known : *known;
+    if (known.empty())
+        throw std::logic_error("a call before links are known");
+    const wan::facts &f = known.at(std::min<size_t>(c.epoch, known.size() - 1));
     const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
-    auto *found = most_recent(decisions_, [&](const auto &x) { return x.key == r && x.where == c && x.limit == limit; });
+    auto *found = wan::most_recent(decisions_, [&](const auto &x) { return x.key == r && x.where == c && x.limit == limit; });
     if (!found) {
         decision d;
         d.plan = wan::choose(topo, f, wish[r.collective], r);
@@ -145,7 +130,7 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
             d.plan->entries = limit;
         if (d.plan)
             d.how = prepare(*d.plan, c.scattered);
-        keep(decisions_, {r, c, limit, std::move(d)}, cached_);
+        wan::keep(decisions_, {r, c, limit, std::move(d)}, cached_);
         found = &decisions_.front();
     }
     if (!found->value.plan)
@@ -153,11 +138,14 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     return found->value;
 }
 
-void wan_run::account()
+void wan_run::account(int64_t elapsed_ns)
 {
     std::lock_guard hold(comm->lock);
-    ++comm->counters.served[plan->algo->collective];
+    const wan_collective_t c = plan->algo->collective;
+    ++comm->counters.served[c];
     const auto &b = engine.bound();
+    if (blocks && wan::everyone_waits(c))
+        comm->seen.record(mix(reinterpret_cast<uintptr_t>(prepared.get()), b.count * element_bytes), elapsed_ns);
     const auto &text = prepared->code->text();
     auto add = [&](size_t elements, size_t times, bool empty) {
         if ((elements || empty) && times) {

@@ -8,6 +8,7 @@
 #define WAN_COMM_HPP
 
 #include "exec/engine.hpp"
+#include "measure/drift.hpp"
 #include "model/probe.hpp"
 #include "plan/planner.hpp"
 #include "topo/cluster_map.hpp"
@@ -22,10 +23,13 @@ struct wan_comm {
     int me;
     wan::wishes wish[WAN_COLLECTIVES];
     std::vector<std::pair<const wan_knob_t *, int64_t>> shaping;    // what shapes plans, as given to this rank
-    std::optional<wan::facts> known;
-    std::optional<wan::facts> first_known;
-    wan::fact_vector learned{};         // what `known` was made from; all 0 before
+    std::vector<wan::facts> known;      // one after the other, as links were measured; empty before
+    wan::fact_vector learned{};         // what the last of them was made from; all 0 before
+    wan::fact_vector found{};           // what this rank measured last
+    wan::drift seen;
+    wan::drift_checks checks;
     std::optional<wan::probe> measuring;
+    bool looking = false;               // briefly, whether they have changed
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -43,7 +47,7 @@ struct wan_comm {
     /** What is of this rank or this call alone, and beside a request decides. */
     struct circumstances {
         bool scattered;     // see build_schedule(): plans do not depend on it
-        bool early;         // by what was known first, see wan_call_t
+        unsigned epoch;     // which of what was known, see wan_call_t
         friend bool operator==(const circumstances &, const circumstances &) = default;
     };
     /**
@@ -88,8 +92,9 @@ struct wan_run {
     size_t element_bytes = 1;
     int64_t started_ns = -1;
     bool finished = false;
+    bool internal = false, blocks = false;      // see wan_call_t
 
-    void account();
+    void account(int64_t elapsed_ns);
 };
 
 #endif

@@ -16,6 +16,7 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 namespace {
 
@@ -156,7 +157,7 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
             return WAN_DONE;
         auto next = comm->measuring->next();
         if (!next) {
-            comm->learned = comm->measuring->measured();
+            comm->found = comm->measuring->measured();
             comm->measuring.reset();
             return WAN_DONE;
         }
@@ -187,13 +188,24 @@ int wan_comm_assume(wan_comm_t *comm)
 
 void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS])
 {
-    std::copy(comm->learned.begin(), comm->learned.end(), facts);
+    std::copy(comm->found.begin(), comm->found.end(), facts);
 }
 
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
 {
     return guarded([&]() -> int {
-        std::copy(facts, facts + WAN_FACTS, comm->learned.begin());
+        wan::fact_vector v;
+        std::copy(facts, facts + WAN_FACTS, v.begin());
+        if (std::exchange(comm->looking, false)) {
+            const bool changed = wan::differ(wan::facts_from(comm->topo, comm->learned), wan::facts_from(comm->topo, v));
+            comm->checks.looked(changed);
+            if (changed)
+                comm->measuring.emplace(comm->topo, comm->me);
+            std::lock_guard hold(comm->lock);
+            comm->seen.forget();
+            return changed ? WAN_DONE : WAN_DECLINED;
+        }
+        comm->learned = v;
         comm->learn();
         std::lock_guard hold(remembered().lock);
         remembered().by_sites[sites_key(comm->topo)] = comm->learned;
@@ -201,21 +213,50 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
     });
 }
 
+int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES])
+{
+    return guarded([&]() -> int {
+        if (!wan::everyone_waits(collective))
+            return WAN_OK;
+        const wan::facts &f = comm->known.back();
+        if (!comm->checks.due(now_ns, f.widest_ns() + 8 * f.step_ns))
+            return WAN_OK;
+        std::lock_guard hold(comm->lock);
+        const wan::drift_votes mine = comm->checks.votes(comm->seen.look());
+        std::copy(mine.begin(), mine.end(), votes);
+        return WAN_DONE;
+    });
+}
+
+int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES], int64_t *per_mille)
+{
+    return guarded([&]() -> int {
+        wan::drift_votes combined;
+        std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
+        *per_mille = comm->checks.answer(combined);
+        if (*per_mille == 0)
+            return WAN_OK;
+        comm->measuring.emplace(comm->topo, comm->me, true);
+        comm->looking = true;
+        return WAN_DONE;
+    });
+}
+
 int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx, wan_run_t **run)
 {
     *run = nullptr;
     return guarded([&]() -> int {
-        if (!comm->known)
-            return WAN_ERR_INTERNAL;
         const wan::request r = wan::request_of(comm->topo, *call);
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto [plan, prepared] = comm->decide(r, {scattered, call->early}, far_block_bytes);
+        const auto [plan, prepared] = comm->decide(r, {scattered, call->epoch}, far_block_bytes);
         if (!plan)
             return WAN_DECLINED;
         where.segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes);
         where.window = plan->window;
         auto code = prepared->code;
         *run = new wan_run{comm, plan, prepared, wan::engine(code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
+        (*run)->internal = call->internal;
+        (*run)->blocks = call->blocks;
         return WAN_OK;
     });
 }
@@ -228,10 +269,11 @@ int wan_run_progress(wan_run_t *run)
         const int rc = run->engine.progress();
         if (rc == WAN_DONE && !run->finished) {
             run->finished = true;
-            if (run->plan)
-                run->account();
-            else if (run->comm->measuring)
-                run->comm->measuring->record(run->port->now_ns(run->port_ctx) - run->started_ns);
+            const int64_t elapsed_ns = run->port->now_ns(run->port_ctx) - run->started_ns;
+            if (!run->plan && run->comm->measuring)
+                run->comm->measuring->record(elapsed_ns);
+            else if (run->plan && !run->internal)
+                run->account(elapsed_ns);
         }
         return rc;
     });
@@ -272,8 +314,8 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
             s << (i ? ", " : "") << t.site_name(site) << " (" << t.node_count(site) << " hosts, " << t.rank_count(site)
               << " ranks)";
         }
-        if (comm->known) {
-            const auto &f = *comm->known;
+        if (!comm->known.empty()) {
+            const auto &f = comm->known.back();
             s << "\nfarthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
               << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "

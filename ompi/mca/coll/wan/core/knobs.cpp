@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 10 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 11 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -33,6 +33,9 @@ const std::array<wan_knob_t, 10 + WAN_COLLECTIVES> knobs{{
      "With 1, where no process of a job has a site by name, its hosts measure round trips in the background, from MPI_Init on: "
      "those between sites are at least 0.5 ms and 3 times as long as those inside, or above 5 ms. Until the sites are known, and then a "
      "blocking call is made on the communicator, collectives are those of other components. The same for all processes. 0: sites need names"},
+    {"check_interval", WAN_KNOB_INT64, offsetof(wan_params_t, check_interval), 0, 3'600'000, 1000, 5, true,
+     "Milliseconds after which, at the earliest, blocking calls ask all ranks whether collectives take twice or half the time that they "
+     "did, 0 to 3600000; more where asking would take more than a hundredth of the time. Then links are measured again. 0: never"},
     {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5, true,
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},

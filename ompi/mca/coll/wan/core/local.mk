@@ -74,8 +74,11 @@ core_sources = \
 	ompi/mca/coll/wan/core/plan/shared_ways.hpp \
 	ompi/mca/coll/wan/core/measure/discovery.cpp \
 	ompi/mca/coll/wan/core/measure/discovery.hpp \
+	ompi/mca/coll/wan/core/measure/drift.cpp \
+	ompi/mca/coll/wan/core/measure/drift.hpp \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
 	ompi/mca/coll/wan/core/reasons.cpp \
+	ompi/mca/coll/wan/core/recent.hpp \
 	ompi/mca/coll/wan/core/sched/builder.cpp \
 	ompi/mca/coll/wan/core/sched/builder.hpp \
 	ompi/mca/coll/wan/core/sched/schedule.cpp \

@@ -85,6 +85,18 @@ struct facts {
     }
 };
 
+/** Whether what was measured of links differs by more than noise: by half of the lesser. */
+inline bool differ(const facts &a, const facts &b)
+{
+    const auto apart = [](int64_t x, int64_t y) { return 2 * std::max(x, y) > 3 * std::min(x, y); };
+    if (apart(a.widest_ns(), b.widest_ns()) || apart(a.byte_ps, b.byte_ps) || a.pair_ns.size() != b.pair_ns.size())
+        return true;
+    for (size_t i = 0; i < a.pair_ns.size(); ++i)
+        if (a.pair_ns[i] > 0 && apart(a.pair_ns[i], b.pair_ns[i]))
+            return true;
+    return false;
+}
+
 } // namespace wan
 
 #endif

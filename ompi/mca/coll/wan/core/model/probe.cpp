@@ -55,14 +55,14 @@ size_t pair_index(int a, int b, int sites)
 
 } // namespace
 
-probe::probe(const topology &t, int me) : topo_(t), me_(me)
+probe::probe(const topology &t, int me, bool brief) : topo_(t), me_(me)
 {
     const int sites = t.site_count();
     pair_ns_.assign(static_cast<size_t>(sites) * static_cast<size_t>(sites), 0);
     const int even = sites + sites % 2;
     const int rounds = std::min(even - 1, most_sites_by_pair - 1);
     const int mine = static_cast<int>(value(t.site_of(me)));
-    for (int repeat = 0; repeat <= repetitions; ++repeat) {
+    for (int repeat = brief ? repetitions : 0; repeat <= repetitions; ++repeat) {
         for (int round = 0; round < rounds; ++round) {
             // Round-robin tournament: the pairs of a round are disjoint, so they run at once, as one step.
             step s{kind::site_pair, -1, -1, repeat > 0};
@@ -78,6 +78,10 @@ probe::probe(const topology &t, int me) : topo_(t), me_(me)
         }
         steps_.push_back({kind::lone, 0, 0, repeat > 0});
         steps_.push_back({kind::bulk, 0, 0, repeat > 0});
+    }
+    if (brief) {
+        steps_.push_back({kind::inside, 0, 0, true});
+        return;
     }
     for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)
         for (kind k : {kind::inside, kind::fan})

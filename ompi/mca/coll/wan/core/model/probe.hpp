@@ -22,7 +22,8 @@ using fact_vector = std::array<int64_t, WAN_FACTS>;
 
 class probe {
 public:
-    probe(const topology &t, int me);
+    /** brief: once, what differ() compares, over connections that are open; a few round trips. */
+    probe(const topology &t, int me, bool brief = false);
 
     /**
      * The next schedule to run, nullopt at the end.  Every rank gets the same

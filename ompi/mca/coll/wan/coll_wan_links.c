@@ -1,0 +1,134 @@
+/*
+ * The links between the sites of a communicator: measured in the first blocking
+ * call, and again where they have changed.  All of it inside a blocking call
+ * that all ranks make, by runs like any other; the core decides what is sent and
+ * what the times mean.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include <string.h>
+
+void mca_coll_wan_links_say(const mca_coll_wan_module_t *module)
+{
+    char text[4096], *links;
+
+    if (0 != ompi_comm_rank(module->comm) || 1 > mca_coll_wan_component.params.verbose) {
+        return;
+    }
+    wan_comm_describe(module->view, text, sizeof(text));
+    links = text + strcspn(text, "\n");     /* the first line: sites; then links */
+    if ('\0' != *links) {
+        *links++ = '\0';
+    }
+    WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
+                (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
+                text);
+    if ('\0' != *links) {
+        WAN_VERBOSE(2, "communicator %u: links: %s",
+                    (unsigned) mca_coll_wan_compat_cid(module->comm), links);
+    }
+}
+
+/* Over all ranks: by us where we serve already, since the saved module's tags are in the order of its own calls. */
+static int combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
+{
+    int rc = NULL != module->serving ? mca_coll_wan_run_combine(module, values, count, op) : WAN_NOT_OURS;
+
+    return WAN_NOT_OURS == rc ? mca_coll_wan_module_exchange(module, values, count, op) : rc;
+}
+
+/* Once.  OMPI_ code; *code: what the core says to what was found. */
+static int measure_round(mca_coll_wan_module_t *module, int *code)
+{
+    int64_t facts[WAN_FACTS];
+    int rc;
+
+    for (;;) {
+        mca_coll_wan_port_t port;
+        wan_run_t *run = NULL;
+
+        mca_coll_wan_port_construct(&port, module->comm, &ompi_mpi_byte.dt, NULL);
+        *code = wan_comm_probe(module->view, &mca_coll_wan_port_pml, &port, &run);
+        if (WAN_OK != *code) {
+            mca_coll_wan_port_destruct(&port);
+            break;
+        }
+        mca_coll_wan_run_say(module, run);
+        mca_coll_wan_port_bind(&port, run,
+                               mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING));
+        rc = mca_coll_wan_run_wait(run, &port, NULL);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    if (WAN_DONE != *code) {
+        return mca_coll_wan_code(*code, NULL, NULL);
+    }
+    wan_comm_facts(module->view, facts);
+    rc = combine(module, facts, WAN_FACTS, &ompi_mpi_op_max.op);
+    if (OMPI_SUCCESS == rc) {
+        *code = wan_comm_learn(module->view, facts);
+    }
+    return rc;
+}
+
+int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew)
+{
+    int code = WAN_DONE, rc = OMPI_SUCCESS;
+
+    while (OMPI_SUCCESS == rc && WAN_DONE == code) {
+        rc = measure_round(module, &code);
+    }
+    if (NULL != anew) {
+        *anew = WAN_OK == code;
+    }
+    return OMPI_SUCCESS != rc || WAN_DECLINED == code ? rc : mca_coll_wan_code(code, NULL, NULL);
+}
+
+static int measure_again(mca_coll_wan_module_t *module, int64_t per_mille)
+{
+    bool anew = false;
+    int rc = mca_coll_wan_links_measure(module, &anew);
+
+    module->early = false;
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_wan_module_break(module, rc);
+        return rc;
+    }
+    if (!anew) {
+        return OMPI_SUCCESS;
+    }
+    __atomic_add_fetch(&module->epoch, 1, __ATOMIC_RELEASE);
+    if (0 == ompi_comm_rank(module->comm) && 0 != per_mille) {
+        WAN_VERBOSE(1, "communicator %u: links have changed and are measured again: collectives took %lld.%02lld times as long",
+                    (unsigned) mca_coll_wan_compat_cid(module->comm), (long long) per_mille / 1000,
+                    (long long) per_mille % 1000 / 10);
+    }
+    if (2 <= mca_coll_wan_component.params.verbose) {
+        mca_coll_wan_links_say(module);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective)
+{
+    int64_t votes[WAN_CHECK_VOTES], per_mille = 0;
+    int code, rc;
+
+    if (module->early) {
+        return measure_again(module, 0);
+    }
+    code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), votes);
+    if (WAN_DONE != code) {
+        return mca_coll_wan_code(code, NULL, NULL);
+    }
+    rc = combine(module, votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_wan_module_break(module, rc);
+        return rc;
+    }
+    code = wan_comm_check_answer(module->view, votes, &per_mille);
+    return WAN_DONE == code ? measure_again(module, per_mille) : mca_coll_wan_code(code, NULL, NULL);
+}

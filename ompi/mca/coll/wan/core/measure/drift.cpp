@@ -1,0 +1,91 @@
+/*
+ * See drift.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/drift.hpp"
+#include "recent.hpp"
+
+namespace wan {
+
+namespace {
+
+/** Kinds of calls that are watched at a time. */
+constexpr size_t most_kinds = 32;
+/** Calls of a kind in a period, for its shortest to mean anything. */
+constexpr unsigned enough_calls = 3;
+/** Reason enough, per mille. */
+constexpr int64_t much_slower = 2000, much_faster = 500;
+/** Asking may take one part in so many of the time. */
+constexpr int64_t share = 110;
+constexpr uint64_t least_calls = 4, most_growth = 4;
+constexpr unsigned most_patience = 64;
+
+} // namespace
+
+void drift::record(uint64_t kind, int64_t elapsed_ns)
+{
+    kind_of_call *k = most_recent(kinds_, [&](const auto &x) { return x.kind == kind; });
+    if (!k) {
+        keep(kinds_, {.kind = kind}, most_kinds);
+        k = &kinds_.front();
+    }
+    elapsed_ns = std::max<int64_t>(1, elapsed_ns);
+    k->least_ns = k->calls++ ? std::min(k->least_ns, elapsed_ns) : elapsed_ns;
+}
+
+drift::seen drift::look()
+{
+    seen s;
+    for (kind_of_call &k : kinds_) {
+        if (k.calls < enough_calls)
+            continue;
+        if (k.first_ns == 0)
+            k.first_ns = k.least_ns;
+        const int64_t now = static_cast<int64_t>(static_cast<__int128>(k.least_ns) * 1000 / k.first_ns);
+        s.slower = std::max(s.slower, now);
+        s.faster = std::min(s.faster, now);
+        k.calls = 0;
+    }
+    return s;
+}
+
+bool drift_checks::due(int64_t now_ns, int64_t cost_ns)
+{
+    if (interval_ns_ <= 0)
+        return false;
+    if (calls_ == asked_)
+        began_ns_ = now_ns;
+    if (++calls_ < next_)
+        return false;
+    elapsed_ns_ = now_ns - began_ns_;
+    cost_ns_ = cost_ns;
+    return true;
+}
+
+drift_votes drift_checks::votes(const drift::seen &s) const
+{
+    // The least of all ranks, and the greatest as the negative of the least negative.
+    return {-s.slower, s.faster, -std::max<int64_t>(1, elapsed_ns_)};
+}
+
+int64_t drift_checks::answer(const drift_votes &combined)
+{
+    const int64_t slower = -combined[0], faster = combined[1], elapsed_ns = -combined[2];
+    const uint64_t calls = calls_ - asked_;
+    const auto wanted = static_cast<__int128>(calls) * std::max(interval_ns_, share * cost_ns_) / elapsed_ns;
+    const auto least = static_cast<__int128>(std::max(least_calls, calls / most_growth)), most = static_cast<__int128>(most_growth * calls);
+    asked_ = calls_;
+    next_ = calls_ + static_cast<uint64_t>(std::clamp(wanted, least, std::max(least, most)));
+    const int64_t now = slower >= much_slower ? slower : faster <= much_faster ? faster : 0;
+    seen_ = now ? seen_ + 1 : 0;
+    return seen_ >= patience_ ? now : 0;
+}
+
+void drift_checks::looked(bool changed)
+{
+    seen_ = 0;
+    patience_ = changed ? 1 : std::min(most_patience, 2 * patience_);
+}
+
+} // namespace wan

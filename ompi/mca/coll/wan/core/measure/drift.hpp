@@ -1,0 +1,76 @@
+/*
+ * Whether the links are still what they were measured to be, seen from the
+ * blocking collectives that run anyway: those in which each rank waits for all
+ * others.  (How long a broadcast takes says when its ranks came, and nothing of links.)
+ *
+ * drift: what one rank sees.  The shortest time of each kind of call in a period
+ * is compared with that of its first period: noise and late ranks only add, so
+ * that a kind of which even the shortest takes twice as long has changed.
+ *
+ * drift_checks: at which calls ranks put together what they saw, and when that is
+ * reason enough to look at the links.  One rank's word is enough, since who comes
+ * last never waits; a process that comes late from some time on looks the same.
+ * So a look is short, and who looked in vain waits longer before the next.  All
+ * ranks hold the same numbers and come to the same.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MEASURE_DRIFT_HPP
+#define WAN_MEASURE_DRIFT_HPP
+
+#include "wan_core.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace wan {
+
+/** Combined over ranks by MIN. */
+using drift_votes = std::array<int64_t, WAN_CHECK_VOTES>;
+
+class drift {
+public:
+    /** A call of a kind took so long on this rank. */
+    void record(uint64_t kind, int64_t elapsed_ns);
+    /** Ends the period of the kinds that had calls enough: most and least per mille of their first; 1000: nothing to compare. */
+    struct seen {
+        int64_t slower = 1000, faster = 1000;
+    };
+    seen look();
+    /** The next period is the first. */
+    void forget() { kinds_.clear(); }
+
+private:
+    struct kind_of_call {
+        uint64_t kind;
+        int64_t first_ns = 0, least_ns = 0;
+        unsigned calls = 0;
+    };
+    std::vector<kind_of_call> kinds_;   // most recent first
+};
+
+class drift_checks {
+public:
+    /** At least `interval_ns` between two checks; 0: there are none. */
+    explicit drift_checks(int64_t interval_ns) : interval_ns_(interval_ns) {}
+
+    /** Counts a call; whether ranks ask each other in it.  `cost_ns`: of asking, the same on all ranks. */
+    bool due(int64_t now_ns, int64_t cost_ns);
+    /** This rank's part. */
+    drift_votes votes(const drift::seen &s) const;
+    /** Of all ranks: per mille that calls take of what they did, where links are to be looked at, else 0. */
+    int64_t answer(const drift_votes &combined);
+    /** They were, and have changed or not. */
+    void looked(bool changed);
+
+private:
+    int64_t interval_ns_, cost_ns_ = 0;
+    int64_t began_ns_ = 0, elapsed_ns_ = 0;     // of the period; this rank's
+    uint64_t calls_ = 0, asked_ = 0, next_ = 8;
+    unsigned patience_ = 1, seen_ = 0;          // checks in a row that must tell of a change
+};
+
+} // namespace wan
+
+#endif

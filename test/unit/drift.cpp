@@ -1,0 +1,173 @@
+/*
+ * When links are measured again: what ranks see of collectives, put together at
+ * calls that all of them count alike.  Times are made up; late processes and
+ * noise must not be taken for links that changed.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/drift.hpp"
+#include "unit.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+namespace {
+
+using namespace wan;
+
+constexpr int64_t ms = 1'000'000, second = 1000 * ms;
+
+/** Ranks of a job whose calls take what `time(rank, call)` says. */
+struct job {
+    using times = std::function<int64_t(int rank, int call)>;
+    struct rank {
+        drift seen;
+        drift_checks checks;
+        int64_t now = 0;
+    };
+    std::vector<rank> ranks;
+    int64_t between = 0;        // of computing, from call to call
+    int64_t cost = 12 * ms;
+    std::string wrong;
+    int checks = 0;
+
+    job(int n, int64_t interval) { ranks.assign(static_cast<size_t>(n), {{}, drift_checks(interval)}); }
+
+    /** Runs calls [from, to); at which call they wanted to measure again, -1: not.  *at_ns: when. */
+    int run(int from, int to, const times &time, int64_t *at_ns = nullptr)
+    {
+        for (int call = from; call < to; ++call) {
+            std::vector<drift_votes> votes;
+            for (auto &r : ranks)
+                if (r.checks.due(r.now, cost))
+                    votes.push_back(r.checks.votes(r.seen.look()));
+            if (!votes.empty() && votes.size() != ranks.size()) {
+                wrong = "ranks ask at different calls";
+                return -2;
+            }
+            if (!votes.empty()) {
+                ++checks;
+                drift_votes all = votes[0];
+                for (const auto &v : votes)
+                    for (size_t i = 0; i < all.size(); ++i)
+                        all[i] = std::min(all[i], v[i]);
+                std::vector<int64_t> answers;
+                for (auto &r : ranks) {
+                    answers.push_back(r.checks.answer(all));
+                    r.now += cost;
+                }
+                if (std::count(answers.begin(), answers.end(), answers[0]) != static_cast<long>(answers.size())) {
+                    wrong = "ranks come to different answers";
+                    return -2;
+                }
+                if (answers[0]) {
+                    if (at_ns)
+                        *at_ns = ranks[0].now;
+                    return call;
+                }
+            }
+            for (size_t r = 0; r < ranks.size(); ++r) {
+                const int64_t t = time(static_cast<int>(r), call);
+                ranks[r].seen.record(7, t);
+                ranks[r].now += t + between;
+            }
+        }
+        return -1;
+    }
+    void measured(bool changed)
+    {
+        for (auto &r : ranks) {
+            r.seen.forget();
+            r.checks.looked(changed);
+        }
+    }
+};
+
+std::string check_steady()
+{
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        std::mt19937_64 random(seed);
+        job j(6, second);
+        // Up to three times as long now and then; as short as ever in between.
+        const int at = j.run(0, 20000, [&](int, int) { return 11 * ms + static_cast<int64_t>(random() % (random() % 4 ? 1 : 22)) * ms; });
+        WAN_CHECK_THAT(at == -1, j.wrong + " noise, seed " + std::to_string(seed) + " at call " + std::to_string(at));
+        // 1% of the time at most, once it knows how long calls take.
+        const double asking = static_cast<double>(j.checks) * 12e6 / static_cast<double>(j.ranks[0].now);
+        WAN_CHECK_THAT(asking < 0.011 && j.checks > 20, std::to_string(asking) + " of the time is asking, " + std::to_string(j.checks) + " times");
+    }
+    return "";
+}
+
+std::string check_changes()
+{
+    for (const double factor : {2.2, 3.0, 10.0, 0.3})
+        for (const int64_t between : {int64_t{0}, 30 * ms}) {
+            job j(5, second);
+            j.between = between;
+            const int warm = 2000;
+            WAN_CHECK_THAT(j.run(0, warm, [](int, int) { return 12 * ms; }) == -1, "nothing has changed");
+            const int64_t changed = j.ranks[0].now;
+            int64_t noticed = 0;
+            const int at = j.run(warm, 3 * warm, [&](int, int) { return static_cast<int64_t>(12e6 * factor); }, &noticed);
+            const std::string what = std::to_string(factor) + " times: noticed at call " + std::to_string(at) + " after "
+                                     + std::to_string((noticed - changed) / ms) + " ms";
+            WAN_CHECK_THAT(j.wrong.empty() && at > warm, j.wrong + what);
+            // Two periods: the one in which it happens has calls as short as ever.
+            WAN_CHECK_THAT(static_cast<double>(noticed - changed) < 2 * 1.4e9 * std::max(1.0, factor), what);
+            j.measured(true);
+            WAN_CHECK_THAT(j.run(at, at + 4000, [&](int, int) { return static_cast<int64_t>(12e6 * factor); }) == -1, "the new links are usual now");
+        }
+    return "";
+}
+
+std::string check_late_processes()
+{
+    // Rank 2 always comes last, and sees no change: the others do.
+    job j(5, second);
+    const auto last = [](int rank, int call) { return rank == 2 ? ms : call < 1000 ? 12 * ms : 52 * ms; };
+    WAN_CHECK_THAT(j.run(0, 1000, last) == -1 && j.run(1000, 6000, last) > 0, j.wrong + " who never waits hides a change");
+    // Where calls take longer now and then and it is not the links, ranks look in vain, and then ever more seldom.
+    job b(5, second);
+    int measured = 0, call = 0;
+    while ((call = b.run(call, 20000, [](int rank, int c) { return c % 2000 < 1000 || rank == 2 ? 12 * ms : 112 * ms; })) >= 0) {
+        b.measured(false);
+        ++measured;
+    }
+    WAN_CHECK_THAT(b.wrong.empty() && measured >= 1 && measured <= 6, b.wrong + " measured in vain " + std::to_string(measured) + " times");
+    return "";
+}
+
+std::string check_kinds()
+{
+    // Only long messages take longer: the others do not hide it, nor a kind with too few calls.
+    drift d;
+    const auto period = [&](int64_t longer) {
+        for (int i = 0; i < 5; ++i) {
+            d.record(1, 12 * ms);
+            d.record(2, longer);
+        }
+        d.record(4, 2 * longer);
+        return d.look();
+    };
+    WAN_CHECK(period(100 * ms).slower == 1000);
+    const drift::seen same = period(100 * ms), slow = period(300 * ms), fast = period(40 * ms);
+    WAN_CHECK(same.slower == 1000 && same.faster == 1000);
+    WAN_CHECK(slow.slower == 3000 && slow.faster == 1000);
+    WAN_CHECK(fast.slower == 1000 && fast.faster == 400);
+    d.forget();
+    WAN_CHECK(period(900 * ms).slower == 1000 && period(900 * ms).slower == 1000);
+    drift_checks never(0);
+    for (int i = 0; i < 1000; ++i)
+        WAN_CHECK(!never.due(i * second, ms));
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_steady>), cmocka_unit_test(wan_test::test<check_changes>),
+                                cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_kinds>)};
+    return cmocka_run_group_tests_name("drift", tests, nullptr, nullptr);
+}
