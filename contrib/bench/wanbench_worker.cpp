@@ -121,7 +121,7 @@ json calibration_line(const world &w, const facts &f, ns_t clock_error_ns) {
 }
 
 void counts_add(const std::vector<std::int64_t> &all, outcome &o) {
-    for (std::size_t at = 0; at + 2 < all.size(); at += 3) {
+    for (std::size_t at = 0; at + counts_of_rank <= all.size(); at += counts_of_rank) {
         const std::int64_t served = all[at];
         o.served_least = at == 0 ? served : std::min(o.served_least, served);
         o.served_most = std::max(o.served_most, served);
@@ -129,6 +129,8 @@ void counts_add(const std::vector<std::int64_t> &all, outcome &o) {
             o.wan_bytes = std::max<std::int64_t>(o.wan_bytes, 0) + all[at + 1];
         if (all[at + 2] >= 0)
             o.wan_messages = std::max<std::int64_t>(o.wan_messages, 0) + all[at + 2];
+        if (at == 0)
+            o.predicted_ns = all[at + 3];
     }
 }
 
@@ -167,6 +169,8 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
     }
     if (o.served_least >= 0)
         line["served"] = {o.served_least, o.served_most};
+    if (o.predicted_ns > 0 && o.served_least == o.calls)
+        line["predicted_us"] = us(static_cast<double>(o.predicted_ns) / o.calls);
     if (o.wan_bytes >= 0)
         line["wan_bytes_per_call"] = static_cast<double>(o.wan_bytes) / o.calls;
     if (o.wan_messages >= 0)

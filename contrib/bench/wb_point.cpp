@@ -22,9 +22,10 @@ constexpr ns_t margin_ns = millisecond_ns;
 
 ns_t scaled(ns_t t, double factor) { return static_cast<ns_t>(static_cast<double>(t) * factor); }
 
-std::vector<std::int64_t> counters_read(counters &c, const point &p) {
+// As counts_add() takes them apart.
+std::array<std::int64_t, counts_of_rank> counters_read(counters &c, const point &p) {
     return {c.read(std::string("served_") + p.kind->counter()), c.read("wan_bytes"),
-            c.read("wan_messages")};
+            c.read("wan_messages"), c.read("predicted_ns")};
 }
 
 }  // namespace
@@ -202,7 +203,7 @@ std::vector<std::int64_t> point_run::counts() {
     auto now = counters_read(counters_, point_);
     for (std::size_t i = 0; i < now.size(); ++i)
         now[i] = now[i] < 0 ? -1 : now[i] - before_[i];
-    return now;
+    return {now.begin(), now.end()};
 }
 
 }  // namespace wb

@@ -19,6 +19,7 @@
 #ifndef WB_POINT_HPP
 #define WB_POINT_HPP
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@
 #include "wb_operation.hpp"
 
 namespace wb {
+
+// Of coll/wan, for each rank of a point: calls served, bytes and messages to other sites, predicted ns.
+inline constexpr std::size_t counts_of_rank = 4;
 
 struct point {
     const operation_kind *kind = nullptr;
@@ -59,6 +63,7 @@ struct outcome {
     int calls = 0;                      // all calls of a rank, discarded ones included
     std::int64_t served_least = -1;     // calls served by coll/wan: least and most of all ranks
     std::int64_t served_most = -1;
+    std::int64_t predicted_ns = -1;     // by coll/wan, sum over the calls that rank 0 made
     std::int64_t wan_bytes = -1;        // all ranks, all calls
     std::int64_t wan_messages = -1;
 };
@@ -93,7 +98,7 @@ private:
     point point_;
     std::unique_ptr<operation> operation_;
     std::uint64_t round_ = 0;
-    std::vector<std::int64_t> before_;
+    std::array<std::int64_t, counts_of_rank> before_;
     emulator emulator_;                         // asked by rank 0
     report last_;
     outcome outcome_;

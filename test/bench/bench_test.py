@@ -207,6 +207,41 @@ class TableTest(unittest.TestCase):
         self.assertEqual(rows['barrier'], ['20.0', '/', '10.00', '1.00x', '(2.00)'])
         self.assertEqual(sorted(rows), ['barrier', 'bcast'])
 
+    def test_model(self):
+        # 500 us of the time are the empty operation's.
+        points = [point(setting='bcast:tree', median_us=10500.0, predicted_us=8000.0),
+                  point(setting='bcast:tree', median_us=10500.0, predicted_us=8000.0, job=2),
+                  point(setting='bcast:chain', median_us=20500.0, predicted_us=26000.0),
+                  point(setting='bcast:farfirst', median_us=40500.0, predicted_us=40000.0),
+                  point(setting='ompi', median_us=30500.0)]                    # predicts nothing
+        lines = table.model_text(points).splitlines()
+        row = next(line for line in lines if line.startswith('bcast'))
+        self.assertEqual(row.split()[2:], ['1.00', 'tree', '10.00', '(-20%)', 'chain', '20.0', '(+30%)', 'farfirst', '40.0', '(+0%)'])
+        self.assertIn('median error: bcast 20%; of all 3: 20%', lines)
+        self.assertIn('rank correlation: median 1.00, at least 0.9 in 1 of 1', lines)
+        self.assertEqual(table.model_text([point(setting='ompi')]), '\n')
+
+    def test_rank_correlation(self):
+        rank = statistics.rank_correlation
+        self.assertAlmostEqual(rank([1, 2, 3, 4], [10, 20, 30, 99]), 1)
+        self.assertAlmostEqual(rank([1, 2, 3, 4], [4, 3, 2, 1]), -1)
+        self.assertAlmostEqual(rank([1, 2, 3, 4], [1, 3, 2, 4]), 0.8)
+        self.assertAlmostEqual(rank([1, 2, 2, 3], [1, 2, 3, 4]), 0.9486833)     # ties share their rank
+        self.assertIsNone(rank([1, 2], [1, 2]))
+        self.assertIsNone(rank([1, 2, 3], [5, 5, 5]))
+
+    def test_algorithms(self):
+        said = "mca:coll:wan:param:coll_wan_{}_algorithm:enumerator:value:{}:{}"
+        lines = [said.format('bcast', 0, 'automatic'), said.format('bcast', 1, 'tree'), said.format('bcast', 12, 'chain'),
+                 said.format('reduce_scatter', 1, 'runs'), said.format('scan', 1, 'runs')]
+        ompi_info = ('sh', '-c', 'printf "%s\n" "$0"', '\n'.join(lines))      # $0; what follows are its arguments
+        chosen = settings.algorithms(['bcast', 'reduce_scatter'], ompi_info)
+        self.assertEqual([s.name for s in chosen], ['bcast:tree', 'bcast:chain', 'reduce_scatter:runs'])
+        self.assertEqual(chosen[1].command, ('--mca', 'coll_wan_bcast_algorithm', 'chain'))
+        self.assertEqual(chosen[1].ops, ('bcast',))
+        with self.assertRaisesRegex(ValueError, 'no algorithms for these'):
+            settings.algorithms(['alltoall'], ompi_info)
+
     def test_summary_marks(self):
         text = table.summary_text([point(wrong=1), point(setting='wan')], 'wan')
         self.assertIn(' W', text)

@@ -123,6 +123,28 @@ def summary_plot(points, reference, stem):
     return paths
 
 
+def model_plot(points, stem):
+    """Predicted against measured time, a dot for each algorithm and size."""
+    paths = []
+    for (network, placement, mode), ops in table.predictions(points).items():
+        figure, axes = plt.subplots(figsize=(7.2, 5.4))
+        for at, (op, rows) in enumerate(ops.items()):
+            pairs = [pair for row in rows.values() for pair in row.values()]
+            axes.scatter([m / 1e3 for m, _ in pairs], [p / 1e3 for _, p in pairs], s=22, zorder=3, label=op,
+                         color=matplotlib.colormaps['tab20'](at % 20), marker='osD^v<>Pp*hX'[at % 12])
+        axes.set_xscale('log')
+        axes.set_yscale('log')
+        low, high = (min(axes.get_xlim()[0], axes.get_ylim()[0]), max(axes.get_xlim()[1], axes.get_ylim()[1]))
+        axes.fill_between([low, high], [0.8 * low, 0.8 * high], [1.2 * low, 1.2 * high], color='0.9')
+        axes.plot([low, high], [low, high], color='black', linewidth=1)
+        axes.set(xlim=(low, high), ylim=(low, high), xlabel='measured, ms', ylabel='predicted, ms (grey: within 20%)')
+        axes.grid(True, which='major', alpha=0.3)
+        axes.set_title(f'{mode}, {placement}\n{network_text(network)}', fontsize=9)
+        axes.legend(fontsize=7, loc='center left', bbox_to_anchor=(1.01, 0.5))
+        paths += figure_save(figure, f'{stem}-model-{mode}-{placement.replace(":", "")}')
+    return paths
+
+
 def throughput(op, size, ranks, time_us):
     """What figure 4 of the paper plots, in MB/s (10^6)."""
     power = 2 if op == 'allreduce' else 1

@@ -7,7 +7,9 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import dataclasses
+import re
 import shlex
+import subprocess
 
 WITHOUT_PLUGIN = ('--mca', 'coll_wan_priority', '-1')
 
@@ -42,6 +44,20 @@ PREDEFINED = {s.name: s for s in (
                           btl_tcp_max_send_size=1153434)),
     Setting('wan', (), True),
 )}
+
+
+def algorithms(ops, ompi_info=('ompi_info',), env=None):
+    """A setting for each of coll/wan's algorithms for these operations: 'bcast:chain', ..."""
+    said = subprocess.run([*ompi_info, '--param', 'coll', 'wan', '--level', '9', '--parsable'],
+                          env=env, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r'param:coll_wan_(\w+)_algorithm:enumerator:value:[1-9]\d*:(\S+)', said)
+    if not found:
+        raise ValueError('ompi_info shows no algorithms of coll/wan')
+    chosen = [Setting(f'{op}:{name}', _mca(**{f'coll_wan_{op}_algorithm': name}), True, (op,))
+              for op, name in found if op in ops]
+    if not chosen:
+        raise ValueError(f"no algorithms for these operations: some of {', '.join(dict(found))}")
+    return chosen
 
 
 def setting_parse(text):

@@ -126,4 +126,50 @@ def summary_text(points, reference):
     return '\n'.join(out).rstrip() + '\n'
 
 
+def predictions(points):
+    """{(network, placement, mode): {op: {bytes: {setting: (measured, predicted)}}}}, in us, root 0."""
+    found = {}
+    for (network, placement, op, mode, root), rows in groups(rec.cells(points)).items():
+        for size, row in rows.items():
+            known = {name: (cell.times.median, statistics.median([r['predicted_us'] for r in cell.records]))
+                     for name, cell in row.items()
+                     if cell.times.median > 0 and all('predicted_us' in r for r in cell.records)}
+            if known and not root:
+                found.setdefault((network, placement, mode), {}).setdefault(op, {})[size] = known
+    return found
+
+
+def prediction_error(pair):
+    measured, predicted = pair
+    return abs(predicted / measured - 1)
+
+
+def model_text(points):
+    """What coll/wan predicted beside what was measured: each algorithm, then how good that is."""
+    out = []
+    for (network, placement, mode), ops in predictions(points).items():
+        errors, ranks, body = {}, [], []
+        for op, rows in ops.items():
+            for size, row in sorted(rows.items()):
+                errors.setdefault(op, []).extend(prediction_error(pair) for pair in row.values())
+                rank = statistics.rank_correlation(*zip(*row.values()))
+                if rank is not None:
+                    ranks.append(rank)
+                body.append([op, size_text(size), '' if rank is None else f'{rank:.2f}'] + [
+                    f'{name.partition(":")[2] or name} {ms_text(measured)} ({100 * (predicted / measured - 1):+.0f}%)'
+                    for name, (measured, predicted) in sorted(row.items(), key=lambda item: item[1][0])])
+        widest = max(len(line) for line in body)
+        body = [line + [''] * (widest - len(line)) for line in body]
+        out.append(f'{mode}, {placement} -- {network}')
+        out.append('ms (predicted more or less than that), fastest first; rank: do predictions put them in this order (1: yes)')
+        out += grid_text(['', 'bytes', 'rank', 'fastest'] + [''] * (widest - 4), body)
+        every = [e for of in errors.values() for e in of]
+        out.append('median error: ' + ', '.join(f'{op} {100 * statistics.median(of):.0f}%' for op, of in errors.items())
+                   + f'; of all {len(every)}: {100 * statistics.median(every):.0f}%')
+        if ranks:
+            out.append(f'rank correlation: median {statistics.median(ranks):.2f}, at least 0.9 in {sum(r >= 0.9 for r in ranks)} of {len(ranks)}')
+        out.append('')
+    return '\n'.join(out).rstrip() + '\n'
+
+
 ROOTED = ('bcast', 'reduce', 'gather', 'gatherv', 'scatter', 'scatterv')

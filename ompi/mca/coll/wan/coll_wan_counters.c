@@ -39,6 +39,8 @@ static void sums_add(wan_sums_t *sums, const mca_coll_wan_module_t *module)
     }
     sums->core.wan_messages += one->wan_messages;
     sums->core.wan_bytes += one->wan_bytes;
+    sums->core.elapsed_ns += one->elapsed_ns;
+    sums->core.predicted_ns += one->predicted_ns;
 }
 
 /* ---- variables ------------------------------------------------------------ */
@@ -105,6 +107,10 @@ void mca_coll_wan_counters_register(void)
                      offsetof(wan_sums_t, core.wan_messages));
     counter_register("wan_bytes", "Bytes that this process sent to another site",
                      offsetof(wan_sums_t, core.wan_bytes));
+    counter_register("elapsed_ns", "Nanoseconds that the calls served took on this process, each from beginning to end",
+                     offsetof(wan_sums_t, core.elapsed_ns));
+    counter_register("predicted_ns", "Nanoseconds that they were predicted to take",
+                     offsetof(wan_sums_t, core.predicted_ns));
 }
 
 /* ---- modules --------------------------------------------------------------- */

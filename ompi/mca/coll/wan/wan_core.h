@@ -392,6 +392,8 @@ typedef struct wan_counters {
     uint64_t declined[WAN_COLLECTIVES];
     uint64_t wan_messages;      /* sent by this process to another site */
     uint64_t wan_bytes;
+    uint64_t elapsed_ns;        /* sums over the calls served: from beginning to end, and as predicted */
+    uint64_t predicted_ns;
 } wan_counters_t;
 
 const wan_counters_t *wan_comm_counters(const wan_comm_t *comm);

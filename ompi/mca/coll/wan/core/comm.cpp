@@ -143,6 +143,8 @@ void wan_run::account(int64_t elapsed_ns)
     std::lock_guard hold(comm->lock);
     const wan_collective_t c = plan->algo->collective;
     ++comm->counters.served[c];
+    comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
+    comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
     const auto &b = engine.bound();
     if (blocks && wan::everyone_waits(c))
         comm->seen.record(mix(reinterpret_cast<uintptr_t>(prepared.get()), b.count * element_bytes), elapsed_ns);
