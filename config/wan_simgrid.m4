@@ -7,5 +7,7 @@ AC_DEFUN([WAN_SIMGRID], [
     PKG_CHECK_MODULES([SIMGRID], [simgrid >= 3.31], [wan_simgrid=yes], [wan_simgrid=no])
     AS_IF([test -z "$SMPICXX" || test -z "$SMPIRUN" || test $wan_simgrid = no],
         [wan_simgrid="no (wansim is left out: install libsimgrid-dev)"])
+    # Its ranks are contexts of SimGrid's own making, of which sanitizers know nothing.
+    AS_IF([test "$wan_sanitizers" != no], [wan_simgrid="no (--enable-sanitizers)"])
     AM_CONDITIONAL([HAVE_SIMGRID], [test "$wan_simgrid" = yes])
 ])
