@@ -52,7 +52,7 @@ struct job {
                 for (const auto &v : votes)
                     for (size_t i = 0; i < all.size(); ++i)
                         all[i] = std::min(all[i], v[i]);
-                std::vector<int64_t> answers;
+                std::vector<bool> answers;
                 for (auto &r : ranks) {
                     answers.push_back(r.checks.answer(all));
                     r.now += cost;

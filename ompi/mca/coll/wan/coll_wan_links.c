@@ -10,24 +10,46 @@
 
 #include <string.h>
 
+/* The core's words: the first line is of sites, what follows, "" before they are known, of links.  Returns that. */
+static char *describe(const mca_coll_wan_module_t *module, char *text, size_t size)
+{
+    char *links;
+
+    wan_comm_describe(module->view, text, size);
+    links = text + strcspn(text, "\n");
+    if ('\0' != *links) {
+        *links++ = '\0';
+    }
+    return links;
+}
+
+static bool someone_listens(const mca_coll_wan_module_t *module)
+{
+    return 0 == ompi_comm_rank(module->comm) && 1 <= mca_coll_wan_component.params.verbose;
+}
+
+static void say_links(const mca_coll_wan_module_t *module, int level, const char *what)
+{
+    char text[4096];
+
+    if (someone_listens(module)) {
+        WAN_VERBOSE(level, "communicator %u: links%s: %s", (unsigned) mca_coll_wan_compat_cid(module->comm), what,
+                    describe(module, text, sizeof(text)));
+    }
+}
+
 void mca_coll_wan_links_say(const mca_coll_wan_module_t *module)
 {
     char text[4096], *links;
 
-    if (0 != ompi_comm_rank(module->comm) || 1 > mca_coll_wan_component.params.verbose) {
+    if (!someone_listens(module)) {
         return;
     }
-    wan_comm_describe(module->view, text, sizeof(text));
-    links = text + strcspn(text, "\n");     /* the first line: sites; then links */
-    if ('\0' != *links) {
-        *links++ = '\0';
-    }
+    links = describe(module, text, sizeof(text));
     WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
-                (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
-                text);
+                (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm), text);
     if ('\0' != *links) {
-        WAN_VERBOSE(2, "communicator %u: links: %s",
-                    (unsigned) mca_coll_wan_compat_cid(module->comm), links);
+        say_links(module, 2, "");
     }
 }
 
@@ -87,8 +109,9 @@ int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew)
     return OMPI_SUCCESS != rc || WAN_DECLINED == code ? rc : mca_coll_wan_code(code, NULL, NULL);
 }
 
-static int measure_again(mca_coll_wan_module_t *module, int64_t per_mille)
+static int measure_again(mca_coll_wan_module_t *module)
 {
+    const bool early = module->early;
     bool anew = false;
     int rc = mca_coll_wan_links_measure(module, &anew);
 
@@ -101,24 +124,21 @@ static int measure_again(mca_coll_wan_module_t *module, int64_t per_mille)
         return OMPI_SUCCESS;
     }
     __atomic_add_fetch(&module->epoch, 1, __ATOMIC_RELEASE);
-    if (0 == ompi_comm_rank(module->comm) && 0 != per_mille) {
-        WAN_VERBOSE(1, "communicator %u: links have changed and are measured again: collectives took %lld.%02lld times as long",
-                    (unsigned) mca_coll_wan_compat_cid(module->comm), (long long) per_mille / 1000,
-                    (long long) per_mille % 1000 / 10);
-    }
-    if (2 <= mca_coll_wan_component.params.verbose) {
-        mca_coll_wan_links_say(module);
+    if (early) {
+        say_links(module, 2, "");
+    } else {
+        say_links(module, 1, " have changed and were measured again");
     }
     return OMPI_SUCCESS;
 }
 
 int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective)
 {
-    int64_t votes[WAN_CHECK_VOTES], per_mille = 0;
+    int64_t votes[WAN_CHECK_VOTES];
     int code, rc;
 
     if (module->early) {
-        return measure_again(module, 0);
+        return measure_again(module);
     }
     code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), votes);
     if (WAN_DONE != code) {
@@ -129,6 +149,6 @@ int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t col
         mca_coll_wan_module_break(module, rc);
         return rc;
     }
-    code = wan_comm_check_answer(module->view, votes, &per_mille);
-    return WAN_DONE == code ? measure_again(module, per_mille) : mca_coll_wan_code(code, NULL, NULL);
+    code = wan_comm_check_answer(module->view, votes);
+    return WAN_DONE == code ? measure_again(module) : mca_coll_wan_code(code, NULL, NULL);
 }

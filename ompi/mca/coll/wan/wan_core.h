@@ -298,11 +298,11 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 /*
  * Whether links are still as they were measured (core/measure/drift.hpp).  Before each blocking call
  * while serving: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
- * over all ranks, hand them back.  WAN_DONE then: measure as above; *per_mille: of what they did calls take.
+ * over all ranks, hand them back.  WAN_DONE then: measure as above.
  */
 #define WAN_CHECK_VOTES 3
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
-int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES], int64_t *per_mille);
+int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]);
 
 /* ---- discovery: core/measure/discovery.hpp --------------------------------- */
 

@@ -228,13 +228,12 @@ int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns
     });
 }
 
-int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES], int64_t *per_mille)
+int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
         wan::drift_votes combined;
         std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
-        *per_mille = comm->checks.answer(combined);
-        if (*per_mille == 0)
+        if (!comm->checks.answer(combined))
             return WAN_OK;
         comm->measuring.emplace(comm->topo, comm->me, true);
         comm->looking = true;

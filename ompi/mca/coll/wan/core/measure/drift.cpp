@@ -69,7 +69,7 @@ drift_votes drift_checks::votes(const drift::seen &s) const
     return {-s.slower, s.faster, -std::max<int64_t>(1, elapsed_ns_)};
 }
 
-int64_t drift_checks::answer(const drift_votes &combined)
+bool drift_checks::answer(const drift_votes &combined)
 {
     const int64_t slower = -combined[0], faster = combined[1], elapsed_ns = -combined[2];
     const uint64_t calls = calls_ - asked_;
@@ -77,9 +77,8 @@ int64_t drift_checks::answer(const drift_votes &combined)
     const auto least = static_cast<__int128>(std::max(least_calls, calls / most_growth)), most = static_cast<__int128>(most_growth * calls);
     asked_ = calls_;
     next_ = calls_ + static_cast<uint64_t>(std::clamp(wanted, least, std::max(least, most)));
-    const int64_t now = slower >= much_slower ? slower : faster <= much_faster ? faster : 0;
-    seen_ = now ? seen_ + 1 : 0;
-    return seen_ >= patience_ ? now : 0;
+    seen_ = slower >= much_slower || faster <= much_faster ? seen_ + 1 : 0;
+    return seen_ >= patience_;
 }
 
 void drift_checks::looked(bool changed)

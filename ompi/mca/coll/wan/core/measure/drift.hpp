@@ -59,8 +59,8 @@ public:
     bool due(int64_t now_ns, int64_t cost_ns);
     /** This rank's part. */
     drift_votes votes(const drift::seen &s) const;
-    /** Of all ranks: per mille that calls take of what they did, where links are to be looked at, else 0. */
-    int64_t answer(const drift_votes &combined);
+    /** Of all ranks: whether links are to be looked at. */
+    bool answer(const drift_votes &combined);
     /** They were, and have changed or not. */
     void looked(bool changed);
 
