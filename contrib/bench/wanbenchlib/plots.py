@@ -38,6 +38,13 @@ def network_text(network):
     return network.split(', loss 0,')[0]
 
 
+def stems(points, stem):
+    """Where pictures of each network go: {network: stem}, `stem` itself where there is one only."""
+    networks = list(dict.fromkeys(p['network'] for p in points))
+    return {network: stem if len(networks) == 1 else f'{stem}-network{number}'
+            for number, network in enumerate(networks, 1)}
+
+
 def sizes_axis(axes, sizes):
     axes.set_xscale('log', base=2)
     shown = sizes if len(sizes) <= 9 else sizes[::2]
@@ -70,14 +77,14 @@ def times_draw(axes, rows, names, title):
 
 def time_plots(points, names, stem):
     """One figure per operation, mode, placement and root; returns the files."""
-    paths = []
+    paths, to = [], stems(points, stem)
     for (network, placement, op, mode, root), rows in table.groups(rec.cells(points)).items():
         if min(rows) < 1:       # barrier: no size to plot against
             continue
         figure, axes = plt.subplots(figsize=(6.4, 4.4))
         times_draw(axes, rows, names, f'{op}, {mode}, {placement}\n{network_text(network)}')
         at_root = f'-root{root}' if root else ''
-        paths += figure_save(figure, f'{stem}-{op}-{mode}-{placement.replace(":", "")}{at_root}')
+        paths += figure_save(figure, f'{to[network]}-{op}-{mode}-{placement.replace(":", "")}{at_root}')
     return paths
 
 
@@ -93,7 +100,7 @@ def together_plot(points, names, stem):
 
 def summary_plot(points, reference, stem):
     """How many times faster than the best other setting: a row for each operation, a dot for each size."""
-    paths = []
+    paths, to = [], stems(points, stem)
     for (network, placement, mode), ops in table.summaries(points, reference).items():
         names = list(ops)
         sizes = sorted({size for rows in ops.values() for size in rows if size}) or [0]
@@ -119,13 +126,13 @@ def summary_plot(points, reference, stem):
         axes.set_xlabel(f'times as fast as the best other setting (right of 1: {reference} is faster)')
         axes.set_title(f'{mode}, {placement}\n{network_text(network)}', fontsize=9)
         axes.legend(title='bytes', fontsize=7, title_fontsize=7, loc='center left', bbox_to_anchor=(1.01, 0.5))
-        paths += figure_save(figure, f'{stem}-all-{mode}-{placement.replace(":", "")}')
+        paths += figure_save(figure, f'{to[network]}-all-{mode}-{placement.replace(":", "")}')
     return paths
 
 
 def model_plot(points, stem):
     """Predicted against measured time, a dot for each algorithm and size."""
-    paths = []
+    paths, to = [], stems(points, stem)
     for (network, placement, mode), ops in table.predictions(points).items():
         figure, axes = plt.subplots(figsize=(7.2, 5.4))
         for at, (op, rows) in enumerate(ops.items()):
@@ -141,7 +148,7 @@ def model_plot(points, stem):
         axes.grid(True, which='major', alpha=0.3)
         axes.set_title(f'{mode}, {placement}\n{network_text(network)}', fontsize=9)
         axes.legend(fontsize=7, loc='center left', bbox_to_anchor=(1.01, 0.5))
-        paths += figure_save(figure, f'{stem}-model-{mode}-{placement.replace(":", "")}')
+        paths += figure_save(figure, f'{to[network]}-model-{mode}-{placement.replace(":", "")}')
     return paths
 
 
