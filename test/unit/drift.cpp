@@ -27,6 +27,7 @@ struct job {
         int64_t now = 0;
     };
     std::vector<rank> ranks;
+    int kinds = 1;              // of calls, by turns
     int64_t between = 0;        // of computing, from call to call
     int64_t cost = 12 * ms;
     std::string wrong;
@@ -69,13 +70,13 @@ struct job {
             }
             for (size_t r = 0; r < ranks.size(); ++r) {
                 const int64_t t = time(static_cast<int>(r), call);
-                ranks[r].seen.record(7, t);
+                ranks[r].seen.record(static_cast<uint64_t>(call % kinds), t);
                 ranks[r].now += t + between;
             }
         }
         return -1;
     }
-    void measured(bool changed)
+    void looked(bool changed)
     {
         for (auto &r : ranks) {
             r.seen.forget();
@@ -115,7 +116,7 @@ std::string check_changes()
             WAN_CHECK_THAT(j.wrong.empty() && at > warm, j.wrong + what);
             // Two periods: the one in which it happens has calls as short as ever.
             WAN_CHECK_THAT(static_cast<double>(noticed - changed) < 2 * 1.4e9 * std::max(1.0, factor), what);
-            j.measured(true);
+            j.looked(true);
             WAN_CHECK_THAT(j.run(at, at + 4000, [&](int, int) { return static_cast<int64_t>(12e6 * factor); }) == -1, "the new links are usual now");
         }
     return "";
@@ -127,14 +128,14 @@ std::string check_late_processes()
     job j(5, second);
     const auto last = [](int rank, int call) { return rank == 2 ? ms : call < 1000 ? 12 * ms : 52 * ms; };
     WAN_CHECK_THAT(j.run(0, 1000, last) == -1 && j.run(1000, 6000, last) > 0, j.wrong + " who never waits hides a change");
-    // Where calls take longer now and then and it is not the links, ranks look in vain, and then ever more seldom.
+    // Where calls take longer now and then and it is not the links, ranks look in vain, and then more seldom.
     job b(5, second);
     int measured = 0, call = 0;
     while ((call = b.run(call, 20000, [](int rank, int c) { return c % 2000 < 1000 || rank == 2 ? 12 * ms : 112 * ms; })) >= 0) {
-        b.measured(false);
+        b.looked(false);
         ++measured;
     }
-    WAN_CHECK_THAT(b.wrong.empty() && measured >= 1 && measured <= 6, b.wrong + " measured in vain " + std::to_string(measured) + " times");
+    WAN_CHECK_THAT(b.wrong.empty() && measured >= 1 && measured <= 12, b.wrong + " measured in vain " + std::to_string(measured) + " times");
     return "";
 }
 
@@ -155,6 +156,9 @@ std::string check_kinds()
     WAN_CHECK(same.slower == 1000 && same.faster == 1000);
     WAN_CHECK(slow.slower == 3000 && slow.faster == 1000);
     WAN_CHECK(fast.slower == 1000 && fast.faster == 400);
+    // A period without calls enough says what the one before said.
+    d.record(2, 40 * ms);
+    WAN_CHECK(d.look().faster == 400);
     d.forget();
     WAN_CHECK(period(900 * ms).slower == 1000 && period(900 * ms).slower == 1000);
     drift_checks never(0);
@@ -163,11 +167,32 @@ std::string check_kinds()
     return "";
 }
 
+/** Ever other sizes of long calls: in a period, few of each. */
+std::string check_many_kinds()
+{
+    for (const int kinds : {2, 12}) {
+        job j(4, second);
+        j.kinds = kinds;
+        const auto steady = [](int, int) { return 300 * ms; };
+        WAN_CHECK_THAT(j.run(0, 400, steady) == -1, "nothing has changed");
+        const int vain = j.run(400, 800, [](int, int) { return 700 * ms; });
+        WAN_CHECK_THAT(vain > 0, std::to_string(kinds) + " kinds: not noticed");
+        j.looked(false);
+        WAN_CHECK_THAT(j.run(vain, vain + 400, steady) < vain + 400, "");
+        j.looked(false);
+        const int again = j.run(vain + 400, vain + 800, [](int, int) { return 700 * ms; });
+        const int once_more = again > 0 ? again : j.run(vain + 800, vain + 1600, [](int, int) { return 1500 * ms; });
+        WAN_CHECK_THAT(once_more > 0, std::to_string(kinds) + " kinds: not noticed after a vain look");
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_steady>), cmocka_unit_test(wan_test::test<check_changes>),
-                                cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_kinds>)};
+                                cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_kinds>),
+                                cmocka_unit_test(wan_test::test<check_many_kinds>)};
     return cmocka_run_group_tests_name("drift", tests, nullptr, nullptr);
 }

@@ -141,14 +141,25 @@ int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t col
         return measure_again(module);
     }
     code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), votes);
-    if (WAN_DONE != code) {
-        return mca_coll_wan_code(code, NULL, NULL);
+    if (WAN_OK == code) {
+        return OMPI_SUCCESS;
     }
-    rc = combine(module, votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
+    rc = mca_coll_wan_code(code, NULL, NULL);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_wan_run_combine(module, votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
+        if (WAN_NOT_OURS == rc) {
+            return OMPI_SUCCESS;    /* on no rank: links stay what they are */
+        }
+    }
+    if (OMPI_SUCCESS == rc) {
+        code = wan_comm_check_answer(module->view, votes);
+        if (WAN_DONE == code) {
+            return measure_again(module);
+        }
+        rc = mca_coll_wan_code(code, NULL, NULL);
+    }
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
-        return rc;
     }
-    code = wan_comm_check_answer(module->view, votes);
-    return WAN_DONE == code ? measure_again(module) : mca_coll_wan_code(code, NULL, NULL);
+    return rc;
 }

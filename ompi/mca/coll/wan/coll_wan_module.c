@@ -27,6 +27,7 @@
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
 static void module_abort(struct ompi_communicator_t *comm, const wan_refusal_t *why);
 static int tags_reserve(struct ompi_communicator_t *comm);
+static bool tags_reach(int64_t first);
 
 static void module_construct(mca_coll_wan_module_t *module)
 {
@@ -216,6 +217,10 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         module->state = WAN_STATE_WATCHING;
         module->watched = true;
         module->tag = tags_reserve(comm);       /* now, while all ranks are at the same one */
+        if (!tags_reach(module->tag)) {
+            why.reason = WAN_REASON_NO_TAGS;
+            goto refuse;
+        }
         mca_coll_wan_discover_begin(comm);
         break;
     case WAN_STAND_ABORT:
@@ -320,9 +325,9 @@ static void tags_vote(mca_coll_wan_module_t *module, int64_t votes[2])
 }
 
 /* Some transports have fewer bits for a tag. */
-static bool tags_fit(const int64_t votes[2])
+static bool tags_reach(int64_t first)
 {
-    return TAG_WINDOW + TAG_SLACK - votes[0] <= mca_pml.pml_max_tag;
+    return TAG_WINDOW + TAG_SLACK - first <= mca_pml.pml_max_tag;
 }
 
 static bool tags_agree(mca_coll_wan_module_t *module, const int64_t votes[2])
@@ -361,7 +366,7 @@ static int votes_count(mca_coll_wan_module_t *module, bool *agreed)
     *agreed = false;
     if (INT64_MIN == votes[0] || NULL == module->view) {
         rc = WAN_DECLINED;
-    } else if (!tags_fit(votes + WAN_VOTES) || !tags_agree(module, votes + WAN_VOTES)) {
+    } else if (!tags_reach(votes[WAN_VOTES]) || !tags_agree(module, votes + WAN_VOTES)) {
         why.reason = WAN_REASON_NO_TAGS;
         rc = WAN_DECLINED;
     } else {

@@ -105,6 +105,7 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
     if (auto *e = wan::most_recent(schedules_, [&](const auto &x) { return x.scattered == scattered && same_schedule(x.key, p); }))
         return e->value;
     auto made = std::make_shared<prepared>();
+    made->serial = ++prepared_;
     made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me, scattered));
     const auto &ops = made->code->text().ops;
     const wan::site_id mine = topo.site_of(me);
@@ -147,7 +148,7 @@ void wan_run::account(int64_t elapsed_ns)
     comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
     const auto &b = engine.bound();
     if (blocks && wan::everyone_waits(c))
-        comm->seen.record(mix(reinterpret_cast<uintptr_t>(prepared.get()), b.count * element_bytes), elapsed_ns);
+        comm->seen.record(mix(prepared->serial, b.count * element_bytes), elapsed_ns);
     const auto &text = prepared->code->text();
     auto add = [&](size_t elements, size_t times, bool empty) {
         if ((elements || empty) && times) {

@@ -29,7 +29,8 @@ struct wan_comm {
     wan::drift seen;
     wan::drift_checks checks;
     std::optional<wan::probe> measuring;
-    bool looking = false;               // briefly, whether they have changed
+    /** What it is measured for; a change that a brief look finds must be in the full measurement, too. */
+    enum class purpose { learn, look, confirm } measuring_to = purpose::learn;
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -38,6 +39,7 @@ struct wan_comm {
     struct prepared {
         std::shared_ptr<const wan::program> code;
         std::vector<uint16_t> crossing;         // operations that send to another site
+        uint64_t serial = 0;                    // no two of a communicator have the same
     };
     /** How a call is served; no plan: not by us. */
     struct decision {
@@ -76,6 +78,7 @@ private:
     };
     static constexpr size_t cached_ = 64;
     wan::link_hints hints_;
+    uint64_t prepared_ = 0;                     // schedules so far
     std::vector<schedule_entry> schedules_;     // both: most recent first
     std::vector<decision_entry> decisions_;
 

@@ -196,14 +196,25 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
     return guarded([&]() -> int {
         wan::fact_vector v;
         std::copy(facts, facts + WAN_FACTS, v.begin());
-        if (std::exchange(comm->looking, false)) {
-            const bool changed = wan::differ(wan::facts_from(comm->topo, comm->learned), wan::facts_from(comm->topo, v));
-            comm->checks.looked(changed);
-            if (changed)
+        using purpose = wan_comm::purpose;
+        const purpose why = std::exchange(comm->measuring_to, purpose::learn);
+        if (why != purpose::learn) {
+            wan::fact_vector now = v;
+            for (size_t i = 0; i < now.size(); ++i)
+                if (now[i] == 0)        // not measured, or too fast to tell
+                    now[i] = comm->learned[i];
+            const bool changed = wan::differ(wan::facts_from(comm->topo, comm->learned), wan::facts_from(comm->topo, now));
+            if (changed && why == purpose::look) {
                 comm->measuring.emplace(comm->topo, comm->me);
-            std::lock_guard hold(comm->lock);
-            comm->seen.forget();
-            return changed ? WAN_DONE : WAN_DECLINED;
+                comm->measuring_to = purpose::confirm;
+                return WAN_DONE;
+            }
+            comm->checks.looked(changed);
+            if (!changed) {
+                std::lock_guard hold(comm->lock);
+                comm->seen.forget();
+                return WAN_DECLINED;
+            }
         }
         comm->learned = v;
         comm->learn();
@@ -236,7 +247,7 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
         if (!comm->checks.answer(combined))
             return WAN_OK;
         comm->measuring.emplace(comm->topo, comm->me, true);
-        comm->looking = true;
+        comm->measuring_to = wan_comm::purpose::look;
         return WAN_DONE;
     });
 }
@@ -255,7 +266,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         auto code = prepared->code;
         *run = new wan_run{comm, plan, prepared, wan::engine(code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
         (*run)->internal = call->internal;
-        (*run)->blocks = call->blocks;
+        (*run)->blocks = call->blocks && !call->counts_vary;     // one kind of call, one size
         return WAN_OK;
     });
 }

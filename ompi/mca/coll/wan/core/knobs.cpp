@@ -32,10 +32,12 @@ const std::array<wan_knob_t, 11 + WAN_COLLECTIVES> knobs{{
     {"discover", WAN_KNOB_INT, offsetof(wan_params_t, discover), 0, 1, 1, 2, false,
      "With 1, where no process of a job has a site by name, its hosts measure round trips in the background, from MPI_Init on: "
      "those between sites are at least 0.5 ms and 3 times as long as those inside, or above 5 ms. Until the sites are known, and then a "
-     "blocking call is made on the communicator, collectives are those of other components. The same for all processes. 0: sites need names"},
+     "blocking call is made on the communicator, collectives are those of other components; those that Open MPI calls itself at "
+     "any time (non-blocking, of up to 64 bytes) remain so. The same for all processes. 0: sites need names"},
     {"check_interval", WAN_KNOB_INT64, offsetof(wan_params_t, check_interval), 0, 3'600'000, 1000, 5, true,
-     "Milliseconds after which, at the earliest, blocking calls ask all ranks whether collectives take twice or half the time that they "
-     "did, 0 to 3600000; more where asking would take more than a hundredth of the time. Then links are measured again. 0: never"},
+     "Milliseconds after which, about, blocking calls ask all ranks whether collectives take twice or half the time that they did, 0 to "
+     "3600000; more where asking would take more than a hundredth of the time, less until it is known how long calls take. Then links "
+     "are looked at, and measured again if they have changed. 0: never"},
     {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5, true,
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},

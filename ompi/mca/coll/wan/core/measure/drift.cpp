@@ -19,9 +19,14 @@ constexpr int64_t much_slower = 2000, much_faster = 500;
 /** Asking may take one part in so many of the time. */
 constexpr int64_t share = 110;
 constexpr uint64_t least_calls = 4, most_growth = 4;
-constexpr unsigned most_patience = 64;
+constexpr unsigned most_patience = 64, quiet_enough = 64;
 
 } // namespace
+
+drift::drift()
+{
+    kinds_.reserve(most_kinds + 1);     // record() allocates nothing
+}
 
 void drift::record(uint64_t kind, int64_t elapsed_ns)
 {
@@ -38,14 +43,14 @@ drift::seen drift::look()
 {
     seen s;
     for (kind_of_call &k : kinds_) {
-        if (k.calls < enough_calls)
-            continue;
-        if (k.first_ns == 0)
-            k.first_ns = k.least_ns;
-        const int64_t now = static_cast<int64_t>(static_cast<__int128>(k.least_ns) * 1000 / k.first_ns);
-        s.slower = std::max(s.slower, now);
-        s.faster = std::min(s.faster, now);
-        k.calls = 0;
+        if (k.calls >= enough_calls) {
+            if (k.first_ns == 0)
+                k.first_ns = k.least_ns;
+            k.last = static_cast<int64_t>(static_cast<__int128>(k.least_ns) * 1000 / k.first_ns);
+            k.calls = 0;
+        }
+        s.slower = std::max(s.slower, k.last);
+        s.faster = std::min(s.faster, k.last);
     }
     return s;
 }
@@ -77,13 +82,20 @@ bool drift_checks::answer(const drift_votes &combined)
     const auto least = static_cast<__int128>(std::max(least_calls, calls / most_growth)), most = static_cast<__int128>(most_growth * calls);
     asked_ = calls_;
     next_ = calls_ + static_cast<uint64_t>(std::clamp(wanted, least, std::max(least, most)));
-    seen_ = slower >= much_slower || faster <= much_faster ? seen_ + 1 : 0;
+    const bool changed = slower >= much_slower || faster <= much_faster;
+    seen_ = changed ? seen_ + 1 : 0;
+    quiet_ = changed ? 0 : quiet_ + 1;
+    if (quiet_ >= quiet_enough) {       // the last vain look was long ago
+        patience_ = std::max(1u, patience_ / 2);
+        quiet_ = 0;
+    }
     return seen_ >= patience_;
 }
 
 void drift_checks::looked(bool changed)
 {
     seen_ = 0;
+    quiet_ = 0;
     patience_ = changed ? 1 : std::min(most_patience, 2 * patience_);
 }
 

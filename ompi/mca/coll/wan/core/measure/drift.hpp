@@ -31,9 +31,13 @@ using drift_votes = std::array<int64_t, WAN_CHECK_VOTES>;
 
 class drift {
 public:
+    drift();
     /** A call of a kind took so long on this rank. */
     void record(uint64_t kind, int64_t elapsed_ns);
-    /** Ends the period of the kinds that had calls enough: most and least per mille of their first; 1000: nothing to compare. */
+    /**
+     * Ends the period of the kinds that had calls enough; of all, as they were seen last: most and
+     * least per mille of their first period.  1000: nothing to compare.
+     */
     struct seen {
         int64_t slower = 1000, faster = 1000;
     };
@@ -45,6 +49,7 @@ private:
     struct kind_of_call {
         uint64_t kind;
         int64_t first_ns = 0, least_ns = 0;
+        int64_t last = 1000;        // per mille
         unsigned calls = 0;
     };
     std::vector<kind_of_call> kinds_;   // most recent first
@@ -52,7 +57,7 @@ private:
 
 class drift_checks {
 public:
-    /** At least `interval_ns` between two checks; 0: there are none. */
+    /** About `interval_ns` between two checks, once it is known how long calls take; 0: there are none. */
     explicit drift_checks(int64_t interval_ns) : interval_ns_(interval_ns) {}
 
     /** Counts a call; whether ranks ask each other in it.  `cost_ns`: of asking, the same on all ranks. */
@@ -68,7 +73,7 @@ private:
     int64_t interval_ns_, cost_ns_ = 0;
     int64_t began_ns_ = 0, elapsed_ns_ = 0;     // of the period; this rank's
     uint64_t calls_ = 0, asked_ = 0, next_ = 8;
-    unsigned patience_ = 1, seen_ = 0;          // checks in a row that must tell of a change
+    unsigned patience_ = 1, seen_ = 0, quiet_ = 0;      // checks in a row that must tell, told, did not tell of a change
 };
 
 } // namespace wan

@@ -2,11 +2,11 @@
  * See probe.hpp.
  *
  * Steps: between the first hosts of each two sites, in rounds in which no
- * site is in two pairs, a 1-byte ping-pong (the first opens the connection,
- * then the least of three).  After each, when the interfaces have rested for a
- * round trip, the first two hosts of each site pass 32 KB in 8 KB messages (of
- * which a rate limit lets its burst through at once) and, without a rest,
- * 128 KB (the interface's rate).  Then those ping each other with 1 byte; the
+ * site is in two pairs, 1-byte ping-pongs (the first opens the connection and
+ * waits for the partner, then the least of three).  Then, when the interfaces
+ * have rested for a round trip, the first two hosts of each site pass 32 KB in 8
+ * KB messages (of which a rate limit lets its burst through at once) and, without a rest,
+ * 128 KB (the interface's rate); four times.  Then those ping each other with 1 byte; the
  * first host pings up to eight others at once (what each message costs it);
  * last, all hosts of a site make barriers, one after the other (what a step
  * takes in which everyone waits for everyone: where hosts share processors,
@@ -62,10 +62,10 @@ probe::probe(const topology &t, int me, bool brief) : topo_(t), me_(me)
     const int even = sites + sites % 2;
     const int rounds = std::min(even - 1, most_sites_by_pair - 1);
     const int mine = static_cast<int>(value(t.site_of(me)));
-    for (int repeat = brief ? repetitions : 0; repeat <= repetitions; ++repeat) {
+    for (int pass = 0; pass < (brief ? 2 : 1 + repetitions); ++pass) {
         for (int round = 0; round < rounds; ++round) {
             // Round-robin tournament: the pairs of a round are disjoint, so they run at once, as one step.
-            step s{kind::site_pair, -1, -1, repeat > 0};
+            step s{kind::site_pair, -1, -1, false};
             for (int i = 0; i < even / 2; ++i) {
                 auto seat = [&](int k) { return k == 0 ? 0 : 1 + (k - 1 + round) % (even - 1); };
                 const int a = std::min(seat(i), seat(even - 1 - i)), b = std::max(seat(i), seat(even - 1 - i));
@@ -74,13 +74,21 @@ probe::probe(const topology &t, int me, bool brief) : topo_(t), me_(me)
                     s.b = b;
                 }
             }
-            steps_.push_back(s);
+            // Of many rounds, all in the first pass, since partners come from other ones at other times; then as a rest.
+            const int once = brief && pass == 0 ? 2 : 1;
+            const int pings = rounds == 1 ? once : pass == 0 ? (brief ? 3 : 1 + repetitions) : round < 2 ? 1 : 0;
+            for (int i = 0; i < pings; ++i) {
+                s.timed = i > 0 || (rounds == 1 && pass > 0);
+                steps_.push_back(s);
+            }
         }
-        steps_.push_back({kind::lone, 0, 0, repeat > 0});
-        steps_.push_back({kind::bulk, 0, 0, repeat > 0});
+        steps_.push_back({kind::lone, 0, 0, brief || pass > 0});
+        steps_.push_back({kind::bulk, 0, 0, brief || pass > 0});
     }
     if (brief) {
-        steps_.push_back({kind::inside, 0, 0, true});
+        steps_.push_back({kind::inside, 0, 0, false});
+        for (int repeat = 0; repeat < 2; ++repeat)
+            steps_.push_back({kind::inside, 0, 0, true});
         return;
     }
     for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)

@@ -22,7 +22,7 @@ using fact_vector = std::array<int64_t, WAN_FACTS>;
 
 class probe {
 public:
-    /** brief: once, what differ() compares, over connections that are open; a few round trips. */
+    /** brief: twice, what differ() compares; a few round trips. */
     probe(const topology &t, int me, bool brief = false);
 
     /**
