@@ -19,6 +19,7 @@ unit_tests = \
 	test/unit/probe \
 	test/unit/schedule \
 	test/unit/boundary \
+	test/unit/boundary_links \
 	test/unit/topology \
 	test/unit/verifier
 check_PROGRAMS += $(unit_tests)
@@ -79,9 +80,13 @@ test_unit_probe_LDADD = $(unit_libs)
 test_unit_schedule_SOURCES = test/unit/schedule.cpp $(unit_headers)
 test_unit_schedule_CPPFLAGS = $(unit_cppflags)
 test_unit_schedule_LDADD = $(unit_libs)
-test_unit_boundary_SOURCES = test/unit/boundary.cpp $(unit_headers)
+test_unit_boundary_SOURCES = test/unit/boundary.cpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_LDADD = $(unit_libs)
+
+test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_links_CPPFLAGS = $(unit_cppflags)
+test_unit_boundary_links_LDADD = $(unit_libs)
 test_unit_verifier_SOURCES = test/unit/verifier.cpp $(unit_headers)
 test_unit_verifier_CPPFLAGS = $(unit_cppflags)
 test_unit_verifier_LDADD = $(unit_libs)

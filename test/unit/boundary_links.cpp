@@ -1,0 +1,170 @@
+/*
+ * Links that change, across the C boundary: asked, looked at, measured again, and
+ * calls of earlier epochs planned as before.  Time goes on by a tick at each look
+ * at the clock, so that a longer tick is a slower network.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boundary_job.hpp"
+
+namespace {
+
+using namespace wan_test;
+
+struct watched_job {
+    params p;
+    std::vector<comm_ptr> comms;
+    fabric f;
+    int looks = 0, learned = 0, asked = 0;
+
+    explicit watched_job(const std::vector<const char *> &sites, int64_t interval) : f(static_cast<int>(sites.size()))
+    {
+        p.check_interval = interval;
+        for (size_t r = 0; r < sites.size(); ++r)
+            comms.push_back(open(p, peers_of(sites), static_cast<int>(r)));
+    }
+
+    std::string description() const
+    {
+        char text[500];
+        wan_comm_describe(comms[0].get(), text, sizeof text);
+        return text;
+    }
+
+    /** An allreduce of one element, of what was known in `epoch`; its plan. */
+    std::string plan(unsigned epoch, bool blocks, std::string *text)
+    {
+        std::vector<uint32_t> in(comms.size(), 1), out(comms.size());
+        f.extent = sizeof(uint32_t);
+        for (size_t r = 0; r < comms.size(); ++r) {
+            wan_call_t call = call_of(WAN_ALLREDUCE, 0, 1, 4, &in[r], &out[r]);
+            call.epoch = epoch;
+            call.blocks = blocks;
+            WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run) == WAN_OK);
+        }
+        char said[300];
+        wan_run_describe(f.ends[0].run, said, sizeof said);
+        *text = said;
+        WAN_CHECK(f.run_all() == WAN_DONE && f.empty());
+        for (auto &e : f.ends) {
+            wan_run_release(e.run);
+            e.run = nullptr;
+            e.scratch.clear();
+        }
+        for (uint32_t x : out)
+            WAN_CHECK(x == comms.size());
+        return "";
+    }
+
+    /** What the glue does before a blocking call, on all ranks. */
+    std::string check()
+    {
+        std::array<int64_t, WAN_CHECK_VOTES> all{}, mine{};
+        size_t due = 0;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            const int code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
+            WAN_CHECK(code == WAN_OK || code == WAN_DONE);
+            due += code == WAN_DONE;
+            for (size_t i = 0; i < all.size(); ++i)
+                all[i] = r == 0 ? mine[i] : std::min(all[i], mine[i]);
+        }
+        WAN_CHECK(due == 0 || due == comms.size());
+        if (due == 0)
+            return "";
+        ++asked;
+        int answer = WAN_OK;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            const int code = wan_comm_check_answer(comms[r].get(), all.data());
+            WAN_CHECK(r == 0 || code == answer);
+            answer = code;
+        }
+        looks += answer == WAN_DONE;
+        while (answer == WAN_DONE)
+            if (std::string why = measure(comms, f, &answer); !why.empty())
+                return why;
+        learned += answer == WAN_OK && wan_comm_measures(comms[0].get()) == false && description() != told;
+        told = description();
+        return "";
+    }
+    std::string told;
+
+    std::string calls(int n)
+    {
+        for (int i = 0; i < n; ++i) {
+            std::string ignored;
+            if (std::string why = check(); !why.empty())
+                return why;
+            if (std::string why = plan(1000, true, &ignored); !why.empty())
+                return why;
+        }
+        return "";
+    }
+};
+
+std::string check_change()
+{
+    watched_job j({"l1", "l1", "l2", "l2", "l3"}, 1);
+    if (std::string why = bring_up(j.comms, j.f); !why.empty())
+        return why;
+    j.told = j.description();
+    std::string before, first, latest;
+    if (std::string why = j.plan(0, false, &before); !why.empty())
+        return why;
+    if (std::string why = j.calls(2000); !why.empty())
+        return why;
+    WAN_CHECK_THAT(j.asked > 3 && j.looks == 0 && j.learned == 0,
+                   std::to_string(j.asked) + " questions, " + std::to_string(j.looks) + " looks though nothing changed");
+    j.f.tick = 5000;
+    if (std::string why = j.calls(2000); !why.empty())
+        return why;
+    WAN_CHECK_THAT(j.looks >= 1 && j.learned == 1, std::to_string(j.looks) + " looks, " + std::to_string(j.learned) + " times learned");
+    // Who asks for the first epoch gets the plan of then, and its prediction.
+    if (std::string why = j.plan(0, false, &first); !why.empty())
+        return why;
+    if (std::string why = j.plan(1, false, &latest); !why.empty())
+        return why;
+    WAN_CHECK_THAT(first == before && latest != before, before + " | " + first + " | " + latest);
+    j.f.tick = 1000;
+    if (std::string why = j.calls(3000); !why.empty())
+        return why;
+    WAN_CHECK_THAT(j.learned == 2, "links became faster, learned " + std::to_string(j.learned) + " times");
+    return "";
+}
+
+std::string check_vain_looks()
+{
+    watched_job j({"m1", "m1", "m2", "m2", "m3"}, 1);
+    if (std::string why = bring_up(j.comms, j.f); !why.empty())
+        return why;
+    j.told = j.description();
+    const std::string told = j.told;
+    // Calls take long now, but what is measured does not: not the links.
+    for (int phase = 0; phase < 6; ++phase) {
+        for (int call = 0; call < 300; ++call) {
+            j.f.tick = 1000;
+            if (std::string why = j.check(); !why.empty())
+                return why;
+            j.f.tick = phase % 2 ? 9000 : 1000;
+            std::string ignored;
+            if (std::string why = j.plan(1000, true, &ignored); !why.empty())
+                return why;
+        }
+    }
+    WAN_CHECK_THAT(j.looks >= 1 && j.looks <= 8 && j.learned == 0 && j.description() == told,
+                   std::to_string(j.looks) + " looks, " + std::to_string(j.learned) + " times learned");
+    watched_job never({"n1", "n2"}, 0);
+    if (std::string why = bring_up(never.comms, never.f); !why.empty())
+        return why;
+    if (std::string why = never.calls(500); !why.empty())
+        return why;
+    WAN_CHECK(never.asked == 0);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>)};
+    return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
+}
