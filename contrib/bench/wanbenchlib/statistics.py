@@ -39,11 +39,7 @@ def rank_correlation(a, b):
     """Spearman's, equal values share their rank; None where all of a or of b are equal, or fewer than three."""
     if len(a) < 3 or len(set(a)) == 1 or len(set(b)) == 1:
         return None
-    return statistics.correlation(*([(values_below(v, x) + values_below(v, x, 1)) / 2 for x in v] for v in (a, b)))
-
-
-def values_below(values, x, equal=0):
-    return sum(v < x or (equal and v == x) for v in values)
+    return statistics.correlation(*([sum((y < x) + (y <= x) for y in v) for x in v] for v in (a, b)))
 
 
 def order_interval(n, wanted=0.95):

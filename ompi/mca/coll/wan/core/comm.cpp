@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace {
 
@@ -98,6 +99,38 @@ void wan_comm::learn()
     std::lock_guard hold(lock);
     known.push_back(std::move(f));
     seen.forget();
+}
+
+void wan_comm::look()
+{
+    measuring.emplace(topo, me, true);
+    measuring_to_ = purpose::look;
+}
+
+int wan_comm::take(const wan::fact_vector &v)
+{
+    const purpose why = std::exchange(measuring_to_, purpose::learn);
+    if (why != purpose::learn) {
+        wan::fact_vector now = v;
+        for (size_t i = 0; i < now.size(); ++i)
+            if (now[i] == 0)        // not measured, or too fast to tell
+                now[i] = learned[i];
+        const bool changed = wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, now));
+        if (changed && why == purpose::look) {
+            measuring.emplace(topo, me);
+            measuring_to_ = purpose::confirm;
+            return WAN_DONE;
+        }
+        checks.looked(changed);
+        if (!changed) {
+            std::lock_guard hold(lock);
+            seen.forget();
+            return WAN_DECLINED;
+        }
+    }
+    learned = v;
+    learn();
+    return WAN_OK;
 }
 
 std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, bool scattered)

@@ -29,8 +29,6 @@ struct wan_comm {
     wan::drift seen;
     wan::drift_checks checks;
     std::optional<wan::probe> measuring;
-    /** What it is measured for; a change that a brief look finds must be in the full measurement, too. */
-    enum class purpose { learn, look, confirm } measuring_to = purpose::learn;
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -63,6 +61,10 @@ struct wan_comm {
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
+    /** Measures briefly, next, whether links have changed. */
+    void look();
+    /** What was measured last, by all ranks together: see wan_comm_learn(). */
+    int take(const wan::fact_vector &v);
 
 private:
     struct schedule_entry {
@@ -77,6 +79,8 @@ private:
         decision value;
     };
     static constexpr size_t cached_ = 64;
+    /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
+    enum class purpose { learn, look, confirm } measuring_to_ = purpose::learn;
     wan::link_hints hints_;
     uint64_t prepared_ = 0;                     // schedules so far
     std::vector<schedule_entry> schedules_;     // both: most recent first

@@ -16,7 +16,6 @@
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <utility>
 
 namespace {
 
@@ -196,28 +195,8 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
     return guarded([&]() -> int {
         wan::fact_vector v;
         std::copy(facts, facts + WAN_FACTS, v.begin());
-        using purpose = wan_comm::purpose;
-        const purpose why = std::exchange(comm->measuring_to, purpose::learn);
-        if (why != purpose::learn) {
-            wan::fact_vector now = v;
-            for (size_t i = 0; i < now.size(); ++i)
-                if (now[i] == 0)        // not measured, or too fast to tell
-                    now[i] = comm->learned[i];
-            const bool changed = wan::differ(wan::facts_from(comm->topo, comm->learned), wan::facts_from(comm->topo, now));
-            if (changed && why == purpose::look) {
-                comm->measuring.emplace(comm->topo, comm->me);
-                comm->measuring_to = purpose::confirm;
-                return WAN_DONE;
-            }
-            comm->checks.looked(changed);
-            if (!changed) {
-                std::lock_guard hold(comm->lock);
-                comm->seen.forget();
-                return WAN_DECLINED;
-            }
-        }
-        comm->learned = v;
-        comm->learn();
+        if (const int code = comm->take(v); code != WAN_OK)
+            return code;
         std::lock_guard hold(remembered().lock);
         remembered().by_sites[sites_key(comm->topo)] = comm->learned;
         return WAN_OK;
@@ -246,8 +225,7 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
         std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
         if (!comm->checks.answer(combined))
             return WAN_OK;
-        comm->measuring.emplace(comm->topo, comm->me, true);
-        comm->measuring_to = wan_comm::purpose::look;
+        comm->look();
         return WAN_DONE;
     });
 }
