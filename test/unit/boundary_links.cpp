@@ -31,13 +31,13 @@ struct watched_job {
         return text;
     }
 
-    /** An allreduce of one element, of what was known in `epoch`; its plan. */
-    std::string plan(unsigned epoch, bool blocks, std::string *text)
+    /** An allreduce of `count` elements, of what was known in `epoch`; its plan. */
+    std::string plan(unsigned epoch, bool blocks, std::string *text, size_t count = 1)
     {
-        std::vector<uint32_t> in(comms.size(), 1), out(comms.size());
+        std::vector<std::vector<uint32_t>> in(comms.size(), std::vector<uint32_t>(count, 1)), out(in);
         f.extent = sizeof(uint32_t);
         for (size_t r = 0; r < comms.size(); ++r) {
-            wan_call_t call = call_of(WAN_ALLREDUCE, 0, 1, 4, &in[r], &out[r]);
+            wan_call_t call = call_of(WAN_ALLREDUCE, 0, count, 4, in[r].data(), out[r].data());
             call.epoch = epoch;
             call.blocks = blocks;
             WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run) == WAN_OK);
@@ -51,8 +51,9 @@ struct watched_job {
             e.run = nullptr;
             e.scratch.clear();
         }
-        for (uint32_t x : out)
-            WAN_CHECK(x == comms.size());
+        for (const auto &v : out)
+            for (uint32_t x : v)
+                WAN_CHECK(x == comms.size());
         return "";
     }
 
@@ -123,6 +124,12 @@ std::string check_change()
     if (std::string why = j.plan(1, false, &latest); !why.empty())
         return why;
     WAN_CHECK_THAT(first == before && latest != before, before + " | " + first + " | " + latest);
+    // Also where no such call was planned then.
+    if (std::string why = j.plan(0, false, &first, 5); !why.empty())
+        return why;
+    if (std::string why = j.plan(1, false, &latest, 5); !why.empty())
+        return why;
+    WAN_CHECK_THAT(first != latest, first + " | " + latest);
     j.f.tick = 1000;
     if (std::string why = j.calls(3000); !why.empty())
         return why;
