@@ -5,6 +5,7 @@
 
 include test/unit/local.mk
 include test/unit/topo.mk
+include test/adaptive/local.mk
 include test/algo/local.mk
 include test/mpi/local.mk
 include test/udp/local.mk

@@ -3,6 +3,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 core_sources = \
+	ompi/mca/coll/wan/core/adaptive/broadcast.cpp \
+	ompi/mca/coll/wan/core/adaptive/message.cpp \
+	ompi/mca/coll/wan/core/adaptive/message.hpp \
+	ompi/mca/coll/wan/core/adaptive/neighbours.cpp \
+	ompi/mca/coll/wan/core/adaptive/neighbours.hpp \
+	ompi/mca/coll/wan/core/adaptive/node.cpp \
+	ompi/mca/coll/wan/core/adaptive/node.hpp \
+	ompi/mca/coll/wan/core/adaptive/operation.hpp \
+	ompi/mca/coll/wan/core/adaptive/options.hpp \
+	ompi/mca/coll/wan/core/adaptive/rank_set.cpp \
+	ompi/mca/coll/wan/core/adaptive/rank_set.hpp \
+	ompi/mca/coll/wan/core/adaptive/reduction.cpp \
+	ompi/mca/coll/wan/core/adaptive/tree.cpp \
+	ompi/mca/coll/wan/core/adaptive/tree.hpp \
+	ompi/mca/coll/wan/core/adaptive/wire.hpp \
 	ompi/mca/coll/wan/core/algo/allgather_counterpart.cpp \
 	ompi/mca/coll/wan/core/algo/allgather_direct.cpp \
 	ompi/mca/coll/wan/core/algo/allgather_leaders.cpp \

@@ -1,0 +1,131 @@
+/*
+ * See operation.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/operation.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wan {
+
+std::span<const std::byte> broadcast::part(uint64_t index) const
+{
+    const uint64_t from = index * segment_bytes_;
+    return {at_ + from, static_cast<size_t>(std::min(segment_bytes_, bytes_ - from))};
+}
+
+void broadcast::begin_root(tree_name tree, std::span<std::byte> buffer, uint64_t segment_bytes)
+{
+    tree_ = tree;
+    begun_ = true;
+    at_ = out_ = buffer.data();
+    bytes_ = buffer.size();
+    segment_bytes_ = segment_bytes;
+    have_ = segments();
+    route(rank_set::range(0, host_.size()) - rank_set::one(host_.me()));
+}
+
+void broadcast::begin(std::span<std::byte> buffer)
+{
+    begun_ = true;
+    out_ = buffer.data();
+    wanted_ = buffer.size();
+    if (!routed_) {
+        at_ = out_;
+        bytes_ = wanted_;
+    } else if (have_ == segments())
+        hand_over();
+}
+
+/** Children first; then one or two of the rest, with what remains shared among them. */
+void broadcast::route(rank_set listed)
+{
+    routed_ = true;
+    adaptive_counters &n = host_.counters();
+    for (auto &[child, share] : host_.tree_of(tree_).shares(listed)) {
+        targets_.push_back({child, std::move(share), true});
+        ++n.along_tree;
+    }
+    for (int parts = 2; !listed.empty(); --parts) {
+        const int share = (listed.size() + parts - 1) / parts;
+        rank_set those;
+        int taken = 0;
+        listed.each([&](int rank) {
+            if (taken++ < share)
+                those |= rank_set::one(rank);
+        });
+        listed -= those;
+        const int first = those.first();
+        targets_.push_back({first, std::move(those), false});
+        ++n.direct;
+    }
+}
+
+/** What came before the caller did. */
+void broadcast::hand_over()
+{
+    if (const uint64_t n = std::min(bytes_, wanted_))
+        std::memcpy(out_, kept_.data(), n);
+}
+
+void broadcast::take(std::span<const std::byte> payload)
+{
+    const uint64_t from = have_ * segment_bytes_;
+    if (from + payload.size() <= bytes_ && !payload.empty())
+        std::memcpy(at_ + from, payload.data(), payload.size());
+    if (++have_ == segments() && begun_ && at_ != out_)
+        hand_over();
+}
+
+void broadcast::receive(int, const tell_message &m, int64_t)
+{
+    if (m.what == tell_kind::deliver) {
+        tree_ = m.tree;
+        segment_bytes_ = std::max<uint64_t>(1, m.segment_bytes);
+        if (!begun_) {
+            bytes_ = m.bytes;
+            kept_.resize(bytes_);
+            at_ = kept_.data();
+        }
+        route(m.ranks - rank_set::one(host_.me()));
+    }
+    take(m.payload);
+}
+
+void broadcast::step(int64_t)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (target &t : targets_) {        // by turns
+            if (t.next >= have_ || !host_.room(t.rank))
+                continue;
+            tell_message m;
+            m.tree = tree_;
+            m.op = op_;
+            m.payload = part(t.next);
+            if (t.next == 0) {
+                m.what = tell_kind::deliver;
+                m.ranks = t.listed;
+                m.bytes = bytes_;
+                m.segment_bytes = segment_bytes_;
+            } else {
+                m.what = tell_kind::segment;
+                m.index = static_cast<uint32_t>(t.next);
+            }
+            host_.send(t.rank, m);
+            ++t.next;
+            more = true;
+        }
+    }
+}
+
+bool broadcast::done() const
+{
+    if (!begun_ || !routed_ || have_ < segments())
+        return false;
+    return std::all_of(targets_.begin(), targets_.end(), [&](const target &t) { return t.next == segments(); });
+}
+
+} // namespace wan

@@ -1,0 +1,89 @@
+/*
+ * See message.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/message.hpp"
+
+namespace wan {
+
+namespace {
+
+/** Calls f with each field of a message of this kind, in their order on the wire. */
+template <typename Message, typename F> void each_field(Message &m, F f)
+{
+    switch (m.what) {
+    case tell_kind::ping: f(m.id), f(m.value_ns); return;
+    case tell_kind::pong: f(m.id), f(m.hint); return;
+    case tell_kind::bulk: f(m.id), f(m.last); return;
+    case tell_kind::bulk_done: f(m.id), f(m.value_ns); return;
+    default: break;
+    }
+    f(m.tree.root), f(m.tree.bandwidth);
+    switch (m.what) {
+    case tell_kind::ask:
+    case tell_kind::tell:
+        f(m.view.connected), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
+            f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.mover);
+        return;
+    case tell_kind::attach: f(m.children), f(m.ranks); return;
+    case tell_kind::under: f(m.ranks), f(m.hint); return;
+    case tell_kind::gate: f(m.hint); return;
+    case tell_kind::deliver: f(m.op), f(m.ranks), f(m.bytes), f(m.segment_bytes); return;
+    case tell_kind::segment: f(m.op), f(m.index); return;
+    case tell_kind::contribute: f(m.op), f(m.index), f(m.last), f(m.ranks); return;
+    case tell_kind::accept:
+    case tell_kind::confirm:
+    case tell_kind::detach:
+    case tell_kind::redirect:
+    case tell_kind::redirected: f(m.op); return;
+    default: return;        // refuse
+    }
+}
+
+struct putter {
+    wire_writer &w;
+    void operator()(const rank_set &s) const { s.put(w); }
+    template <typename T> void operator()(const T &x) const { w.number(static_cast<uint64_t>(static_cast<int64_t>(x) + std::is_same_v<T, int>)); }
+};
+
+struct getter {
+    wire_reader &r;
+    int ranks;
+    bool &good;
+    void operator()(rank_set &s) const { good = good && s.get(r, ranks); }
+    /** A rank, or -1; or how many. */
+    void operator()(int &x) const
+    {
+        const uint64_t y = r.number();
+        good = good && y <= static_cast<uint64_t>(ranks) + 1;
+        x = static_cast<int>(y) - 1;
+    }
+    template <typename T> void operator()(T &x) const { x = static_cast<T>(r.number()); }
+};
+
+} // namespace
+
+std::vector<std::byte> message_put(const tell_message &m)
+{
+    wire_writer w;
+    w.number(static_cast<uint64_t>(m.what));
+    each_field(m, putter{w});
+    return {w.bytes().begin(), w.bytes().end()};
+}
+
+bool message_get(tell_message &m, std::span<const std::byte> bytes, int ranks)
+{
+    wire_reader r(bytes);
+    const uint64_t what = r.number();
+    if (!r.good() || what >= static_cast<uint64_t>(tell_kind::kinds))
+        return false;
+    m = {};
+    m.what = static_cast<tell_kind>(what);
+    bool good = true;
+    each_field(m, getter{r, ranks, good});
+    m.payload = r.rest();
+    return good && r.good() && m.tree.root >= 0 && m.tree.root < ranks;
+}
+
+} // namespace wan

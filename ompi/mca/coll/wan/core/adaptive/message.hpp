@@ -1,0 +1,85 @@
+/*
+ * What processes of adaptive trees tell each other, all of it, and its bytes.
+ *
+ * A message is its kind, then the fields of that kind as numbers (wire.hpp), then
+ * the payload.  Messages between two processes arrive in order, once, or never.
+ *
+ *   measuring    ping, pong        a round trip
+ *                bulk, bulk_done   a few in a row, and how fast they came
+ *   a tree       ask, tell         what a process is in it; also told by a parent to its children
+ *                attach            "take me, with these below me"
+ *                accept, refuse    "from this operation on", "no"
+ *                confirm           "I come from this operation on"
+ *                detach            "I leave from this operation on"
+ *                under             "these are below me", and one of them that has no children
+ *                gate              "that one is nearer to the root than you, and near to you"
+ *   operations   deliver           a broadcast, to those listed: its first segment
+ *                segment           the others, along the same way
+ *                contribute        of a reduction, of those listed; `final`: no more of this segment
+ *                redirect          "send what remains of this operation to the root"
+ *                redirected        "nothing more of it will come from me"
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ADAPTIVE_MESSAGE_HPP
+#define WAN_ADAPTIVE_MESSAGE_HPP
+
+#include "adaptive/rank_set.hpp"
+
+#include <compare>
+
+namespace wan {
+
+/** One latency and one bandwidth tree a root. */
+struct tree_name {
+    int root = 0;
+    bool bandwidth = false;
+    auto operator<=>(const tree_name &) const = default;
+};
+
+/** What a process is in a tree. */
+struct tree_view {
+    bool connected = false;     // to the root
+    int64_t dist_ns = 0;        // round trips to the root, hop by hop
+    uint64_t est = 0;           // bytes/s from the root, estimated; the root's is unbounded
+    int children = 0;
+    rank_set ancestors;         // parent to root
+    int gate = -1;              // the process of its neighbourhood that is nearest to the root
+    int64_t gate_dist_ns = 0;
+    int tip = -1;               // a process below that has no children, through the nearest child
+    int mover = -1;             // of several children the farthest
+    bool operator==(const tree_view &) const = default;
+};
+
+enum class tell_kind : uint8_t {
+    ping, pong, bulk, bulk_done,
+    ask, tell, attach, accept, refuse, confirm, detach, under, gate,
+    deliver, segment, contribute, redirect, redirected,
+    kinds
+};
+
+struct tell_message {
+    tell_kind what = tell_kind::ping;
+    uint32_t id = 0;            // ping, pong, bulk, bulk_done: which
+    int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
+    int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last
+    bool last = false;          // bulk: the last one; contribute: final
+    tree_name tree;             // all but those that measure
+    tree_view view;             // tell, ask
+    uint64_t op = 0;            // accept, confirm, detach, operations
+    int children = 0;           // attach: how many it believes the other has
+    rank_set ranks;             // attach, under, deliver, contribute
+    uint64_t bytes = 0;         // deliver: of the whole broadcast
+    uint64_t segment_bytes = 0; // deliver
+    uint32_t index = 0;         // segment, contribute: which segment
+    std::span<const std::byte> payload;     // bulk, deliver, segment, contribute
+};
+
+/** The bytes before the payload. */
+std::vector<std::byte> message_put(const tell_message &m);
+/** False: malformed.  m.payload points into bytes. */
+bool message_get(tell_message &m, std::span<const std::byte> bytes, int ranks);
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * See neighbours.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/neighbours.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace wan {
+
+namespace {
+
+constexpr int pings_each = 3;
+/** Beyond this an idle TCP connection takes several round trips to get up to speed: a second transfer. */
+constexpr int64_t slow_start_ns = 2'000'000;
+constexpr int pings_at_once = 4;
+constexpr uint64_t bulk_part = 16 << 10;
+/** Whose hints count: as near as the nearest, or so many times as far. */
+constexpr int64_t near_factor = 4;
+constexpr uint64_t any_bandwidth = 100'000'000'000;
+constexpr std::array<std::byte, bulk_part> nothing{};
+
+} // namespace
+
+neighbours::neighbours(const adaptive_options &o, int size, int me, sender send)
+    : options_(o), size_(size), me_(me), send_(std::move(send))
+{
+    std::vector<int> others(static_cast<size_t>(size));
+    std::iota(others.begin(), others.end(), 0);
+    others.erase(others.begin() + me);
+    std::mt19937_64 random(o.seed * 1'000'003 + static_cast<uint64_t>(me));
+    const size_t n = std::min(others.size(), static_cast<size_t>(o.peers));
+    for (size_t i = 0; i < n; ++i) {
+        std::swap(others[i], others[i + random() % (others.size() - i)]);
+        hint(others[i], true);
+    }
+}
+
+void neighbours::hint(int rank, bool must)
+{
+    if (rank < 0 || rank == me_ || queued_.count(rank) || (!must && queued_.size() >= 3 * static_cast<size_t>(options_.peers)))
+        return;
+    queued_[rank] = true;
+    queue_.push_back(rank);
+}
+
+void neighbours::want_bandwidth()
+{
+    if (wants_bandwidth_)
+        return;
+    wants_bandwidth_ = true;
+    for (int rank : known_)
+        bulk_if_near(rank);
+}
+
+void neighbours::want_bandwidth(int rank)
+{
+    if (!wants_bandwidth_ || rtt_ns(rank) == 0 || peers_[rank].bulk_wanted)
+        return;
+    peers_[rank].bulk_wanted = true;
+    bulk_queue_.push_back(rank);
+}
+
+void neighbours::bulk_if_near(int rank)
+{
+    if (!options_.phoenix && (rtt_ns(rank) > near_factor * least_ns_ || ++bulks_ > options_.peers))
+        return;
+    want_bandwidth(rank);
+}
+
+int64_t neighbours::rtt_ns(int rank) const
+{
+    const auto at = peers_.find(rank);
+    return at == peers_.end() || at->second.pings < pings_each ? 0 : at->second.rtt_ns;
+}
+
+uint64_t neighbours::bandwidth(int rank) const
+{
+    const auto at = peers_.find(rank);
+    return at == peers_.end() ? 0 : at->second.bandwidth;
+}
+
+void neighbours::ping(int rank, int64_t now_ns)
+{
+    tell_message m;
+    m.id = static_cast<uint32_t>(peers_[rank].pings);
+    m.value_ns = peers_[rank].rtt_ns;
+    peers_[rank].since_ns = now_ns;
+    send_(rank, m);
+}
+
+void neighbours::bulk(int64_t now_ns)
+{
+    tell_message m;
+    m.what = tell_kind::bulk;
+    peers_[bulk_to_].since_ns = now_ns;
+    for (uint64_t sent = 0; sent < options_.bulk_bytes; sent += bulk_part) {
+        const uint64_t part = std::min(bulk_part, options_.bulk_bytes - sent);
+        m.last = sent + part == options_.bulk_bytes;
+        m.payload = std::span(nothing).first(part);
+        send_(bulk_to_, m);
+    }
+}
+
+void neighbours::step(int64_t now_ns)
+{
+    for (; under_way_ < pings_at_once && !queue_.empty(); ++under_way_) {
+        ping(queue_.front(), now_ns);
+        queue_.pop_front();
+    }
+    // Round trips behind a transfer would be its length.
+    if (under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
+        bulk_to_ = bulk_queue_.front();
+        bulk_queue_.pop_front();
+        bulk(now_ns);
+    }
+}
+
+/** By turns those that are as near to us as anybody, but for the one who asks. */
+int neighbours::hint_for(int rank)
+{
+    for (size_t i = 0; i < known_.size(); ++i) {
+        const int other = known_[next_hint_++ % known_.size()];
+        if (other != rank && rtt_ns(other) <= near_factor * least_ns_)
+            return other;
+    }
+    return -1;
+}
+
+void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
+{
+    peer &p = peers_[from];
+    tell_message answer;
+    answer.id = m.id;
+    switch (m.what) {
+    case tell_kind::ping:
+        answer.what = tell_kind::pong;
+        answer.hint = options_.phoenix ? -1 : hint_for(from);
+        send_(from, answer);
+        if (!options_.phoenix && m.value_ns && (least_ns_ == 0 || m.value_ns <= near_factor * least_ns_))
+            hint(from, true);       // by chance it may have found no one near
+        return;
+    case tell_kind::pong: {
+        const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
+        p.rtt_ns = p.pings ? std::min(p.rtt_ns, took_ns) : took_ns;
+        if (m.hint >= 0)
+            hints_.emplace_back(from, m.hint);
+        if (++p.pings < pings_each) {
+            ping(from, now_ns);
+            return;
+        }
+        --under_way_;
+        known_.push_back(from);
+        ++version_;
+        largest_ns_ = std::max(largest_ns_, p.rtt_ns);
+        least_ns_ = least_ns_ ? std::min(least_ns_, p.rtt_ns) : p.rtt_ns;
+        for (const auto &[who, whom] : hints_)
+            if (peers_[who].rtt_ns <= near_factor * least_ns_)
+                hint(whom);
+        bulk_if_near(from);
+        return;
+    }
+    case tell_kind::bulk:
+        if (p.coming_ns < 0)
+            p.coming_ns = now_ns;
+        if (m.last) {
+            answer.what = tell_kind::bulk_done;
+            answer.value_ns = now_ns - p.coming_ns;
+            p.coming_ns = -1;
+            send_(from, answer);
+        }
+        return;
+    case tell_kind::bulk_done: {
+        // All but the first part came in that time; where they came at once, they took what is left of the round trip.
+        const uint64_t parts = (options_.bulk_bytes + bulk_part - 1) / bulk_part;
+        const uint64_t counted = parts > 1 && m.value_ns > 0 ? options_.bulk_bytes - bulk_part : options_.bulk_bytes;
+        const int64_t took_ns = parts > 1 && m.value_ns > 0 ? m.value_ns : std::max<int64_t>(1, now_ns - p.since_ns - p.rtt_ns);
+        const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(counted) * 1'000'000'000 / took_ns);
+        p.bandwidth = std::max(p.bandwidth, std::min(bandwidth, any_bandwidth));
+        most_ = std::max(most_, p.bandwidth);
+        ++version_;
+        if (++p.bulks == 1 && p.rtt_ns > slow_start_ns)
+            bulk(now_ns);
+        else
+            bulk_to_ = -1;
+        return;
+    }
+    default: return;
+    }
+}
+
+} // namespace wan

@@ -1,0 +1,209 @@
+/*
+ * See node.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/node.hpp"
+
+#include <algorithm>
+
+namespace wan {
+
+namespace {
+
+/** Before there is a tree; where nothing is measured, any network's. */
+constexpr int64_t rtts_before_trees = 4, any_timeout_ns = 200'000'000;
+/** Of a message, that filling a chain of all processes takes. */
+constexpr uint64_t filling_part = 25;
+
+} // namespace
+
+adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port)
+    : options_(o), size_(size), me_(me), port_(port), near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); })
+{
+}
+
+void adaptive_node::send(int to, const tell_message &m)
+{
+    port_.send(to, message_put(m), m.payload);
+}
+
+tree &adaptive_node::tree_of(tree_name name)
+{
+    auto &t = trees_[name];
+    if (!t)
+        t = std::make_unique<tree>(options_, name, size_, me_, near_, *this);
+    return *t;
+}
+
+const tree *adaptive_node::tree_at(tree_name name) const
+{
+    const auto at = trees_.find(name);
+    return at == trees_.end() ? nullptr : at->second.get();
+}
+
+template <typename T> T *adaptive_node::operation_at(uint64_t op)
+{
+    auto &o = operations_[op];
+    if (!o)
+        o = std::make_unique<T>(*this, op);
+    return dynamic_cast<T *>(o.get());
+}
+
+uint64_t adaptive_node::segment_for(uint64_t bytes, uint64_t element_bytes) const
+{
+    uint64_t s = options_.segment_bytes ? options_.segment_bytes : bytes / (filling_part * static_cast<uint64_t>(size_));
+    s = std::clamp(s, options_.segment_bytes ? 1 : adaptive_least_segment, adaptive_most_payload);
+    return std::max(element_bytes, s / element_bytes * element_bytes);
+}
+
+/** The longest known time to a root, and what so many bytes take there. */
+int64_t adaptive_node::timeout_ns(tree_name name, uint64_t bytes) const
+{
+    if (options_.reduce_timeout_ns)
+        return options_.reduce_timeout_ns;
+    int64_t longest = 0;
+    for (const auto &[n, t] : trees_)
+        longest = std::max(longest, t->view().dist_ns);
+    if (longest == 0)
+        longest = near_.largest_rtt_ns() ? rtts_before_trees * near_.largest_rtt_ns() : any_timeout_ns;
+    const tree *t = tree_at(name);
+    if (t && name.bandwidth && t->view().est)
+        longest += static_cast<int64_t>(static_cast<__int128>(bytes) * 1'000'000'000 / t->view().est);
+    return longest;
+}
+
+// ---- operations ------------------------------------------------------------------------
+
+uint64_t adaptive_node::broadcast_begin(int root, std::span<std::byte> buffer)
+{
+    const uint64_t op = next_op_++;
+    const tree_name name = tree_for(root, buffer.size());
+    tree_of(name);
+    broadcast *b = operation_at<broadcast>(op);
+    if (b && me_ == root)
+        b->begin_root(name, buffer, segment_for(buffer.size(), 1));
+    else if (b)
+        b->begin(buffer);
+    return op;
+}
+
+uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes)
+{
+    const uint64_t op = next_op_++;
+    if (reduction *r = operation_at<reduction>(op))
+        r->begin(tree_for(root, in.size()), in, out, segment_for(in.size(), element_bytes), std::move(combine), now_ns_);
+    return op;
+}
+
+uint64_t adaptive_node::allreduce_begin(std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes)
+{
+    const std::span<std::byte> result(out, in.size());
+    const uint64_t reduce = reduce_begin(0, in, out, std::move(combine), element_bytes);
+    const uint64_t op = me_ == 0 ? next_op_++ : broadcast_begin(0, result);
+    before_[op] = reduce;
+    if (me_ != 0)
+        return op;
+    operation_at<broadcast>(op);
+    behind_.push_back({reduce, op, result, segment_for(in.size(), 1), tree_for(0, in.size())});
+    return op;
+}
+
+void adaptive_node::begin_behind()
+{
+    std::erase_if(behind_, [&](const behind &b) {
+        const auto reduce = operations_.find(b.reduce);
+        if (!reduce->second->done())
+            return false;
+        operations_.erase(reduce);
+        operation_at<broadcast>(b.op)->begin_root(b.tree, b.buffer, b.segment_bytes);
+        return true;
+    });
+}
+
+bool adaptive_node::done(uint64_t op) const
+{
+    const auto at = operations_.find(op);
+    if (at != operations_.end() && !at->second->done())
+        return false;
+    const auto first = before_.find(op);
+    return first == before_.end() || done(first->second);
+}
+
+void adaptive_node::end(uint64_t op)
+{
+    if (const auto first = before_.extract(op))
+        operations_.erase(first.mapped());
+    operations_.erase(op);
+}
+
+void adaptive_node::child_gone(tree_name tree, int child, uint64_t first, uint64_t end)
+{
+    for (auto &[number, o] : operations_)
+        o->child_gone(tree, child, first, end);
+}
+
+// ---- messages, time ------------------------------------------------------------------------
+
+void adaptive_node::operation_message(int from, const tell_message &m)
+{
+    const bool reduces = m.what == tell_kind::contribute || m.what == tell_kind::redirect || m.what == tell_kind::redirected;
+    tree_of(m.tree);
+    if (m.op < next_op_ && !operations_.count(m.op)) {
+        if (m.what == tell_kind::redirect) {        // true of what is over
+            tell_message answer = m;
+            answer.what = tell_kind::redirected;
+            send(from, answer);
+        } else if (m.what != tell_kind::redirected)
+            ++stray_;
+        return;
+    }
+    operation *o = reduces ? static_cast<operation *>(operation_at<reduction>(m.op)) : operation_at<broadcast>(m.op);
+    if (o)
+        o->receive(from, m, now_ns_);
+    else
+        ++stray_;
+}
+
+void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t now_ns)
+{
+    tell_message m;
+    now_ns_ = now_ns;
+    if (!message_get(m, bytes, size_)) {
+        ++stray_;
+        return;
+    }
+    if (m.what <= tell_kind::bulk_done)
+        near_.receive(from, m, now_ns);
+    else if (m.what < tell_kind::deliver)
+        tree_of(m.tree).receive(from, m, now_ns);
+    else
+        operation_message(from, m);
+}
+
+void adaptive_node::step(int64_t now_ns)
+{
+    now_ns_ = now_ns;
+    near_.step(now_ns);
+    for (auto &[name, t] : trees_)
+        t->step(now_ns);
+    for (auto &[number, o] : operations_)
+        o->step(now_ns);
+    if (!behind_.empty()) {
+        begin_behind();
+        for (auto &[number, o] : operations_)
+            o->step(now_ns);
+    }
+}
+
+int64_t adaptive_node::deadline() const
+{
+    int64_t first = INT64_MAX;
+    for (const auto &[name, t] : trees_)
+        first = std::min(first, t->deadline());
+    for (const auto &[number, o] : operations_)
+        first = std::min(first, o->deadline());
+    return first;
+}
+
+} // namespace wan

@@ -1,0 +1,102 @@
+/*
+ * One process of a communicator that uses adaptive trees: what it has measured, its
+ * place in the tree of each root in use, its operations under way.  A state
+ * machine: it is fed with messages and with time, answers with messages, and
+ * never waits; it works for the others also while its own caller does something
+ * else.
+ *
+ * All processes begin the same operations in the same order; nothing else is
+ * agreed on.
+ *
+ * Where to read next: tree.hpp (who is whose parent), operation.hpp (how a
+ * message travels), message.hpp (what it says).
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ADAPTIVE_NODE_HPP
+#define WAN_ADAPTIVE_NODE_HPP
+
+#include "adaptive/operation.hpp"
+
+#include <memory>
+
+namespace wan {
+
+/** Carries messages: in order between two processes, each once. */
+class adaptive_port {
+public:
+    /** Takes a copy of both parts. */
+    virtual void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) = 0;
+    /** Whether to hand it one more segment for there; what is not a segment it takes always. */
+    virtual bool room(int to) const = 0;
+
+protected:
+    ~adaptive_port() = default;
+};
+
+class adaptive_node final : public tree_host, public operation_host {
+public:
+    adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port);
+
+    // Each begins an operation and returns its number; buffers stay until done(number), then end(number).
+    uint64_t broadcast_begin(int root, std::span<std::byte> buffer);
+    /** out: as many bytes, at the root. */
+    uint64_t reduce_begin(int root, std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes);
+    /** Reduction to rank 0 and a broadcast from there, whose number this is. */
+    uint64_t allreduce_begin(std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes);
+    bool done(uint64_t op) const;
+    void end(uint64_t op);
+
+    void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
+    void step(int64_t now_ns);
+    /** When step() has something to do even if no message comes; INT64_MAX: never. */
+    int64_t deadline() const;
+
+    const tree *tree_at(tree_name name) const;
+    const adaptive_counters &seen() const { return counters_; }
+    const neighbours &near() const { return near_; }
+    /** Operations under way. */
+    size_t open() const { return operations_.size(); }
+    /** Messages of operations that are over, or malformed: none, ever. */
+    uint64_t stray() const { return stray_; }
+
+private:
+    void send(int to, const tell_message &m) override;
+    bool room(int to) const override { return port_.room(to); }
+    uint64_t next_op() const override { return next_op_; }
+    void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
+    tree &tree_of(tree_name name) override;
+    adaptive_counters &counters() override { return counters_; }
+    int64_t timeout_ns(tree_name name, uint64_t bytes) const override;
+    int me() const override { return me_; }
+    int size() const override { return size_; }
+
+    /** nullptr: it is of another kind. */
+    template <typename T> T *operation_at(uint64_t op);
+    uint64_t segment_for(uint64_t bytes, uint64_t element_bytes) const;
+    tree_name tree_for(int root, uint64_t bytes) const { return {root, bytes >= options_.threshold_bytes}; }
+    void operation_message(int from, const tell_message &m);
+    void begin_behind();
+
+    adaptive_options options_;
+    int size_, me_;
+    adaptive_port &port_;
+    neighbours near_;
+    std::map<tree_name, std::unique_ptr<tree>> trees_;
+    std::map<uint64_t, std::unique_ptr<operation>> operations_;
+    struct behind {             // allreduce, at the root: the broadcast waits for the reduction
+        uint64_t reduce, op;
+        std::span<std::byte> buffer;
+        uint64_t segment_bytes;
+        tree_name tree;
+    };
+    std::vector<behind> behind_;
+    std::map<uint64_t, uint64_t> before_;       // of an allreduce: its reduction
+    uint64_t next_op_ = 0, stray_ = 0;
+    int64_t now_ns_ = 0;
+    adaptive_counters counters_;
+};
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * One broadcast or reduction of one process, along a tree that may be as stale as
+ * it likes.
+ *
+ * Broadcast.  A message lists the ranks that are still to be served, its
+ * receiver among them.  Who gets it serves itself, passes to each child that is
+ * listed those listed below it, and to one or two of the rest, point to point,
+ * what remains.  So the lists of all messages under way are apart, each rank gets
+ * one message, and there are as many as ranks but one, whatever trees look like.
+ * Long messages are cut: the first segment makes the way, the others follow it.
+ *
+ * Reduction.  A process waits for its children (tree.hpp: it knows who they are)
+ * and passes on what they and it have, with the ranks that are in it.  It waits
+ * no longer than a timeout: then it passes on what it has, what comes later at
+ * once, and asks the children that have not finished to send the rest to the
+ * root.  It has done its part when each child has finished or said so.  What comes
+ * round to a process that has passed it on before goes to the root.
+ *
+ * Source: as neighbours.hpp, sections 3.4 and 3.5; that messages list their
+ * receiver, and that children are told where to send, is ours.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ADAPTIVE_OPERATION_HPP
+#define WAN_ADAPTIVE_OPERATION_HPP
+
+#include "adaptive/tree.hpp"
+
+namespace wan {
+
+/** inout = in op inout, of so many bytes; the order of ranks is not kept. */
+using combiner = std::function<void(const std::byte *in, std::byte *inout, size_t bytes)>;
+
+struct adaptive_counters {
+    uint64_t along_tree = 0, direct = 0;        // broadcasts: first segments sent to children, to others
+    uint64_t timeouts = 0, late = 0, redirected = 0, round = 0, twice = 0;
+};
+
+class operation_host {
+public:
+    virtual void send(int to, const tell_message &m) = 0;
+    /** Whether one more segment to there may be sent now. */
+    virtual bool room(int to) const = 0;
+    virtual tree &tree_of(tree_name name) = 0;
+    virtual adaptive_counters &counters() = 0;
+    virtual int64_t timeout_ns(tree_name name, uint64_t bytes) const = 0;
+    virtual int me() const = 0;
+    virtual int size() const = 0;
+
+protected:
+    ~operation_host() = default;
+};
+
+class operation {
+public:
+    operation(operation_host &host, uint64_t op) : host_(host), op_(op) {}
+    virtual ~operation() = default;
+    virtual void receive(int from, const tell_message &m, int64_t now_ns) = 0;
+    virtual void child_gone(tree_name, int, uint64_t, uint64_t) {}
+    /** Sends what there is to be sent. */
+    virtual void step(int64_t now_ns) = 0;
+    /** Whether the caller may go on: nothing here needs this process any more. */
+    virtual bool done() const = 0;
+    virtual int64_t deadline() const { return INT64_MAX; }
+
+protected:
+    operation_host &host_;
+    uint64_t op_;
+};
+
+class broadcast : public operation {
+public:
+    using operation::operation;
+    /** The root's; `buffer` must stay until done(). */
+    void begin_root(tree_name tree, std::span<std::byte> buffer, uint64_t segment_bytes);
+    /** Of the others.  What came before is kept. */
+    void begin(std::span<std::byte> buffer);
+    void receive(int from, const tell_message &m, int64_t now_ns) override;
+    void step(int64_t now_ns) override;
+    bool done() const override;
+
+private:
+    struct target {
+        int rank;
+        rank_set listed;
+        bool child;
+        uint64_t next = 0;      // segment
+    };
+    void route(rank_set listed);
+    uint64_t segments() const { return bytes_ ? (bytes_ + segment_bytes_ - 1) / segment_bytes_ : 1; }
+    std::span<const std::byte> part(uint64_t index) const;
+    void take(std::span<const std::byte> payload);
+    void hand_over();
+
+    tree_name tree_;
+    bool begun_ = false, routed_ = false;
+    std::vector<std::byte> kept_;           // until begin()
+    std::byte *at_ = nullptr, *out_ = nullptr;      // the bytes; where the caller wants them
+    uint64_t bytes_ = 0, wanted_ = 0, segment_bytes_ = 1, have_ = 0;
+    std::vector<target> targets_;
+};
+
+class reduction : public operation {
+public:
+    using operation::operation;
+    /** `in` is copied; `out`: at the root, until done(). */
+    void begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine, int64_t now_ns);
+    void receive(int from, const tell_message &m, int64_t now_ns) override;
+    void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
+    void step(int64_t now_ns) override;
+    bool done() const override;
+    int64_t deadline() const override { return begun_ && !timed_out_ && !am_root() && open_ ? deadline_ns_ : INT64_MAX; }
+
+private:
+    struct child {
+        int rank;
+        bool gone = false;
+        std::vector<bool> finished;     // segments
+    };
+    struct segment {
+        rank_set have;                  // held here and not passed on
+        rank_set passed;                // contributions that were passed on
+        bool finished = false;          // "final" is in line
+    };
+    struct outgoing {
+        uint64_t index;
+        bool last;
+        rank_set ranks;
+        std::vector<std::byte> bytes;   // what was passed on at once; else from acc_
+        bool held;                      // from acc_
+        int to;                         // -1: the parent
+    };
+    struct early {
+        int from;
+        tell_message m;
+        std::vector<std::byte> payload;
+    };
+    bool am_root() const { return host_.me() == tree_.root; }
+    std::span<std::byte> part(uint64_t index);
+    void take(int from, const tell_message &m, int64_t now_ns);
+    void settle();
+    void pass(uint64_t index, bool last);
+    bool waits(uint64_t index) const;
+    void expire();
+
+    tree_name tree_;
+    bool begun_ = false, timed_out_ = false, open_ = true;
+    std::vector<early> early_;
+    std::vector<int> redirecting_;      // who want nothing of this process
+    std::vector<std::byte> acc_;
+    std::byte *out_ = nullptr;
+    uint64_t bytes_ = 0, segment_bytes_ = 1;
+    combiner combine_;
+    int parent_ = -1;
+    std::vector<child> children_;
+    std::vector<segment> segments_;
+    std::vector<outgoing> line_;
+    size_t complete_ = 0;               // root: segments with everybody's
+    int64_t deadline_ns_ = 0, timeout_ns_ = 0;
+};
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,423 @@
+/*
+ * See tree.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/tree.hpp"
+
+#include <algorithm>
+
+namespace wan {
+
+namespace {
+
+constexpr uint64_t unbounded = UINT64_MAX / 2;
+/** Rounds of questions in a row that change nothing, until a process is content; each twice as late as the one before. */
+constexpr unsigned content_after = 4;
+/** Rounds until a connected process is content in any case: parents that pull each other's children away would go on for ever. */
+constexpr unsigned most_rounds = 32;
+/** Who has no parent goes on asking, at last with a pause of so many doublings. */
+constexpr unsigned slowest = 8;
+/** To begin with, those are asked as well who cannot be the parent: their neighbourhood's gate may. */
+constexpr unsigned rounds_to_all = 4;
+constexpr int64_t least_round_ns = 2'000'000;
+/** So many times as far is another neighbourhood. */
+constexpr int64_t far_factor = 3;
+
+} // namespace
+
+tree::tree(const adaptive_options &o, tree_name name, int size, int me, neighbours &near, tree_host &host)
+    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me))
+{
+    (void) size;
+    mine_.gate = mine_.tip = me;
+    if (me == name.root) {
+        mine_.connected = true;
+        mine_.est = unbounded;
+        return;
+    }
+    if (!o.phoenix)
+        near_.hint(name.root, true);
+    if (name.bandwidth)
+        near_.want_bandwidth();
+}
+
+void tree::post(int to, tell_message m) const
+{
+    m.tree = name_;
+    host_.send(to, m);
+}
+
+void tree::tell(int to) const
+{
+    tell_message m;
+    m.what = tell_kind::tell;
+    m.view = mine_;
+    post(to, m);
+}
+
+void tree::restless()
+{
+    if (mine_.connected && rounds_ >= most_rounds)
+        return;
+    quiet_rounds_ = 0;
+    next_round_ns_ = std::min(next_round_ns_, now_ns_ + least_round_ns);
+}
+
+// ---- the parent ------------------------------------------------------------------------
+
+uint64_t tree::promised(int candidate, const tree_view &v, int children) const
+{
+    const uint64_t known = near_.bandwidth(candidate), bandwidth = known ? known : near_.most_bandwidth();
+    return std::min(v.est, bandwidth / static_cast<uint64_t>(std::max(1, children)));
+}
+
+/** Than the parent. */
+bool tree::better(int candidate, const tree_view &v) const
+{
+    const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
+    if (parent_ < 0 || !mine_.connected)
+        return true;
+    if (!name_.bandwidth)
+        return rtt < rtt_now && v.dist_ns < mine_.dist_ns;
+
+    const uint64_t est = promised(candidate, v, v.children + 1), now = mine_.est;
+    if (options_.phoenix)
+        return est > now;
+    if (near_.bandwidth(candidate) == 0 && !(moves() && rtt <= far_factor * rtt_now))
+        return false;           // (else taken for as good as the best)
+    // Measured bandwidths differ by chance; a way that crosses more is taken for a clear gain only.
+    const uint64_t gain = rtt > far_factor * rtt_now ? now + now / 2 : now + now / 10;
+    if (est > gain)
+        return true;
+    if (est < now - now / 10)
+        return false;
+    if (moves() && v.children + 1 < parents_.children && rtt <= far_factor * rtt_now)
+        return true;
+    return far_factor * rtt < rtt_now && v.gate != me_
+           && std::pair(v.gate_dist_ns, v.gate) < std::pair(mine_.gate_dist_ns, mine_.gate);
+}
+
+/** Whatever it is in the tree by now. */
+bool tree::may_be_better(int candidate) const
+{
+    if (parent_ < 0 || !mine_.connected)
+        return true;
+    const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
+    if (!name_.bandwidth)
+        return rtt < rtt_now;
+    return near_.bandwidth(candidate) > mine_.est || far_factor * rtt < rtt_now || (moves() && rtt <= far_factor * rtt_now);
+}
+
+/** If the other's neighbourhood is ours, and has a gate nearer to the root, then that is one for our gate. */
+void tree::compare_gates(const tree_view &v)
+{
+    if (options_.phoenix || !v.connected || !mine_.connected || mine_.gate == v.gate || mine_.gate < 0 || mine_.gate == me_
+        || std::pair(v.gate_dist_ns, v.gate) > std::pair(mine_.gate_dist_ns, mine_.gate))
+        return;
+    if (told_gate_ == std::pair(mine_.gate, v.gate))
+        return;
+    told_gate_ = {mine_.gate, v.gate};
+    tell_message m;
+    m.what = tell_kind::gate;
+    m.hint = v.gate;
+    post(mine_.gate, m);
+}
+
+void tree::consider(int candidate, const tree_view &v)
+{
+    if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || !v.connected || near_.rtt_ns(candidate) == 0
+        || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
+        return;
+    pending_ = candidate;
+    offered_ = under_;
+    tell_message m;
+    m.what = tell_kind::attach;
+    m.children = v.children;
+    m.ranks = under_;
+    post(candidate, m);
+}
+
+/** From `op` on there is no parent, unless take_accept() says who. */
+void tree::leave(uint64_t op)
+{
+    if (parent_ < 0)
+        return;
+    tell_message m;
+    m.what = tell_kind::detach;
+    m.op = op;
+    post(parent_, m);
+    parent_ = -1;
+}
+
+void tree::edge_set(uint64_t from, int parent)
+{
+    while (!edges_.empty() && edges_.back().from >= from)
+        edges_.pop_back();
+    edges_.push_back({from, parent});
+    while (edges_.size() > 1 && edges_[1].from <= host_.next_op())
+        edges_.erase(edges_.begin());
+}
+
+void tree::take_accept(int from, uint64_t op)
+{
+    const uint64_t last = edges_.empty() ? 0 : edges_.back().from;
+    const uint64_t holds = std::max({op, last, host_.next_op()});
+    pending_ = -1;
+    leave(holds);
+    parent_ = from;
+    edge_set(holds, from);
+    tell_message m;
+    m.what = tell_kind::confirm;
+    m.op = holds;
+    post(from, m);
+    ++changes_;
+    parents_ = told_[from];
+    near_.want_bandwidth(from);
+    if (under_ != offered_) {
+        m.what = tell_kind::under;
+        m.ranks = under_;
+        m.hint = mine_.tip;
+        post(from, m);
+    }
+    follow_parent();
+    restless();
+}
+
+/** Where there may be one without children to go to. */
+void tree::follow_tip(int from, const tree_view &v)
+{
+    if (options_.phoenix || !name_.bandwidth || parent_ < 0 || under_.contains(v.tip) || v.tip == parent_)
+        return;
+    if (!moves() && !(from != parent_ && far_factor * near_.rtt_ns(from) < near_.rtt_ns(parent_)))
+        return;
+    near_.hint(v.tip, true);
+    if (!moves())
+        near_.want_bandwidth(v.tip);
+    tell_message m;
+    m.what = tell_kind::ask;
+    m.view = mine_;
+    if (!told_.count(v.tip) || told_[v.tip].children > 0 || from == parent_)
+        post(v.tip, m);
+}
+
+/** What the parent told last says what this process is. */
+void tree::follow_parent()
+{
+    tree_view v;
+    v.children = mine_.children;
+    v.tip = mine_.tip;
+    v.mover = mine_.mover;
+    v.gate = me_;
+    if (parent_ >= 0 && parents_.ancestors.contains(me_)) {
+        const uint64_t holds = std::max(host_.next_op(), edges_.back().from);
+        leave(holds);
+        edge_set(holds, -1);
+        ++changes_, ++cycles_;
+    }
+    if (parent_ >= 0 && parents_.connected) {
+        const int64_t rtt = near_.rtt_ns(parent_);
+        v.connected = true;
+        v.dist_ns = rtt + parents_.dist_ns;
+        v.est = promised(parent_, parents_, parents_.children);
+        v.ancestors = parents_.ancestors | rank_set::one(parent_);
+        const bool inside = far_factor * rtt < parents_.dist_ns;
+        v.gate = inside ? parents_.gate : me_;
+        v.gate_dist_ns = inside ? parents_.gate_dist_ns : v.dist_ns;
+    }
+    view_set(v);
+}
+
+void tree::view_set(tree_view v)
+{
+    if (v == mine_)
+        return;
+    const bool moved = v.connected != mine_.connected || v.dist_ns != mine_.dist_ns || v.est != mine_.est;
+    mine_ = std::move(v);
+    if (moved)
+        restless();
+    for (const child &c : children_)
+        if (!c.leaving())
+            tell(c.rank);
+}
+
+// ---- children ---------------------------------------------------------------------------
+
+void tree::take_attach(int from, const tell_message &m)
+{
+    const bool crowded = !options_.phoenix && name_.bandwidth && mine_.children > m.children;
+    const bool mutual = pending_ == from && me_ < from;     // one of the two takes the other
+    tell_message answer;
+    if (mine_.ancestors.contains(from) || parent_ == from || mutual || m.ranks.contains(me_) || !mine_.connected || crowded) {
+        answer.what = tell_kind::refuse;
+        post(from, answer);
+        tell(from);         // why: what it goes by is old
+        return;
+    }
+    uint64_t holds = host_.next_op();
+    for (const child &c : children_)
+        if (c.rank == from && c.leaving())
+            holds = std::max(holds, c.until);       // it has been here before, and may still owe something
+    children_.push_back({from, m.ranks, from, holds});
+    answer.what = tell_kind::accept;
+    answer.op = children_.back().from;
+    post(from, answer);
+    children_changed();
+    tell(from);
+}
+
+void tree::children_changed()
+{
+    const uint64_t next = host_.next_op();
+    std::erase_if(children_, [&](const child &c) { return c.until <= next; });
+    rank_set under = rank_set::one(me_);
+    tree_view v = mine_;
+    v.children = 0;
+    v.tip = me_;
+    v.mover = -1;
+    int64_t least = 0, most = 0;
+    for (const child &c : children_) {
+        if (c.leaving())
+            continue;
+        under |= c.under;
+        ++v.children;
+        const int64_t known = near_.rtt_ns(c.rank), rtt = known ? known : near_.largest_rtt_ns();
+        if (v.children == 1 || rtt < least)
+            least = rtt, v.tip = c.tip;
+        if (v.children == 1 || rtt >= most)
+            most = rtt, v.mover = c.rank;
+    }
+    if (under != under_ || v.tip != mine_.tip) {
+        under_ = under;
+        if (parent_ >= 0) {
+            tell_message m;
+            m.what = tell_kind::under;
+            m.ranks = under_;
+            m.hint = v.tip;
+            post(parent_, m);
+        }
+    }
+    view_set(v);
+}
+
+int tree::parent_for(uint64_t op) const
+{
+    int parent = -1;
+    for (const edge &e : edges_)
+        if (e.from <= op)
+            parent = e.parent;
+    return parent < 0 ? name_.root : parent;
+}
+
+std::vector<int> tree::children_for(uint64_t op) const
+{
+    std::vector<int> those;
+    for (const child &c : children_)
+        if (c.from <= op && op < c.until)
+            those.push_back(c.rank);
+    return those;
+}
+
+std::vector<std::pair<int, rank_set>> tree::shares(rank_set &listed) const
+{
+    std::vector<std::pair<int, rank_set>> all;
+    for (const child &c : children_)
+        if (!c.leaving() && listed.contains(c.rank)) {
+            rank_set share = (c.under & listed) | rank_set::one(c.rank);
+            listed -= share;
+            all.emplace_back(c.rank, std::move(share));
+        }
+    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.second.size() > b.second.size(); });
+    return all;
+}
+
+// ---- messages, time ------------------------------------------------------------------------
+
+void tree::receive(int from, const tell_message &m, int64_t now_ns)
+{
+    now_ns_ = now_ns;
+    switch (m.what) {
+    case tell_kind::ask:
+        compare_gates(m.view);
+        tell(from);
+        return;
+    case tell_kind::gate: near_.hint(m.hint, true); return;
+    case tell_kind::tell:
+        told_[from] = m.view;
+        if (from == parent_) {
+            parents_ = m.view;
+            follow_parent();
+            follow_tip(from, m.view);
+        } else {
+            if (!options_.phoenix)
+                near_.hint(m.view.gate, far_factor * near_.rtt_ns(from) < near_.largest_rtt_ns());
+            follow_tip(from, m.view);
+            compare_gates(m.view);
+            consider(from, m.view);
+        }
+        return;
+    case tell_kind::attach: take_attach(from, m); return;
+    case tell_kind::accept:
+        if (from == pending_)
+            take_accept(from, m.op);
+        return;
+    case tell_kind::refuse:
+        if (from == pending_)
+            pending_ = -1;
+        return;
+    case tell_kind::confirm:
+        for (child &c : children_)
+            if (c.rank == from && !c.leaving() && c.from < m.op) {
+                const uint64_t before = c.from;
+                c.from = m.op;
+                host_.child_gone(name_, from, before, m.op);
+            }
+        return;
+    case tell_kind::detach:
+        for (child &c : children_)
+            if (c.rank == from && !c.leaving()) {
+                c.until = m.op;
+                host_.child_gone(name_, from, std::max(c.from, m.op), always);
+            }
+        children_changed();
+        return;
+    case tell_kind::under:
+        for (child &c : children_)
+            if (c.rank == from && !c.leaving())
+                c.under = m.ranks, c.tip = m.hint;
+        children_changed();
+        return;
+    default: return;
+    }
+}
+
+void tree::step(int64_t now_ns)
+{
+    now_ns_ = now_ns;
+    if (me_ == name_.root)
+        return;
+    if (seen_version_ != near_.version()) {
+        seen_version_ = near_.version();
+        rounds_ = 0;
+        if (parent_ >= 0)
+            follow_parent();        // its bandwidth may be known by now
+        restless();
+    }
+    if (now_ns < next_round_ns_)
+        return;
+    tell_message m;
+    m.what = tell_kind::ask;
+    m.view = mine_;
+    const bool all = !options_.phoenix && rounds_ < rounds_to_all;
+    for (int other : near_.known())
+        if (other != parent_ && !under_.contains(other) && (all || may_be_better(other)))
+            post(other, m);
+    const int64_t pause_ns = std::max(least_round_ns, 2 * near_.largest_rtt_ns()) << quiet_rounds_;
+    if (++rounds_ > content_after && !mine_.connected)
+        near_.hint(name_.root, true);   // whom it knows may know nobody who is connected
+    const bool content = mine_.connected ? rounds_ >= most_rounds || quiet_rounds_ >= content_after : false;
+    quiet_rounds_ = std::min(quiet_rounds_ + 1, slowest);
+    next_round_ns_ = content ? INT64_MAX : now_ns + pause_ns;
+}
+
+} // namespace wan

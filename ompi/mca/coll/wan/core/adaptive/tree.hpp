@@ -1,0 +1,137 @@
+/*
+ * One process's place in one tree: its parent, its children, who is below each.
+ *
+ * Parents by Phoenix's rules.  Latency tree: the first process found that is
+ * connected to the root; then to a candidate that is both nearer than the parent
+ * and nearer to the root.  Bandwidth tree: to a candidate that promises more,
+ *
+ *      est(p, cand) = min(est(cand), bandwidth(p, cand) / (children(cand) + 1))
+ *
+ * Beyond them (unless options.phoenix):
+ *   - the nearest to the root of each neighbourhood (`gate`) is told of in views
+ *     and becomes a candidate of all who hear of it, also of the gate of who hears
+ *     of it, so that a neighbourhood ends with one edge to the rest;
+ *   - in the bandwidth tree a candidate that promises about as much but is much
+ *     nearer is better, if its neighbourhood has the gate nearer to the root; views
+ *     tell of one without children below (`tip`);
+ *   - of several children of one process in the bandwidth tree, the farthest (`mover`)
+ *     goes to one without children that promises about as much: a process that
+ *     serves three has a third for each, and for all below, who cannot better it
+ *     by their own rule;
+ *   - who would be somebody's child is refused where that one has more children
+ *     by then than were told of, so that not all run to one leaf at once.
+ *
+ * An edge holds from an operation on that both ends agree on: attach -> accept(op)
+ * -> confirm(op), and detach(op) to the parent before.  So a process knows for
+ * each operation exactly who will send to it; views may be as stale as they like.
+ * A cycle, which stale views can make, shows as an ancestor that is the process
+ * itself; then it leaves its parent.
+ *
+ * Source: as neighbours.hpp, sections 3.2 and 3.3.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ADAPTIVE_TREE_HPP
+#define WAN_ADAPTIVE_TREE_HPP
+
+#include "adaptive/neighbours.hpp"
+
+#include <utility>
+
+namespace wan {
+
+/** What a tree needs of its process. */
+class tree_host {
+public:
+    virtual void send(int to, const tell_message &m) = 0;
+    /** The first operation that has not begun here. */
+    virtual uint64_t next_op() const = 0;
+    /** Nothing of the operations from `first` to before `end` will come from this child. */
+    virtual void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) = 0;
+
+protected:
+    ~tree_host() = default;
+};
+
+class tree {
+public:
+    static constexpr uint64_t always = UINT64_MAX;
+
+    tree(const adaptive_options &o, tree_name name, int size, int me, neighbours &near, tree_host &host);
+
+    /** One of ask, tell, attach, accept, refuse, confirm, detach, under. */
+    void receive(int from, const tell_message &m, int64_t now_ns);
+    void step(int64_t now_ns);
+    /** When step() is to be called next; INT64_MAX: nothing is to be done. */
+    int64_t deadline() const { return me_ == name_.root ? INT64_MAX : next_round_ns_; }
+
+    /** Whom an operation's contributions go to; the root where there is no parent. */
+    int parent_for(uint64_t op) const;
+    std::vector<int> children_for(uint64_t op) const;
+    /**
+     * Takes what goes to children out of `listed`: of each child that is listed itself, those listed
+     * below it.  The most first.
+     */
+    std::vector<std::pair<int, rank_set>> shares(rank_set &listed) const;
+
+    tree_name name() const { return name_; }
+    int parent() const { return parent_; }
+    const tree_view &view() const { return mine_; }
+    const rank_set &under() const { return under_; }
+    /** Changes of the parent so far. */
+    unsigned changes() const { return changes_; }
+    /** How often it found itself among its ancestors. */
+    unsigned cycles() const { return cycles_; }
+
+private:
+    struct child {
+        int rank;
+        rank_set under;
+        int tip;
+        uint64_t from, until = always;
+        bool leaving() const { return until != always; }
+    };
+    struct edge {
+        uint64_t from;
+        int parent;         // -1: the root
+    };
+
+    void post(int to, tell_message m) const;
+    void tell(int to) const;
+    void consider(int candidate, const tree_view &v);
+    bool better(int candidate, const tree_view &v) const;
+    bool may_be_better(int candidate) const;
+    uint64_t promised(int candidate, const tree_view &v, int children) const;
+    void take_attach(int from, const tell_message &m);
+    void take_accept(int from, uint64_t op);
+    void leave(uint64_t op);
+    void edge_set(uint64_t from, int parent);
+    void follow_parent();
+    void view_set(tree_view v);
+    void children_changed();
+    void restless();
+    void compare_gates(const tree_view &v);
+    void follow_tip(int from, const tree_view &v);
+    bool moves() const { return parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
+
+    adaptive_options options_;
+    tree_name name_;
+    int me_;
+    neighbours &near_;
+    tree_host &host_;
+
+    int parent_ = -1, pending_ = -1;
+    std::pair<int, int> told_gate_;         // whom of whom, last
+    std::vector<edge> edges_;               // rising; the last one holds for all later operations
+    std::vector<child> children_;
+    rank_set under_, offered_;
+    tree_view mine_, parents_;              // as last told
+    std::map<int, tree_view> told_;         // of candidates
+
+    int64_t now_ns_ = 0, next_round_ns_ = 0;
+    unsigned quiet_rounds_ = 0, rounds_ = 0, seen_version_ = 0, changes_ = 0, cycles_ = 0;
+};
+
+} // namespace wan
+
+#endif

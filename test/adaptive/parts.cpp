@@ -1,0 +1,317 @@
+/*
+ * The parts of adaptive trees by themselves: sets of ranks against std::set,
+ * messages there and back and mutilated, the rules by which a process takes a
+ * parent, and who is waited for in which operation.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/tree.hpp"
+#include "unit.hpp"
+
+#include <random>
+#include <set>
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+constexpr int64_t ms = 1'000'000;
+
+rank_set as_set(const std::set<int> &s)
+{
+    rank_set r;
+    for (int x : s)
+        r |= rank_set::one(x);
+    return r;
+}
+
+std::set<int> members(const rank_set &r)
+{
+    std::set<int> s;
+    r.each([&](int x) { s.insert(x); });
+    return s;
+}
+
+std::string check_rank_sets()
+{
+    std::mt19937_64 random(test_seed());
+    for (int i = 0; i < 3000; ++i) {
+        const int n = 1 + static_cast<int>(random() % 80);
+        std::set<int> a, b, both, either, only;
+        for (int r = 0; r < n; ++r) {
+            const auto x = random() % 8;        // runs as well as single ranks
+            if (x < 2 || (a.count(r - 1) && x < 6))
+                a.insert(r);
+            if (x > 5 || (b.count(r - 1) && x > 2))
+                b.insert(r);
+            if (a.count(r) && b.count(r))
+                both.insert(r);
+            if (a.count(r) || b.count(r))
+                either.insert(r);
+            if (a.count(r) && !b.count(r))
+                only.insert(r);
+        }
+        const rank_set x = as_set(a), y = as_set(b);
+        WAN_CHECK(members(x) == a && x.size() == static_cast<int>(a.size()) && x.empty() == a.empty());
+        WAN_CHECK(members(x & y) == both && members(x | y) == either && members(x - y) == only);
+        WAN_CHECK((x & y) == as_set(both) && (x | y) == as_set(either) && x.intersects(y) == !both.empty());
+        for (int r = -1; r <= n; ++r)
+            WAN_CHECK(x.contains(r) == (a.count(r) == 1));
+        wire_writer w;
+        x.put(w);
+        rank_set back;
+        wire_reader reader(w.bytes());
+        WAN_CHECK(back.get(reader, n) && back == x && reader.rest().empty());
+        wire_reader narrow(w.bytes());
+        WAN_CHECK(a.empty() || !back.get(narrow, *a.rbegin()));     // a rank that is none
+    }
+    // Worst and best of 4096.
+    rank_set odd;
+    for (int r = 0; r < 4096; r += 2)
+        odd |= rank_set::one(r);
+    wire_writer scattered, block;
+    odd.put(scattered);
+    rank_set::range(512, 1024).put(block);
+    WAN_CHECK(scattered.bytes().size() <= 515 && block.bytes().size() <= 5);
+    return "";
+}
+
+std::string check_messages()
+{
+    std::mt19937_64 random(test_seed());
+    const int ranks = 300;
+    const auto rank = [&] { return static_cast<int>(random() % ranks); };
+    for (int i = 0; i < 4000; ++i) {
+        tell_message m;
+        m.what = static_cast<tell_kind>(static_cast<int>(random() % static_cast<int>(tell_kind::kinds)));
+        m.id = static_cast<uint32_t>(random());
+        m.value_ns = static_cast<int64_t>(random() >> (1 + random() % 60));
+        m.last = random() % 2;
+        m.hint = rank() - 1;
+        m.tree = {rank(), random() % 2 == 1};
+        m.view = {random() % 2 == 1, static_cast<int64_t>(random() >> 20), random() >> 1, rank(), rank_set::range(rank() / 2, rank()), rank() - 1,
+                  static_cast<int64_t>(random() >> 30), rank(), rank() - 1};
+        m.op = random() >> (random() % 64);
+        m.children = rank();
+        m.ranks = rank_set::range(0, rank()) - rank_set::range(rank(), ranks);
+        m.bytes = random() >> 20;
+        m.segment_bytes = random() >> 40;
+        m.index = static_cast<uint32_t>(random());
+        const auto bytes = message_put(m);
+        tell_message back;
+        WAN_CHECK(message_get(back, bytes, ranks) && back.what == m.what && back.payload.empty());
+        WAN_CHECK(message_put(back) == bytes);      // every field of that kind has come
+        if (m.what == tell_kind::deliver)
+            WAN_CHECK(back.tree == m.tree && back.op == m.op && back.ranks == m.ranks && back.bytes == m.bytes
+                      && back.segment_bytes == m.segment_bytes);
+        if (m.what == tell_kind::tell)
+            WAN_CHECK(back.view == m.view && back.tree == m.tree);
+        if (m.what == tell_kind::contribute)
+            WAN_CHECK(back.last == m.last && back.index == m.index && back.ranks == m.ranks && back.op == m.op);
+        for (size_t cut = 0; cut < bytes.size(); ++cut)
+            WAN_CHECK_THAT(!message_get(back, std::span(bytes).first(cut), ranks), "kind " + std::to_string(static_cast<int>(m.what)));
+        auto spoilt = bytes;
+        for (int k = 0; k < 20; ++k) {
+            spoilt[random() % spoilt.size()] = static_cast<std::byte>(random());
+            if (message_get(back, spoilt, ranks)) {     // then it means something
+                WAN_CHECK(back.tree.root >= 0 && back.tree.root < ranks && back.hint >= -1 && back.hint < ranks + 1);
+                back.ranks.each([&](int r) { if (r < 0 || r >= ranks) std::abort(); });
+            }
+        }
+    }
+    return "";
+}
+
+/** Process 5 of 10 in the trees of root 0, told what a test likes. */
+struct bench final : tree_host {
+    explicit bench(bool bandwidth, bool phoenix = true)
+        : near(options(phoenix), 10, 5, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }),
+          it(options(phoenix), {0, bandwidth}, 10, 5, near, *this)
+    {
+    }
+    static adaptive_options options(bool phoenix)
+    {
+        adaptive_options o;
+        o.phoenix = phoenix;
+        return o;
+    }
+    void send(int to, const tell_message &m) override { sent.emplace_back(to, m); }
+    uint64_t next_op() const override { return next; }
+    void child_gone(tree_name, int child, uint64_t first, uint64_t end) override { gone.emplace_back(child, first, end); }
+
+    /** As if it had been measured. */
+    void measured(int rank, int64_t rtt_ns, uint64_t bandwidth = 0)
+    {
+        near.hint(rank, true);
+        tell_message pong;
+        pong.what = tell_kind::pong;
+        for (int k = 0; k < 3; ++k) {
+            if (k == 0)
+                near.step(now);
+            now += rtt_ns;
+            near.receive(rank, pong, now);
+        }
+        if (bandwidth) {
+            near.want_bandwidth();
+            near.want_bandwidth(rank);
+            near.step(now);
+            tell_message done;
+            done.what = tell_kind::bulk_done;
+            done.value_ns = static_cast<int64_t>(7.0 / 8 * (128 << 10) / static_cast<double>(bandwidth) * 1e9);
+            near.receive(rank, done, now);
+            near.receive(rank, done, now);
+        }
+        near.step(now);
+    }
+    void told(int rank, int64_t dist_ns, uint64_t est = UINT64_MAX / 2, int children = 0, rank_set ancestors = rank_set::one(0))
+    {
+        tell_message m;
+        m.what = tell_kind::tell;
+        m.tree = it.name();
+        m.view = {true, dist_ns, est, children, ancestors, rank, dist_ns, rank, -1};
+        it.receive(rank, m, now);
+    }
+    void answer(int rank, tell_kind what, uint64_t op = 0, rank_set ranks = {})
+    {
+        tell_message m;
+        m.what = what;
+        m.tree = it.name();
+        m.op = op;
+        m.ranks = ranks;
+        it.receive(rank, m, now);
+    }
+    /** Whom it asked to be its parent since. */
+    int asked()
+    {
+        int who = -1;
+        for (const auto &[to, m] : sent)
+            if (m.what == tell_kind::attach)
+                who = to;
+        sent.clear();
+        return who;
+    }
+    const tell_message *last(int to, tell_kind what) const
+    {
+        for (auto at = sent.rbegin(); at != sent.rend(); ++at)
+            if (at->first == to && at->second.what == what)
+                return &at->second;
+        return nullptr;
+    }
+
+    uint64_t next = 0;
+    int64_t now = 0;
+    std::vector<std::pair<int, tell_message>> sent;
+    std::vector<std::tuple<int, uint64_t, uint64_t>> gone;
+    neighbours near;
+    tree it;
+};
+
+/** Both conditions, each by itself not enough. */
+std::string check_latency_rule()
+{
+    bench b(false);
+    for (const auto &[rank, rtt] : {std::pair(1, 20), {2, 5}, {3, 5}, {4, 30}, {6, 4}})
+        b.measured(rank, rtt * ms);
+    b.told(1, 10 * ms);
+    WAN_CHECK(b.asked() == 1);          // the first that is connected
+    b.told(2, 1 * ms);
+    WAN_CHECK(b.asked() == -1);         // one question at a time
+    b.answer(1, tell_kind::accept);
+    WAN_CHECK(b.it.parent() == 1 && b.it.view().connected && b.it.view().dist_ns == 30 * ms);
+    WAN_CHECK(b.it.view().ancestors == (rank_set::one(0) | rank_set::one(1)));
+    b.asked();
+    b.told(4, 1 * ms);
+    WAN_CHECK(b.asked() == -1);         // nearer to the root, but farther than the parent
+    b.told(3, 30 * ms);
+    WAN_CHECK(b.asked() == -1);         // nearer than the parent, but as far from the root
+    b.told(6, 3 * ms, 1, 0, rank_set::one(0) | rank_set::one(5));
+    WAN_CHECK(b.asked() == -1);         // below this process
+    b.told(3, 30 * ms - 1);
+    WAN_CHECK(b.asked() == 3);
+    b.answer(3, tell_kind::refuse);
+    b.told(2, 29 * ms);
+    WAN_CHECK(b.asked() == 2);
+    b.next = 7;
+    b.answer(2, tell_kind::accept, 9);          // it is ahead
+    WAN_CHECK(b.it.parent() == 2 && b.last(1, tell_kind::detach) && b.last(1, tell_kind::detach)->op == 9);
+    WAN_CHECK(b.last(2, tell_kind::confirm)->op == 9 && b.it.parent_for(8) == 1 && b.it.parent_for(9) == 2);
+    b.told(2, 29 * ms, 1, 1, rank_set::one(5) | rank_set::one(0));
+    WAN_CHECK(b.it.parent() == -1 && !b.it.view().connected && b.it.cycles() == 1 && b.it.parent_for(9) == 0);     // out of a cycle
+    return "";
+}
+
+std::string check_bandwidth_rule()
+{
+    bench b(true);
+    for (const auto &[rank, bandwidth] : {std::pair(1, 100), {2, 100}, {3, 90}, {4, 400}})
+        b.measured(rank, ms, static_cast<uint64_t>(bandwidth) * 1'000'000);
+    b.told(1, 0, 40'000'000, 1);
+    WAN_CHECK(b.asked() == 1);
+    b.answer(1, tell_kind::accept);
+    b.told(1, 0, 40'000'000, 2);        // this process is one of the two
+    WAN_CHECK(b.it.view().est == 40'000'000);
+    b.told(1, 0, 60'000'000, 2);
+    const uint64_t half = b.it.view().est;
+    WAN_CHECK_THAT(half > 49'900'000 && half < 50'100'000, std::to_string(half));      // min(60, 100 / 2)
+    b.asked();
+    b.told(2, 0, 200'000'000, 1);
+    WAN_CHECK(b.asked() == -1);         // 100 / (1 + 1) is no more
+    b.told(3, 0, 45'000'000, 0);
+    WAN_CHECK(b.asked() == -1);         // it does not get more itself
+    b.told(4, 0, 200'000'000, 7);
+    WAN_CHECK(b.asked() == -1);         // 400 / 8
+    b.told(4, 0, 200'000'000, 6);
+    WAN_CHECK(b.asked() == 4);          // 400 / 7
+    return "";
+}
+
+/** Who counts on whom, operation by operation. */
+std::string check_edges()
+{
+    bench b(false);
+    b.measured(1, ms);
+    b.told(1, ms);
+    b.answer(1, tell_kind::accept);
+    b.asked();
+    b.next = 4;
+    b.answer(7, tell_kind::attach, 0, rank_set::range(7, 9));
+    WAN_CHECK(b.last(7, tell_kind::accept) && b.last(7, tell_kind::accept)->op == 4);
+    WAN_CHECK(b.it.children_for(3).empty() && b.it.children_for(4) == std::vector{7});
+    WAN_CHECK(b.last(1, tell_kind::under) && members(b.last(1, tell_kind::under)->ranks) == (std::set{5, 7, 8}));
+    b.answer(7, tell_kind::confirm, 6);         // it was ahead
+    WAN_CHECK(b.gone.size() == 1 && b.gone[0] == std::tuple(7, uint64_t{4}, uint64_t{6}));
+    WAN_CHECK(b.it.children_for(5).empty() && b.it.children_for(6) == std::vector{7});
+    rank_set listed = rank_set::range(6, 10);
+    const auto shares = b.it.shares(listed);
+    WAN_CHECK(shares.size() == 1 && shares[0].first == 7 && members(shares[0].second) == (std::set{7, 8}) && members(listed) == (std::set{6, 9}));
+    rank_set served = rank_set::one(8);
+    WAN_CHECK(b.it.shares(served).empty() && members(served) == std::set{8});      // through a child that has it already: never
+    b.answer(7, tell_kind::detach, 9);
+    WAN_CHECK(b.gone.size() == 2 && b.gone[1] == std::tuple(7, uint64_t{9}, tree::always));
+    WAN_CHECK(b.it.children_for(8) == std::vector{7} && b.it.children_for(9).empty() && members(b.it.under()) == std::set{5});
+    // It comes back while what it owes from its first time is open.
+    b.answer(7, tell_kind::attach, 0, rank_set::one(7));
+    WAN_CHECK(b.last(7, tell_kind::accept)->op == 9);
+    b.answer(7, tell_kind::confirm, 12);
+    WAN_CHECK(b.it.children_for(8) == std::vector{7} && b.it.children_for(11).empty() && b.it.children_for(12) == std::vector{7});
+    // Those above are refused.
+    b.sent.clear();
+    b.answer(1, tell_kind::attach, 0, rank_set::one(1));
+    WAN_CHECK(b.last(1, tell_kind::refuse) && b.it.children_for(20) == std::vector{7});
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        {"sets of ranks", test<check_rank_sets>, nullptr, nullptr, nullptr},
+        {"messages", test<check_messages>, nullptr, nullptr, nullptr},
+        {"parents by latency", test<check_latency_rule>, nullptr, nullptr, nullptr},
+        {"parents by bandwidth", test<check_bandwidth_rule>, nullptr, nullptr, nullptr},
+        {"edges and operations", test<check_edges>, nullptr, nullptr, nullptr},
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,263 @@
+/*
+ * Random jobs of adaptive trees: sites, latencies, operations of all kinds with
+ * several under way, processes that come late or do not look for a hundred
+ * timeouts, timeouts that are far too short, and views that are made wrong on
+ * their way, so that trees have cycles and children that are none.  Whatever they
+ * do, every rank gets every broadcast once, every contribution is counted once,
+ * every operation ends on every rank, and nothing is left over.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "simulator.hpp"
+#include "unit.hpp"
+
+#include <cstring>
+
+namespace {
+
+using namespace adaptive_test;
+using namespace wan_test;
+
+enum class kind { broadcast, reduce, allreduce };
+
+struct planned {
+    kind what;
+    int root;
+    size_t words;
+    int window;             // operations under way at once, before it begins
+};
+
+uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t x = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xbf58476d1ce4e5b9ull ^ c;
+    x ^= x >> 29, x *= 0x94d049bb133111ebull, x ^= x >> 32;
+    return x;
+}
+
+void add(const std::byte *in, std::byte *inout, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t a, b;
+        std::memcpy(&a, in + i, 8), std::memcpy(&b, inout + i, 8);
+        b += a;
+        std::memcpy(inout + i, &b, 8);
+    }
+}
+
+/** One rank's way through the job. */
+struct worker {
+    struct open {
+        size_t index;
+        uint64_t op;
+        std::vector<uint64_t> in, out;
+    };
+    size_t next = 0;
+    std::vector<std::unique_ptr<open>> under_way;
+    std::vector<int64_t> late;          // before each operation
+    int64_t not_before = 0;
+};
+
+struct sums {
+    uint64_t runs = 0, operations = 0, timeouts = 0, late = 0, redirected = 0, round = 0, direct = 0, along = 0, changes = 0, messages = 0;
+    uint64_t cycles = 0;
+};
+
+std::string run_job(uint64_t seed, sums &all)
+{
+    std::mt19937_64 random(seed);
+    const auto below = [&](uint64_t n) { return random() % n; };
+    const int size = static_cast<int>(1 + below(below(4) ? 8 : 24)), sites = static_cast<int>(1 + below(4));
+    network net;
+    for (int r = 0; r < size; ++r)
+        net.site.push_back(static_cast<int>(below(static_cast<uint64_t>(sites))));
+    net.near_ns = static_cast<int64_t>(10 + below(300)) * us;
+    net.far_ns = static_cast<int64_t>(500 + below(50'000)) * us;
+    net.jitter = below(2) ? 0.05 : 3;
+    net.rate = below(2) ? 0 : 5e6;
+    adaptive_options o;
+    o.phoenix = below(2);
+    o.peers = static_cast<int>(1 + below(12));
+    o.bulk_bytes = 32 << 10;
+    o.threshold_bytes = 1 + below(5000);
+    o.reduce_timeout_ns = below(3) ? 0 : static_cast<int64_t>(1 + below(2000)) * us;
+    o.segment_bytes = 64 + below(2000);
+    o.seed = seed;
+    simulator sim(net, o, seed ^ 77);
+    if (below(2)) {
+        // Views that are not true: nearer or farther than they are, without some or all ancestors.
+        auto lies = std::make_shared<std::mt19937_64>(seed ^ 99);
+        const int64_t honest_after = static_cast<int64_t>(below(2000)) * ms;
+        sim.meddle = [&sim, lies, size, honest_after](int, int, std::vector<std::byte> &bytes) {
+            tell_message m;
+            if (sim.now > honest_after || !message_get(m, bytes, size) || m.what != tell_kind::tell || (*lies)() % 2)
+                return;
+            m.view.dist_ns = static_cast<int64_t>((*lies)() % 50'000'000);
+            m.view.est = (*lies)() % 100'000'000;
+            m.view.gate = static_cast<int>((*lies)() % static_cast<uint64_t>(size));
+            if ((*lies)() % 2)
+                m.view.ancestors = rank_set::one(static_cast<int>((*lies)() % static_cast<uint64_t>(size)));
+            m.view.connected = m.view.connected || (*lies)() % 4 == 0;
+            bytes = message_put(m);
+        };
+    }
+
+    std::vector<planned> job(2 + below(16));
+    const int window = static_cast<int>(1 + below(4));
+    const int other = static_cast<int>(below(static_cast<uint64_t>(size)));
+    for (planned &p : job)
+        p = {static_cast<kind>(below(3)), below(8) == 0 ? static_cast<int>(below(static_cast<uint64_t>(size))) : below(2) ? 0 : other, below(4) ? below(20) : below(2000), window};
+    const int64_t timeout = o.reduce_timeout_ns ? o.reduce_timeout_ns : net.far_ns * 4;
+    const bool lateness = below(2);
+    const int64_t pause = below(2) ? 0 : static_cast<int64_t>(below(100)) * ms;     // of computing, so that trees can change in between
+    std::vector<worker> workers(static_cast<size_t>(size));
+    for (worker &w : workers)
+        for (size_t i = 0; i < job.size(); ++i)
+            w.late.push_back(lateness && below(4) == 0 ? static_cast<int64_t>(below(static_cast<uint64_t>(100 * timeout))) : pause);
+    std::string wrong;
+
+    const auto value = [&](size_t op, size_t rank, size_t i) { return mixed(seed + op, rank, i); };
+    const auto check = [&](const worker::open &w, int rank) -> std::string {
+        const planned &p = job[w.index];
+        if (p.what == kind::reduce && rank != p.root)
+            return "";
+        for (size_t i = 0; i < p.words; ++i) {
+            uint64_t expected = 0;
+            for (size_t r = 0; r < workers.size(); ++r)
+                if (p.what != kind::broadcast || static_cast<int>(r) == p.root)
+                    expected += value(w.index, r, i);
+            if (w.out[i] != expected)
+                return "operation " + std::to_string(w.index) + " (kind " + std::to_string(static_cast<int>(p.what)) + ", root " + std::to_string(p.root) + ") is wrong on rank " + std::to_string(rank) + " at " + std::to_string(i);
+        }
+        return "";
+    };
+    const auto work = [&](int rank) {
+        worker &w = workers[static_cast<size_t>(rank)];
+        process &p = sim[rank];
+        for (bool more = true; more;) {
+            more = false;
+            for (auto &u : w.under_way)
+                if (u && p.node.done(u->op)) {
+                    if (const std::string bad = check(*u, rank); !bad.empty())
+                        wrong = bad;
+                    p.node.end(u->op);
+                    u.reset();
+                }
+            std::erase(w.under_way, nullptr);
+            if (w.next == job.size() || static_cast<int>(w.under_way.size()) >= job[w.next].window)
+                return;
+            if (w.late[w.next]) {
+                // Away, or looking but not yet there.
+                const int64_t until = sim.now + std::exchange(w.late[w.next], 0);
+                if (mixed(seed, static_cast<uint64_t>(rank), w.next) % 3 == 0)
+                    p.away_until = until;
+                else
+                    w.not_before = until;
+                sim.wake(rank, until);
+                return;
+            }
+            if (sim.now < w.not_before) {
+                sim.wake(rank, w.not_before);
+                return;
+            }
+            const planned &op = job[w.next];
+            auto u = std::make_unique<worker::open>();
+            u->index = w.next++;
+            u->in.resize(op.words), u->out.resize(op.words);
+            const bool source = op.what != kind::broadcast || rank == op.root;
+            for (size_t i = 0; source && i < op.words; ++i)
+                u->in[i] = value(u->index, static_cast<size_t>(rank), i);
+            const auto in = std::as_bytes(std::span(u->in));
+            const auto out = std::as_writable_bytes(std::span(u->out));
+            if (op.what == kind::broadcast) {
+                u->out = u->in;
+                u->op = p.node.broadcast_begin(op.root, std::as_writable_bytes(std::span(u->out)));
+            } else if (op.what == kind::reduce)
+                u->op = p.node.reduce_begin(op.root, in, out.data(), add, 8);
+            else
+                u->op = p.node.allreduce_begin(in, out.data(), add, 8);
+            p.node.step(sim.now);
+            w.under_way.push_back(std::move(u));
+            more = true;
+        }
+    };
+    for (int r = 0; r < size; ++r)
+        sim[r].work = [&work, r] { work(r); };
+    uint64_t handled = 0;
+    const bool ended = sim.run(20'000 * second, [&] {
+        // Bounded: nothing goes round for ever.
+        if (sim.handled > 4'000'000)
+            wrong = "more than 4000000 messages";
+        if (!wrong.empty())
+            return true;
+        if (sim.handled == handled)
+            return false;
+        handled = sim.handled;
+        return std::all_of(workers.begin(), workers.end(), [&](const worker &w) { return w.next == job.size() && w.under_way.empty(); });
+    });
+    if (!wrong.empty())
+        return wrong;
+    if (!ended) {
+        std::string who;
+        for (int r = 0; r < size; ++r)
+            if (const worker &w = workers[static_cast<size_t>(r)]; w.next < job.size() || !w.under_way.empty())
+                who += " " + std::to_string(r) + (w.under_way.empty() ? "" : " in " + std::to_string(w.under_way[0]->index));
+        return "does not end: rank" + who;
+    }
+    // What is still under way is of measuring and of trees, and ends.
+    if (!sim.run(sim.now + 1000 * second, [&] { return sim.handled > 8'000'000; }) && sim.handled > 8'000'000)
+        return "trees do not settle";
+    for (int r = 0; r < size; ++r) {
+        const adaptive_node &n = sim[r].node;
+        if (n.open() || n.stray() || n.seen().twice)
+            return "rank " + std::to_string(r) + " is left with " + std::to_string(n.open()) + " operations, " + std::to_string(n.stray())
+                   + " strays";
+        all.timeouts += n.seen().timeouts, all.late += n.seen().late, all.redirected += n.seen().redirected, all.round += n.seen().round;
+        for (int root = 0; root < size; ++root)
+            for (bool bandwidth : {false, true})
+                if (const tree *t = n.tree_at({root, bandwidth}))
+                    all.changes += t->changes(), all.cycles += t->cycles();
+        all.direct += n.seen().direct, all.along += n.seen().along_tree, all.messages += sim[r].sent;
+    }
+    // A broadcast takes a message a rank and segment; a contribution goes up, at worst round and to the root, and says it was the last.
+    uint64_t delivered = 0, most = 0, served = 0, data = 0;
+    for (const planned &p : job) {
+        const uint64_t ranks = static_cast<uint64_t>(size), cuts = 1 + p.words * 8 / std::max<uint64_t>(8, o.segment_bytes / 8 * 8);
+        delivered += p.what != kind::reduce ? ranks - 1 : 0;
+        most += (p.what != kind::reduce ? ranks * cuts : 0) + (p.what != kind::broadcast ? ranks * cuts * (2 + ranks) + 2 * ranks : 0);
+    }
+    for (const auto &p : sim.all)
+        served += p->node.seen().along_tree + p->node.seen().direct, data += p->data_sent;
+    if (served != delivered || data > most)
+        return std::to_string(served) + " ranks served in place of " + std::to_string(delivered) + ", by " + std::to_string(data)
+               + " messages, " + std::to_string(most) + " at most";
+    ++all.runs, all.operations += job.size();
+    return "";
+}
+
+std::string check_random_runs()
+{
+    const uint64_t first = test_seed(), runs = std::getenv("WAN_TEST_LONG") ? 100'000 : 1'500;
+    sums all;
+    for (uint64_t s = first; s < first + runs; ++s)
+        if (const std::string bad = run_job(s, all); !bad.empty())
+            return "seed " + std::to_string(s) + ": " + bad;
+    std::printf("%llu runs, %llu operations, %llu messages: %llu passed along trees, %llu direct; %llu timeouts, %llu contributions late, "
+                "%llu round, %llu redirected; %llu changes of a parent, %llu out of a cycle\n",
+                static_cast<unsigned long long>(all.runs), static_cast<unsigned long long>(all.operations),
+                static_cast<unsigned long long>(all.messages), static_cast<unsigned long long>(all.along),
+                static_cast<unsigned long long>(all.direct), static_cast<unsigned long long>(all.timeouts),
+                static_cast<unsigned long long>(all.late), static_cast<unsigned long long>(all.round),
+                static_cast<unsigned long long>(all.redirected), static_cast<unsigned long long>(all.changes),
+                static_cast<unsigned long long>(all.cycles));
+    // What is to be survived has happened.
+    WAN_CHECK(all.timeouts > runs / 20 && all.late > 0 && all.cycles > 0 && all.redirected > runs / 20 && all.direct > 0 && all.along > 0);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {{"random runs", test<check_random_runs>, nullptr, nullptr, nullptr}};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,195 @@
+/*
+ * A seeded network for the processes of adaptive trees: sites, latencies with
+ * jitter, one rate out of each process, messages in order between any two and in
+ * no order otherwise, processes that do not look for a while.  Time is a number;
+ * nothing is random but by the seed.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef TEST_ADAPTIVE_SIMULATOR_HPP
+#define TEST_ADAPTIVE_SIMULATOR_HPP
+
+#include "adaptive/node.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <random>
+#include <string>
+
+namespace adaptive_test {
+
+using namespace wan;
+
+constexpr int64_t us = 1000, ms = 1'000'000, second = 1'000'000'000;
+
+struct network {
+    std::vector<int> site;              // of each process
+    int64_t near_ns = 50 * us;          // one way, inside a site
+    int64_t far_ns = 10 * ms;           // between sites
+    double spread = 0.2;                // of a pair's latency, for good
+    double jitter = 0.05;               // of a message's
+    double rate = 0;                    // bytes/s out of a process; 0: any
+    std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
+    std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
+};
+
+class simulator;
+
+class process final : public adaptive_port {
+public:
+    process(simulator &s, const adaptive_options &o, int size, int me) : node(o, size, me, *this), sim_(s), me_(me) {}
+    void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
+    bool room(int to) const override;
+
+    int64_t away_until = 0;             // it does not look before
+    std::function<void()> work;         // after it has looked
+    uint64_t sent = 0, data_sent = 0;
+    adaptive_node node;
+
+private:
+    friend class simulator;
+    simulator &sim_;
+    int me_;
+    int64_t busy_until_ = 0;
+    int64_t wakes_ = INT64_MAX;         // the earliest wake-up in line
+};
+
+class simulator {
+public:
+    simulator(const network &n, const adaptive_options &o, uint64_t seed) : net(n), random(seed)
+    {
+        const int size = static_cast<int>(n.site.size());
+        pair_.resize(n.site.size() * n.site.size());
+        for (double &p : pair_)
+            p = 1 + net.spread * uniform(-1, 1);
+        last_.assign(pair_.size(), 0);
+        for (int r = 0; r < size; ++r)
+            all.push_back(std::make_unique<process>(*this, o, size, r));
+        for (int r = 0; r < size; ++r)
+            wake(r, 0);
+    }
+
+    double uniform(double a, double b) { return std::uniform_real_distribution<double>(a, b)(random); }
+    uint64_t below(uint64_t n) { return random() % n; }
+    int size() const { return static_cast<int>(all.size()); }
+    process &operator[](int r) { return *all[static_cast<size_t>(r)]; }
+
+    void wake(int r, int64_t at)
+    {
+        process &p = (*this)[r];
+        if (at >= p.wakes_)
+            return;
+        p.wakes_ = at;
+        events_.push({at, ++number_, r, -1, {}});
+    }
+
+    /** Until `stop` is true, at the latest until then; false: it was not. */
+    bool run(int64_t until, const std::function<bool()> &stop)
+    {
+        while (!stop()) {
+            if (events_.empty() || events_.top().at > until) {
+                now = until;
+                return stop();
+            }
+            event e = events_.top();
+            events_.pop();
+            now = std::max(now, e.at);
+            process &p = (*this)[e.to];
+            if (now < p.away_until) {
+                e.at = p.away_until;
+                events_.push(e);
+                continue;
+            }
+            ++handled;
+            if (e.from >= 0)
+                p.node.receive(e.from, e.bytes, now);
+            else if (p.wakes_ == e.at || p.wakes_ <= now)
+                p.wakes_ = INT64_MAX;
+            p.node.step(now);
+            if (p.work) {
+                p.work();
+                p.node.step(now);
+            }
+            if (p.busy_until_ > now)
+                wake(e.to, p.busy_until_);      // there is room again
+            const int64_t next = p.node.deadline();
+            if (next != INT64_MAX)
+                wake(e.to, std::max(next, now + us));
+        }
+        return true;
+    }
+
+    network net;
+    std::mt19937_64 random;
+    std::vector<std::unique_ptr<process>> all;
+    int64_t now = 0;
+    uint64_t handled = 0;
+    /** May change a message on its way. */
+    std::function<void(int from, int to, std::vector<std::byte> &)> meddle;
+
+private:
+    friend class process;
+    struct event {
+        int64_t at;
+        uint64_t number;
+        int to, from;               // from -1: a wake-up
+        std::vector<std::byte> bytes;
+        bool operator<(const event &other) const { return std::pair(at, number) > std::pair(other.at, other.number); }
+    };
+    size_t pair_index(int a, int b) const { return static_cast<size_t>(a) * all.size() + static_cast<size_t>(b); }
+
+    void carry(int from, int to, std::vector<std::byte> bytes)
+    {
+        process &p = (*this)[from];
+        double rate = net.rate;
+        if (rate > 0 && net.rate_factor)
+            rate *= net.rate_factor(from, now);
+        const int64_t takes = rate > 0 ? static_cast<int64_t>(static_cast<double>(bytes.size() + 66) / rate * 1e9) : 0;
+        p.busy_until_ = std::max(p.busy_until_, now) + takes;
+        const bool far = net.site[static_cast<size_t>(from)] != net.site[static_cast<size_t>(to)];
+        double latency = static_cast<double>(far ? net.far_ns : net.near_ns) * pair_[pair_index(std::min(from, to), std::max(from, to))];
+        if (net.slower)
+            latency *= net.slower(from, to, now);
+        latency *= 1 + net.jitter * uniform(0, 1);
+        int64_t &last = last_[pair_index(from, to)];
+        last = std::max(last + 1, p.busy_until_ + static_cast<int64_t>(latency));
+        if (meddle)
+            meddle(from, to, bytes);
+        events_.push({last, ++number_, to, from, std::move(bytes)});
+    }
+
+    std::vector<double> pair_;
+    std::vector<int64_t> last_;
+    std::priority_queue<event> events_;
+    uint64_t number_ = 0;
+};
+
+inline void process::send(int to, std::span<const std::byte> head, std::span<const std::byte> payload)
+{
+    std::vector<std::byte> bytes(head.begin(), head.end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+    ++sent;
+    data_sent += !head.empty() && static_cast<uint8_t>(head[0]) >= static_cast<uint8_t>(tell_kind::deliver);
+    sim_.carry(me_, to, std::move(bytes));
+}
+
+/** A few messages under way in the network card. */
+inline bool process::room(int) const
+{
+    return sim_.net.rate <= 0 || busy_until_ <= sim_.now + static_cast<int64_t>(16384 / sim_.net.rate * 1e9);
+}
+
+/** Sites of so many processes each. */
+inline network shape(int sites, int each)
+{
+    network n;
+    for (int i = 0; i < sites * each; ++i)
+        n.site.push_back(i / each);
+    return n;
+}
+
+} // namespace adaptive_test
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * What trees become: on two sites and on four, seen by seed after seed, every
+ * process connected, one edge into each site but the root's, within two seconds
+ * of the first operation; by Phoenix's rules alone, connected and without cycles.
+ * And that nothing is measured or asked once they have settled.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "simulator.hpp"
+#include "unit.hpp"
+
+#include <set>
+
+namespace {
+
+using namespace adaptive_test;
+using namespace wan_test;
+
+
+struct outcome {
+    int crossing[2] = {}, depth[2] = {};        // latency tree, bandwidth tree
+    int64_t settled_ns = 0;
+    uint64_t messages = 0, measured_bytes = 0;
+    std::string wrong;
+};
+
+/** Broadcasts of one byte and of 256 KB from one root, and what is left when all is quiet. */
+outcome settle(const network &net, adaptive_options o, uint64_t seed, int root)
+{
+    outcome out;
+    o.seed = seed;
+    simulator sim(net, o, seed * 31 + 1);
+    const int size = sim.size();
+    std::vector<std::vector<std::byte>> small(net.site.size(), std::vector<std::byte>(1)), large(net.site.size(), std::vector<std::byte>(256 << 10));
+    std::vector<uint64_t> ops(net.site.size());
+    std::vector<unsigned> changes(net.site.size());
+    for (int r = 0; r < size; ++r)
+        sim[r].work = [&, r, begun = false]() mutable {
+            const auto i = static_cast<size_t>(r);
+            if (!std::exchange(begun, true)) {
+                sim[r].node.broadcast_begin(root, small[i]);
+                ops[i] = sim[r].node.broadcast_begin(root, large[i]);
+            }
+            unsigned n = 0;
+            for (bool bandwidth : {false, true})
+                if (const tree *t = sim[r].node.tree_at({root, bandwidth}))
+                    n += t->changes();
+            if (n != std::exchange(changes[i], n))
+                out.settled_ns = sim.now;
+        };
+    sim.run(60 * second, [] { return false; });
+    const uint64_t messages_then = sim.handled;
+    sim.run(600 * second, [] { return false; });
+    if (sim.handled != messages_then)
+        out.wrong = "something goes on in steady state";
+    for (const auto &p : sim.all)
+        out.messages += p->sent;
+    for (int k = 0; k < 2; ++k)
+        for (int r = 0; r < size; ++r) {
+            if (!sim[r].node.done(ops[static_cast<size_t>(r)]))
+                out.wrong = "rank " + std::to_string(r) + " was not served";
+            int at = r, depth = 0;
+            std::set<int> way;
+            while (at != root && out.wrong.empty()) {
+                const tree *t = sim[at].node.tree_at({root, k == 1});
+                if (!way.insert(at).second || !t || t->parent() < 0) {
+                    out.wrong = "rank " + std::to_string(r) + " is not connected";
+                    break;
+                }
+                if (!t->view().connected || !t->view().ancestors.contains(root) || t->view().ancestors.size() != [&] {
+                        int n = 0;
+                        for (int a = at; a != root; a = sim[a].node.tree_at({root, k == 1})->parent())
+                            ++n;
+                        return n;
+                    }())
+                    out.wrong = "what rank " + std::to_string(at) + " believes is not so";
+                if (at == r)
+                    out.crossing[k] += net.site[static_cast<size_t>(at)] != net.site[static_cast<size_t>(t->parent())];
+                const tree *p = sim[t->parent()].node.tree_at({root, k == 1});
+                if ((p->under() & t->under()) != t->under())
+                    out.wrong = "rank " + std::to_string(t->parent()) + " does not know who is below it";
+                at = t->parent();
+                ++depth;
+            }
+            out.depth[k] = std::max(out.depth[k], depth);
+        }
+    return out;
+}
+
+std::string check_shape(const char *name, network net, int sites, bool phoenix, int jobs)
+{
+    int one_edge[2] = {}, crossing[2] = {}, depth[2] = {};
+    std::vector<int64_t> settled;
+    uint64_t messages = 0;
+    net.rate = 5e6;
+    std::mt19937_64 random(test_seed());
+    for (int j = 0; j < jobs; ++j) {
+        adaptive_options o;
+        o.phoenix = phoenix;
+        const outcome x = settle(net, o, random(), static_cast<int>(random() % net.site.size()));
+        WAN_CHECK_THAT(x.wrong.empty(), std::string(name) + ", job " + std::to_string(j) + ": " + x.wrong);
+        for (int k = 0; k < 2; ++k) {
+            one_edge[k] += x.crossing[k] == sites - 1;
+            crossing[k] += x.crossing[k];
+            depth[k] += x.depth[k];
+        }
+        settled.push_back(x.settled_ns);
+        messages += x.messages;
+    }
+    std::sort(settled.begin(), settled.end());
+    std::printf("%s%s: edges between sites (%d needed) %.2f latency, %.2f bandwidth; as few as can be in %d and %d of %d jobs; depth %.1f, "
+                "%.1f; settled after %lld ms, %lld at most; %llu messages a process\n",
+                name, phoenix ? " by Phoenix's rules" : "", sites - 1, crossing[0] / double(jobs), crossing[1] / double(jobs), one_edge[0],
+                one_edge[1], jobs, depth[0] / double(jobs), depth[1] / double(jobs), static_cast<long long>(settled[settled.size() / 2] / ms),
+                static_cast<long long>(settled.back() / ms), static_cast<unsigned long long>(messages / settled.size() / net.site.size()));
+    if (!phoenix) {
+        WAN_CHECK(100 * one_edge[0] >= 95 * jobs && 100 * one_edge[1] >= 95 * jobs);
+        WAN_CHECK(settled[static_cast<size_t>(jobs * 95 / 100)] <= 2 * second);
+    }
+    return "";
+}
+
+std::string check_two_sites()
+{
+    const auto a = check_shape("2x16", shape(2, 16), 2, false, 100);
+    return a.empty() ? check_shape("2x16", shape(2, 16), 2, true, 20) : a;
+}
+
+std::string check_four_sites()
+{
+    const auto a = check_shape("4x8", shape(4, 8), 4, false, 100);
+    return a.empty() ? check_shape("4x8", shape(4, 8), 4, true, 20) : a;
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        {"two sites", test<check_two_sites>, nullptr, nullptr, nullptr},
+        {"four sites", test<check_four_sites>, nullptr, nullptr, nullptr},
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
