@@ -153,7 +153,6 @@ struct bench final : tree_host {
             near.receive(rank, pong, now);
         }
         if (bandwidth) {
-            near.want_bandwidth();
             near.want_bandwidth(rank);
             near.step(now);
             tell_message done;

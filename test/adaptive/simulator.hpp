@@ -41,7 +41,7 @@ class process final : public adaptive_port {
 public:
     process(simulator &s, const adaptive_options &o, int size, int me) : node(o, size, me, *this), sim_(s), me_(me) {}
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
-    bool room(int to) const override;
+    uint64_t under_way(int to) const override;
 
     int64_t away_until = 0;             // it does not look before
     std::function<void()> work;         // after it has looked
@@ -175,10 +175,10 @@ inline void process::send(int to, std::span<const std::byte> head, std::span<con
     sim_.carry(me_, to, std::move(bytes));
 }
 
-/** A few messages under way in the network card. */
-inline bool process::room(int) const
+/** What waits in the network card: half as much as there may be, when a message or two do. */
+inline uint64_t process::under_way(int) const
 {
-    return sim_.net.rate <= 0 || busy_until_ <= sim_.now + static_cast<int64_t>(16384 / sim_.net.rate * 1e9);
+    return sim_.net.rate > 0 ? static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(0, busy_until_ - sim_.now)) * sim_.net.rate / 1e9 * 8) : 0;
 }
 
 /** Sites of so many processes each. */

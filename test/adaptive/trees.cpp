@@ -1,6 +1,6 @@
 /*
  * What trees become: on two sites and on four, seen by seed after seed, every
- * process connected, one edge into each site but the root's, within two seconds
+ * process connected, one edge into each site but the root's, nearly always within three seconds
  * of the first operation; by Phoenix's rules alone, connected and without cycles.
  * And that nothing is measured or asked once they have settled.
  *
@@ -115,8 +115,53 @@ std::string check_shape(const char *name, network net, int sites, bool phoenix, 
                 static_cast<long long>(settled.back() / ms), static_cast<unsigned long long>(messages / settled.size() / net.site.size()));
     if (!phoenix) {
         WAN_CHECK(100 * one_edge[0] >= 95 * jobs && 100 * one_edge[1] >= 95 * jobs);
-        WAN_CHECK(settled[static_cast<size_t>(jobs * 95 / 100)] <= 2 * second);
+        WAN_CHECK(settled[static_cast<size_t>(jobs * 95 / 100)] <= 3 * second);
     }
+    return "";
+}
+
+/** A host that is ten times as far from all others from some time on is no longer on anybody's way, once that is measured. */
+std::string check_change()
+{
+    int ways = 0;
+    for (uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
+        network net = shape(2, 8);
+        int slow = -1;
+        net.slower = [&](int a, int b, int64_t) { return a == slow || b == slow ? 10.0 : 1.0; };
+        adaptive_options o;
+        o.seed = seed;
+        simulator sim(net, o, seed);
+        const auto call = [&] {
+            std::vector<std::byte> bytes(net.site.size());
+            for (int r = 0; r < sim.size(); ++r) {
+                sim[r].node.broadcast_begin(0, std::span(bytes).subspan(static_cast<size_t>(r), 1));
+                sim.wake(r, sim.now);
+            }
+            sim.run(sim.now + 20 * second, [] { return false; });
+        };
+        call();
+        for (int r = 8; r < 16; ++r)
+            if (sim[r].node.tree_at({0, false})->parent() < 8)
+                slow = r;       // the way into the other site
+        WAN_CHECK(slow >= 0);
+        for (int r = 0; r < sim.size(); ++r) {
+            ways += sim[r].node.tree_at({0, false})->view().ancestors.contains(slow);
+            sim[r].node.measure_again();
+            sim.wake(r, sim.now);
+        }
+        const int64_t then = sim.now;
+        uint64_t handled = 0;
+        sim.run(then + 2 * second, [] { return false; });
+        for (int r = 0; r < sim.size(); ++r) {
+            const tree *t = sim[r].node.tree_at({0, false});
+            WAN_CHECK_THAT(t->view().connected && !t->view().ancestors.contains(slow), "rank " + std::to_string(r) + ", seed " + std::to_string(seed));
+        }
+        sim.run(then + 60 * second, [] { return false; });
+        handled = sim.handled;
+        sim.run(then + 600 * second, [] { return false; });
+        WAN_CHECK(sim.handled == handled);
+    }
+    WAN_CHECK(ways > 30);       // it was
     return "";
 }
 
@@ -138,6 +183,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         {"two sites", test<check_two_sites>, nullptr, nullptr, nullptr},
+        {"a host gets slow", test<check_change>, nullptr, nullptr, nullptr},
         {"four sites", test<check_four_sites>, nullptr, nullptr, nullptr},
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

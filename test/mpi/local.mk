@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/fuzz test/mpi/requests_worker
+mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/fuzz test/mpi/requests_worker test/mpi/trees
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -17,6 +17,10 @@ test_mpi_discover_LDADD = $(OMPI_LIBS)
 test_mpi_long_run_SOURCES = test/mpi/long_run.cpp test/mpi/persistent.hpp
 test_mpi_long_run_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_long_run_LDADD = $(OMPI_LIBS)
+
+test_mpi_trees_SOURCES = test/mpi/counters.hpp test/mpi/trees.cpp
+test_mpi_trees_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_trees_LDADD = $(OMPI_LIBS)
 
 test_mpi_in_step_SOURCES = test/mpi/in_step.c
 test_mpi_in_step_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)

@@ -10,6 +10,7 @@
 #include "algo/registry.hpp"
 #include "wan_core.h"
 
+#include "adaptive/service.hpp"
 #include "unit.hpp"
 
 #include <map>
@@ -74,6 +75,11 @@ std::string reference()
                  << (kind_of(c).operation ? operators_of(*a) : "") << "\n"
                  << "- parameters: " << parameters_of(*a) << "\n"
                  << "- source: " << a->source << "\n";
+        if (adaptive_serves(c))
+            text << "\n" << algorithm_count(c) + 1 << " `" << adaptive.name << "`: " << adaptive.summary << ".\n"
+                 << "- only by name; its parameters are `coll_wan_tree_*`, `coll_wan_segment`"
+                 << (kind_of(c).operation ? ", `coll_wan_reduce_timeout`" : "") << "\n"
+                 << "- source: " << adaptive.source << "\n";
     }
     text << "\n## Parameters\n";
     for (size_t i = 0; i < wan_knob_count(); ++i) {
@@ -97,10 +103,13 @@ std::string check_readme()
     };
     for (const algorithm *a : algorithms())
         WAN_CHECK_THAT(rows(collective_name(a->collective) + " `" + a->name + "` |") == 1, a->name);
-    size_t all = 0;
-    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+    size_t all = 0, by_trees = 0;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         all += rows(collective_name(collective_at(c)) + " `");
-    WAN_CHECK(all == algorithms().size());
+        by_trees += adaptive_serves(collective_at(c));
+        WAN_CHECK(rows(collective_name(collective_at(c)) + " `adaptive` |") == adaptive_serves(collective_at(c)));
+    }
+    WAN_CHECK(all == algorithms().size() + by_trees);
     for (size_t i = 0; i < wan_knob_count(); ++i)
         WAN_CHECK_THAT(readme.find("`coll_wan_" + std::string(wan_knob_get(i)->name) + "`") != readme.npos, wan_knob_get(i)->name);
     return "";

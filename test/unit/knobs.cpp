@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "adaptive/service.hpp"
 #include "algo/registry.hpp"
 #include "wan_core.h"
 
@@ -74,6 +75,7 @@ std::string check_knobs()
 
 std::string check_enumerators()
 {
+    int by_trees = 0;
     size_t seen = 0;
     for (size_t i = 0; i < wan_knob_count(); ++i) {
         const wan_knob_t &k = *wan_knob_get(i);
@@ -96,8 +98,15 @@ std::string check_enumerators()
             WAN_CHECK_THAT(got && std::string(got) == expected[e]->name && help == expected[e]->summary, name);
             WAN_CHECK(wan::algorithm_at(expected[e]->collective, static_cast<int>(e) + 1) == expected[e]);
         }
-        WAN_CHECK(!wan_knob_enumerator(&k, static_cast<int>(expected.size()) + 1, &help) && !help);
+        int next = static_cast<int>(expected.size()) + 1;
+        if (wan::adaptive_serves(expected.at(0)->collective)) {     // not an algorithm like those, and after them
+            const char *got = wan_knob_enumerator(&k, next++, &help);
+            WAN_CHECK_THAT(got && std::string(got) == "adaptive" && help == wan::adaptive.summary, name);
+            ++by_trees;
+        }
+        WAN_CHECK(!wan_knob_enumerator(&k, next, &help) && !help);
     }
+    WAN_CHECK(by_trees == 4);
     WAN_CHECK_THAT(seen == wan::algorithms().size(), "a collective without an enumerated parameter");
     return "";
 }

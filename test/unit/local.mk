@@ -8,6 +8,7 @@ unit_tests = \
 	test/unit/documentation \
 	test/unit/drift \
 	test/unit/engine \
+	test/unit/fat_tree \
 	test/unit/engine_threads \
 	test/unit/knobs \
 	test/unit/parts \
@@ -47,6 +48,9 @@ test_unit_drift_LDADD = $(unit_libs)
 test_unit_documentation_SOURCES = test/unit/documentation.cpp $(unit_headers)
 test_unit_documentation_CPPFLAGS = $(unit_cppflags)
 test_unit_documentation_LDADD = $(unit_libs)
+test_unit_fat_tree_SOURCES = test/unit/fat_tree.cpp $(unit_headers)
+test_unit_fat_tree_CPPFLAGS = $(unit_cppflags)
+test_unit_fat_tree_LDADD = $(unit_libs)
 test_unit_engine_SOURCES = test/unit/engine.cpp $(unit_headers)
 test_unit_engine_CPPFLAGS = $(unit_cppflags)
 test_unit_engine_LDADD = $(unit_libs)

@@ -72,6 +72,33 @@ bool mca_coll_wan_peers_fill(struct ompi_communicator_t *comm, wan_peer_t *peers
 /* Whether this rank is the first of those whose cards it can read, and among the first five: it speaks for all. */
 bool mca_coll_wan_peers_first(struct ompi_communicator_t *comm);
 
+/* ---- messages of state machines: coll_wan_mail.c ---------------------------- */
+
+typedef struct wan_mail {
+    struct ompi_communicator_t *comm;
+    int tag;
+    size_t most;                    /* bytes of a message */
+    struct wan_letter *letters;     /* sent, not yet gone; atomic */
+    ompi_request_t *receive;
+    char *incoming[2];
+    int turn;
+    int lost;                       /* something could not be sent; atomic */
+    void (*arrived)(int rank, size_t counted);  /* a letter that was sent with a number */
+} wan_mail_t;
+
+bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most);
+/* Copies both parts; any thread.  counted > 0: when it was received, `arrived` is called with it. */
+void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
+                            size_t rest_size, size_t counted);
+/* These three by one thread at a time.  True: nothing is on its way out. */
+bool mca_coll_wan_mail_reap(wan_mail_t *mail);
+/* Hands over what has come, and counts it; stops at a code other than WAN_OK, and returns it. */
+int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
+                           unsigned *taken);
+/* Receives nothing more. */
+void mca_coll_wan_mail_stop(wan_mail_t *mail);
+void mca_coll_wan_mail_close(wan_mail_t *mail);
+
 /* ---- sites by measuring: coll_wan_discover.c ------------------------------- */
 
 /* Begins, if this is MPI_COMM_WORLD: the rest is done by progress. */
@@ -112,13 +139,19 @@ typedef enum wan_state {
     WAN_STATE_BROKEN        /* this rank failed while others may serve: every call ends with that error */
 } wan_state_t;
 
-/* The core's, and three of the module: tags, and whether ranks wait. */
-#define WAN_MODULE_VOTES (WAN_VOTES + 3)
+/* The core's, and four of the module: tags, whether ranks wait, and a number for its trees. */
+#define WAN_MODULE_VOTES (WAN_VOTES + 4)
 
-/* What progresses by itself: coll_wan_progress.c.  step: true when it is not to be called again. */
+/* What progresses by itself: coll_wan_progress.c. */
+typedef enum wan_step {
+    WAN_STEP_IDLE,
+    WAN_STEP_WORKED,        /* what somebody waits for may have come: not the time to sleep */
+    WAN_STEP_OVER           /* it is not to be called again, and may be gone */
+} wan_step_t;
+
 typedef struct wan_item {
     struct wan_item *next;
-    bool (*step)(struct wan_item *item);
+    wan_step_t (*step)(struct wan_item *item);
 } wan_item_t;
 
 typedef struct mca_coll_wan_request mca_coll_wan_request_t;
@@ -195,6 +228,18 @@ int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
 int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective);
 /* Tells who wants to know: sites and links. */
 void mca_coll_wan_links_say(const mca_coll_wan_module_t *module);
+
+/* ---- adaptive trees: coll_wan_trees.c ---------------------------------------- */
+
+/* This communicator gets a module: is it the one that messages go over? */
+void mca_coll_wan_trees_world(struct ompi_communicator_t *comm);
+/* A number for a communicator: the highest of all its ranks' is the one. */
+int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm);
+/* All ranks have agreed, on this number among other things. */
+int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number);
+/* The communicator goes. */
+void mca_coll_wan_trees_end(struct ompi_communicator_t *comm);
+void mca_coll_wan_trees_close(void);
 
 /* ---- a call: coll_wan_call.c ------------------------------------------------ */
 

@@ -392,6 +392,9 @@ static int bind_reduction(mca_coll_wan_bound_t *bound, const wan_args_t *args, i
     if (WAN_MPI_reduce_scatter_block == args->what) {
         total *= ranks;
     }
+    /* Of predefined types all ranks know it alike; others may begin beside their address. */
+    call->dense = ompi_op_is_intrinsic(args->op) && ompi_datatype_is_predefined(args->rtype)
+                  && (ptrdiff_t) call->element_bytes == call->extent;
     bound->nothing = 0 == total || 0 == call->element_bytes;
     if (bound->nothing) {
         return OMPI_SUCCESS;
@@ -438,7 +441,7 @@ int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
     bound->call.root = args->root;
     bound->call.element_bytes = 1;
     bound->call.extent = 1;
-    bound->call.commutative = true;
+    bound->call.commutative = bound->call.dense = true;
     bound->datatype = &ompi_mpi_byte.dt;
     sides_take(bound, args, ranks);
     switch (bound->call.collective) {

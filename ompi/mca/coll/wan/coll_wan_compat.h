@@ -71,6 +71,18 @@ static inline uint32_t mca_coll_wan_compat_cid(const ompi_communicator_t *comm)
 #endif
 }
 
+/* The same number on all ranks, of no other communicator that lives at the same time. */
+static inline uint32_t mca_coll_wan_compat_cid_everywhere(const ompi_communicator_t *comm)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    const uint64_t both = comm->c_contextid.cid_base * UINT64_C(0x9e3779b97f4a7c15) ^ comm->c_contextid.cid_sub.u64;
+
+    return (uint32_t) (both ^ both >> 32);
+#else
+    return comm->c_contextid;
+#endif
+}
+
 /* Of the topology attached to a communicator. */
 static inline void mca_coll_wan_compat_neighbors(ompi_communicator_t *comm, int *in, int *out)
 {

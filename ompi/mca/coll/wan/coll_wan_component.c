@@ -295,6 +295,7 @@ static int component_close(void)
     mca_coll_wan_component.active = false;
     mca_coll_wan_progress_close();
     mca_coll_wan_discover_close();
+    mca_coll_wan_trees_close();
     mca_coll_wan_counters_close();
     mca_coll_wan_peers_close();
     return OMPI_SUCCESS;

@@ -15,19 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct wan_letter {
-    struct wan_letter *next;
-    ompi_request_t *request;
-    char bytes[];
-} wan_letter_t;
-
 static struct {
     wan_item_t item;
     struct ompi_communicator_t *comm;   /* NULL: not under way */
     wan_discovery_t *machine;
-    ompi_request_t *receive;
-    wan_letter_t *letters;
-    char incoming[WAN_DISCOVERY_MESSAGE_MAX];
+    wan_mail_t mail;
     char (*names)[24];                  /* of sites, once known */
     int known;                          /* atomic */
     int64_t began_ns;                   /* when MPI_COMM_WORLD was made */
@@ -49,50 +41,14 @@ static int64_t now_ns(void)
 /* What cannot be sent is lost: then the sites stay unknown, and calls Open MPI's own. */
 static void letter_send(void *ctx, int rank, const void *bytes, size_t size)
 {
-    wan_letter_t *letter = malloc(sizeof(*letter) + size);
-
     (void) ctx;
-    if (NULL == letter) {
-        return;
-    }
-    memcpy(letter->bytes, bytes, size);
-    if (OMPI_SUCCESS != MCA_PML_CALL(isend(letter->bytes, size, &ompi_mpi_byte.dt, rank, letter_tag(),
-                                           MCA_PML_BASE_SEND_STANDARD, discover.comm, &letter->request))) {
-        free(letter);
-        return;
-    }
-    letter->next = discover.letters;
-    discover.letters = letter;
+    mca_coll_wan_mail_send(&discover.mail, rank, bytes, size, NULL, 0, 0);
 }
 
-static void letters_reap(void)
+static int letter_take(void *ctx, int rank, const void *bytes, size_t size)
 {
-    for (wan_letter_t **link = &discover.letters, *letter; NULL != (letter = *link);) {
-        if (REQUEST_COMPLETE(letter->request)) {
-            *link = letter->next;
-            ompi_request_free(&letter->request);
-            free(letter);
-        } else {
-            link = &letter->next;
-        }
-    }
-}
-
-static bool receive_post(void)
-{
-    return OMPI_SUCCESS == MCA_PML_CALL(irecv(discover.incoming, sizeof(discover.incoming), &ompi_mpi_byte.dt,
-                                              MPI_ANY_SOURCE, letter_tag(), discover.comm, &discover.receive));
-}
-
-static void receive_cancel(void)
-{
-    ompi_request_t *receive = discover.receive;
-
-    discover.receive = NULL;
-    if (NULL != receive) {
-        (void) ompi_request_cancel(receive);
-        ompi_request_free(&receive);    /* at once, or when it completes */
-    }
+    (void) ctx;
+    return wan_discovery_receive(discover.machine, rank, bytes, size);
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
@@ -125,55 +81,37 @@ static void sites_keep(void)
 /* WAN_OK: goes on. */
 static int messages_take(void)
 {
+    unsigned taken = 0;
     int code = wan_discovery_look(discover.machine, now_ns());
 
-    if (WAN_OK == code && NULL == discover.receive && !receive_post()) {
-        return WAN_ERR_PORT;
-    }
-    while (WAN_OK == code && REQUEST_COMPLETE(discover.receive)) {
-        ompi_status_public_t status;
-        char bytes[WAN_DISCOVERY_MESSAGE_MAX];
-
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);    /* another thread may have completed it */
-        status = discover.receive->req_status;
-        if (MPI_SUCCESS != status.MPI_ERROR) {
-            return WAN_ERR_PORT;
-        }
-        memcpy(bytes, discover.incoming, status._ucount);
-        ompi_request_free(&discover.receive);
-        discover.receive = NULL;
-        if (!receive_post()) {
-            return WAN_ERR_PORT;
-        }
-        code = wan_discovery_receive(discover.machine, status.MPI_SOURCE, bytes, status._ucount);
-    }
-    return code;
+    return WAN_OK == code ? mca_coll_wan_mail_take(&discover.mail, letter_take, NULL, &taken) : code;
 }
 
-static bool discover_step(wan_item_t *item)
+static wan_step_t discover_step(wan_item_t *item)
 {
     int code = WAN_ERR_PORT;
 
     (void) item;
     if (NULL == discover.comm) {
-        return true;
+        return WAN_STEP_OVER;
     }
     if (!job_ends()) {
-        letters_reap();
+        const bool sent = mca_coll_wan_mail_reap(&discover.mail);
+
         code = 0 == discover.known ? messages_take() : WAN_DONE;
         if (WAN_OK == code) {
-            return false;
+            return WAN_STEP_IDLE;
         }
         if (WAN_DONE == code && 0 == discover.known) {
-            receive_cancel();
+            mca_coll_wan_mail_stop(&discover.mail);
             sites_keep();
         }
-        if (WAN_DONE == code && NULL != discover.letters) {
-            return false;       /* what is to be passed on */
+        if (WAN_DONE == code && !sent) {
+            return WAN_STEP_IDLE;       /* what is to be passed on */
         }
     }
     mca_coll_wan_discover_end(discover.comm);
-    return true;
+    return WAN_STEP_OVER;
 }
 
 void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
@@ -186,6 +124,7 @@ void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
     }
     peers = calloc(size, sizeof(*peers));
     if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
+        || !mca_coll_wan_mail_open(&discover.mail, comm, letter_tag(), WAN_DISCOVERY_MESSAGE_MAX)
         || WAN_OK != wan_discovery_open(peers, size, ompi_comm_rank(comm), letter_send, NULL, &discover.machine)) {
         wan_discovery_close(discover.machine);
         discover.machine = NULL;
@@ -204,9 +143,7 @@ void mca_coll_wan_discover_end(struct ompi_communicator_t *comm)
         return;
     }
     discover.comm = NULL;
-    receive_cancel();
-    letters_reap();
-    discover.letters = NULL;    /* what is still under way is leaked: the job ends */
+    mca_coll_wan_mail_close(&discover.mail);
 }
 
 void mca_coll_wan_discover_close(void)

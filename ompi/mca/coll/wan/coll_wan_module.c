@@ -52,8 +52,12 @@ static void module_construct(mca_coll_wan_module_t *module)
 
 static void module_destruct(mca_coll_wan_module_t *module)
 {
+    if (NULL != module->view) {
+        wan_comm_leave_trees(module->view);     /* what it counts is complete */
+    }
     mca_coll_wan_counters_remove(module);
     mca_coll_wan_discover_end(module->comm);
+    mca_coll_wan_trees_end(module->comm);
     module->serving = NULL;
     wan_comm_close(module->view);
     module->view = NULL;
@@ -230,6 +234,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         goto refuse;
     }
     module->comm = comm;
+    mca_coll_wan_trees_world(comm);
     mca_coll_wan_counters_add(module);
     return OMPI_SUCCESS;
 
@@ -354,6 +359,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
         wan_comm_vote(module->view, votes);
     }
     votes[WAN_VOTES + 2] = waits;
+    votes[WAN_VOTES + 3] = -mca_coll_wan_trees_number(module->comm);
 }
 
 /* *agreed is the same on all ranks unless an error is returned. */
@@ -401,6 +407,9 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
                            : mca_coll_wan_links_measure(module, NULL);
     }
     if (OMPI_SUCCESS == rc && agreed) {
+        rc = mca_coll_wan_trees_use(module, -module->asking.votes[WAN_VOTES + 3]);
+    }
+    if (OMPI_SUCCESS == rc && agreed) {
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;
         mca_coll_wan_counters_communicator(WAN_REASON_NONE);
@@ -413,18 +422,18 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     mca_coll_wan_line_move(module);
 }
 
-static bool ask_step(wan_item_t *item)
+static wan_step_t ask_step(wan_item_t *item)
 {
     mca_coll_wan_module_t *module =
         (mca_coll_wan_module_t *) ((char *) item - offsetof(mca_coll_wan_module_t, asking.item));
     struct ompi_communicator_t *comm = module->comm;
 
     if (!REQUEST_COMPLETE(module->asking.exchange)) {
-        return false;
+        return WAN_STEP_IDLE;
     }
     ask_answer(module, exchange_end(&module->asking.exchange));
     OBJ_RELEASE(comm);
-    return true;
+    return WAN_STEP_OVER;
 }
 
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module)

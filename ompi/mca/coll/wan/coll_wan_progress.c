@@ -38,9 +38,11 @@ static int progress(void)
     }
     for (link = &under_way; NULL != (item = *link);) {
         next = item->next;
-        if (item->step(item)) {
+        const wan_step_t step = item->step(item);
+
+        steps += WAN_STEP_IDLE != step;
+        if (WAN_STEP_OVER == step) {
             *link = next;       /* the item may be gone */
-            ++steps;
         } else {
             link = &item->next;
         }

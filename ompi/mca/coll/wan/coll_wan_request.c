@@ -35,7 +35,7 @@ OBJ_CLASS_DECLARATION(mca_coll_wan_request_t);
 #define WAN_NUMBER_NONE (WAN_TAGS_NONBLOCKING + WAN_TAGS_PERSISTENT)
 
 static opal_mutex_t line_lock;
-static bool request_step(wan_item_t *item);
+static wan_step_t request_step(wan_item_t *item);
 static int request_free(ompi_request_t **request);
 static int request_start(size_t count, ompi_request_t **requests);
 
@@ -150,12 +150,12 @@ static void request_done(mca_coll_wan_request_t *request, int rc)
 }
 
 /* The saved module's request inside ours: true when it has ended, and ours with it. */
-static bool inner_step(mca_coll_wan_request_t *request)
+static wan_step_t inner_step(mca_coll_wan_request_t *request)
 {
     int ended = 0, rc;
 
     if (!REQUEST_COMPLETE(request->inner)) {
-        return false;
+        return WAN_STEP_IDLE;
     }
     if (request->base.super.req_persistent) {
         rc = ompi_request_test(&request->inner, &ended, MPI_STATUS_IGNORE);
@@ -165,10 +165,10 @@ static bool inner_step(mca_coll_wan_request_t *request)
         request->inner = NULL;
     }
     request_done(request, rc);
-    return true;
+    return WAN_STEP_OVER;
 }
 
-static bool request_step(wan_item_t *item)
+static wan_step_t request_step(wan_item_t *item)
 {
     mca_coll_wan_request_t *request =
         (mca_coll_wan_request_t *) ((char *) item - offsetof(mca_coll_wan_request_t, item));
@@ -184,12 +184,12 @@ static bool request_step(wan_item_t *item)
             if (0 == ++request->passes % WAN_SWEEP_PASSES) {
                 mca_coll_wan_port_sweep(&request->port);
             }
-            return false;
+            return WAN_STEP_IDLE;
         }
         code = wan_run_progress(request->run);
         if (WAN_OK == code) {
             (void) mca_coll_wan_port_reap(&request->port);
-            return false;
+            return WAN_STEP_IDLE;
         }
         request->base.super.req_status.MPI_ERROR = mca_coll_wan_run_close(request->run, &request->port,
                                                                            &request->bound, code);
@@ -198,11 +198,11 @@ static bool request_step(wan_item_t *item)
     /* Callbacks may still be on their last line. */
     if (!mca_coll_wan_port_reap(&request->port)) {
         mca_coll_wan_port_sweep(&request->port);
-        return false;
+        return WAN_STEP_IDLE;
     }
     mca_coll_wan_port_destruct(&request->port);
     request_done(request, request->base.super.req_status.MPI_ERROR);
-    return true;
+    return WAN_STEP_OVER;
 }
 
 /* Binds and posts.  OMPI_ code or WAN_NOT_OURS, with nothing under way; `probe`: only whether it is ours. */

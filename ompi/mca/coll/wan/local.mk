@@ -27,13 +27,15 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_entry.c \
 	ompi/mca/coll/wan/coll_wan_keep.c \
 	ompi/mca/coll/wan/coll_wan_links.c \
+	ompi/mca/coll/wan/coll_wan_mail.c \
 	ompi/mca/coll/wan/coll_wan_message.c \
 	ompi/mca/coll/wan/coll_wan_module.c \
 	ompi/mca/coll/wan/coll_wan_peers.c \
 	ompi/mca/coll/wan/coll_wan_port_pml.c \
 	ompi/mca/coll/wan/coll_wan_progress.c \
 	ompi/mca/coll/wan/coll_wan_request.c \
-	ompi/mca/coll/wan/coll_wan_run.c
+	ompi/mca/coll/wan/coll_wan_run.c \
+	ompi/mca/coll/wan/coll_wan_trees.c
 # Never compiled: makes Automake link with the C++ compiler.
 nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
 mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) \

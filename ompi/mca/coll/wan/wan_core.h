@@ -67,6 +67,10 @@ typedef struct wan_params {
     int64_t segment;            /* bytes; 0: automatic */
     int discover;               /* 1: sites of processes without a name are found by measuring */
     int64_t check_interval;     /* ms; 0: links are measured once */
+    int64_t tree_threshold;     /* bytes */
+    int64_t tree_peers;
+    int tree_phoenix;
+    int64_t reduce_timeout;     /* us; 0: automatic */
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
@@ -272,7 +276,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 40
+#define WAN_VOTES 44
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
@@ -303,6 +307,40 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 #define WAN_CHECK_VOTES 3
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]);
+
+/* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */
+
+/*
+ * What processes need who find their trees by themselves: one of these each, with a way for
+ * messages between all processes of the job, by their rank there.
+ */
+typedef struct wan_trees wan_trees_t;
+#define WAN_TREES_MESSAGE_MAX (64 * 1024 - 512)
+/*
+ * Sends a copy of both parts as one message, in order to each process; where counted > 0, wan_trees_arrived()
+ * is called with it once the message has been matched there.
+ */
+typedef void (*wan_trees_send_t)(void *ctx, int process, const void *head, size_t head_size, const void *payload,
+                                 size_t payload_size, size_t counted);
+
+int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx, wan_trees_t **trees);
+void wan_trees_close(wan_trees_t *trees);       /* after all communicators */
+int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted);
+/*
+ * What was sent may not come, or cannot be: calls under way along trees, and later ones, end with WAN_ERR_PORT.
+ * Any thread, also inside the function that sends.
+ */
+void wan_trees_fail(wan_trees_t *trees);
+int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t size, int64_t now_ns);
+/* Now and then; where another thread is at it, it is left to that one. */
+int wan_trees_step(wan_trees_t *trees, int64_t now_ns);
+
+/* Whether the parameters ask for trees, the same on all ranks once they agreed. */
+bool wan_comm_wants_trees(const wan_comm_t *comm);
+/* From now on: processes[r] is rank r's in the job; id is of this communicator alone, ever, on all its ranks. */
+int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t id, const int *processes, int64_t now_ns);
+/* No calls are under way or come.  Closing does it, too. */
+void wan_comm_leave_trees(wan_comm_t *comm);
 
 /* ---- discovery: core/measure/discovery.hpp --------------------------------- */
 
@@ -349,6 +387,7 @@ typedef struct wan_call {
     const void *in;             /* == out when in place; see below */
     void *out;                  /* bcast: the buffer (in is ignored) */
     bool commutative;           /* of the operator; true where there is none */
+    bool dense;                 /* `count` elements are the count * element_bytes bytes at the address, on all ranks */
     /*
      * Collectives with a block for each rank.  In place: allgather, gather: in is the own block in
      * out; scatter: out the own block in `in`; reduce_scatter, alltoall: the buffers must be apart.

@@ -31,12 +31,15 @@ uint64_t mix(uint64_t h, uint64_t v)
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     : topo(std::move(t)), me(rank), checks(p.check_interval * 1'000'000)
 {
+    tree_threshold = p.tree_threshold;
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
         wish[c].links = static_cast<uint32_t>(p.links);
         wish[c].segment_bytes = static_cast<uint64_t>(p.segment);
         wish[c].stable = p.stable != 0;
-        wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(static_cast<wan_collective_t>(c), p.algorithm[c]) : nullptr;
+        const auto collective = static_cast<wan_collective_t>(c);
+        wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(collective, p.algorithm[c]) : nullptr;
+        wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::algorithm_count(collective) + 1;
     }
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
@@ -47,6 +50,19 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
         hints_ = {};
+}
+
+wan_comm::~wan_comm()
+{
+    leave_trees();
+}
+
+void wan_comm::leave_trees()
+{
+    if (!node)
+        return;
+    std::lock_guard hold(trees->lock);
+    trees->close(std::exchange(node, nullptr));
 }
 
 uint64_t wan_comm::links_digest() const
@@ -130,6 +146,10 @@ int wan_comm::take(const wan::fact_vector &v)
     }
     learned = v;
     learn();
+    if (node && why != purpose::learn) {
+        std::lock_guard hold(trees->lock);
+        node->node().measure_again();
+    }
     return WAN_OK;
 }
 
@@ -179,7 +199,7 @@ void wan_run::account(int64_t elapsed_ns)
     ++comm->counters.served[c];
     comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
     comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
-    const auto &b = engine.bound();
+    const auto &b = engine->bound();
     if (blocks && wan::everyone_waits(c))
         comm->seen.record(mix(prepared->serial, b.count * element_bytes), elapsed_ns);
     const auto &text = prepared->code->text();

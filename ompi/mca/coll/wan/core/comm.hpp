@@ -7,6 +7,7 @@
 #ifndef WAN_COMM_HPP
 #define WAN_COMM_HPP
 
+#include "adaptive/service.hpp"
 #include "exec/engine.hpp"
 #include "measure/drift.hpp"
 #include "model/probe.hpp"
@@ -18,10 +19,15 @@
 
 struct wan_comm {
     wan_comm(wan::topology t, int me, const wan_params_t &params);
+    ~wan_comm();
 
     wan::topology topo;
     int me;
     wan::wishes wish[WAN_COLLECTIVES];
+    bool wants_trees[WAN_COLLECTIVES] = {};     // adaptive ones
+    int64_t tree_threshold = 0;         // bytes
+    wan::adaptive_service *trees = nullptr;     // once they are open
+    wan::adaptive_service::member *node = nullptr;
     std::vector<std::pair<const wan_knob_t *, int64_t>> shaping;    // what shapes plans, as given to this rank
     std::vector<wan::facts> known;      // one after the other, as links were measured; empty before
     wan::fact_vector learned{};         // what the last of them was made from; all 0 before
@@ -56,6 +62,7 @@ struct wan_comm {
      */
     decision decide(const wan::request &r, circumstances c, uint64_t far_block_bytes);
 
+    void leave_trees();
     /** Of what the map says of the links between these sites. */
     uint64_t links_digest() const;
 
@@ -93,13 +100,21 @@ struct wan_run {
     wan_comm *comm;
     std::optional<wan::plan> plan;      // none: a probe
     std::shared_ptr<const wan_comm::prepared> prepared;
-    wan::engine engine;
+    std::optional<wan::engine> engine;
     const wan_port_t *port;
     void *port_ctx;
     size_t element_bytes = 1;
     int64_t started_ns = -1;
     bool finished = false;
     bool internal = false, blocks = false;      // see wan_call_t
+    struct by_trees {
+        wan_collective_t collective;
+        int root;
+        uint64_t bytes;
+        uint64_t op;            // of the node
+        bool bandwidth;
+    };
+    std::optional<by_trees> trees{};    // in place of an engine
 
     void account(int64_t elapsed_ns);
 };

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "adaptive/run.hpp"
 #include "comm.hpp"
 #include "guarded.hpp"
 #include "topo/site_name.hpp"
@@ -166,7 +167,7 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
         comm->probe_buffer.resize(bytes);
         const wan::binding b{.in = comm->probe_buffer.data(), .out = comm->probe_buffer.data(), .count = bytes, .segment = bytes};
         auto code = prepared->code;
-        *run = new wan_run{comm, std::nullopt, prepared, wan::engine(code, b, port, port_ctx), port, port_ctx};
+        *run = new wan_run{comm, std::nullopt, prepared, std::optional<wan::engine>(std::in_place, code, b, port, port_ctx), port, port_ctx};
         return WAN_OK;
     });
 }
@@ -235,6 +236,10 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
     *run = nullptr;
     return guarded([&]() -> int {
         const wan::request r = wan::request_of(comm->topo, *call);
+        if (wan::by_trees(*comm, *call, r)) {
+            *run = wan::trees_begin(*comm, *call, port, port_ctx);
+            return WAN_OK;
+        }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
         const auto [plan, prepared] = comm->decide(r, {scattered, call->epoch}, far_block_bytes);
         if (!plan)
@@ -242,7 +247,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         where.segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes);
         where.window = plan->window;
         auto code = prepared->code;
-        *run = new wan_run{comm, plan, prepared, wan::engine(code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
+        *run = new wan_run{comm, plan, prepared, std::optional<wan::engine>(std::in_place, code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
         (*run)->internal = call->internal;
         (*run)->blocks = call->blocks && !call->counts_vary;     // one kind of call, one size
         return WAN_OK;
@@ -254,11 +259,13 @@ int wan_run_progress(wan_run_t *run)
     return guarded([&]() -> int {
         if (run->started_ns < 0)
             run->started_ns = run->port->now_ns(run->port_ctx);
-        const int rc = run->engine.progress();
+        const int rc = run->engine ? run->engine->progress() : wan::trees_progress(*run);
         if (rc == WAN_DONE && !run->finished) {
             run->finished = true;
             const int64_t elapsed_ns = run->port->now_ns(run->port_ctx) - run->started_ns;
-            if (!run->plan && run->comm->measuring)
+            if (!run->engine)
+                wan::trees_account(*run, elapsed_ns);
+            else if (!run->plan && run->comm->measuring)
                 run->comm->measuring->record(elapsed_ns);
             else if (run->plan && !run->internal)
                 run->account(elapsed_ns);
@@ -269,21 +276,23 @@ int wan_run_progress(wan_run_t *run)
 
 void wan_run_complete(wan_run_t *run, uint32_t token, int code)
 {
-    run->engine.complete(token, code);
+    run->engine->complete(token, code);
 }
 
 bool wan_run_pending(const wan_run_t *run)
 {
-    return run->engine.pending();
+    return run->engine ? run->engine->pending() : wan::trees_pending(*run);
 }
 
 int wan_run_error(const wan_run_t *run)
 {
-    return run->engine.error();
+    return run->engine ? run->engine->error() : 0;
 }
 
 void wan_run_release(wan_run_t *run)
 {
+    if (run && !run->engine)
+        wan::trees_release(*run);
     delete run;
 }
 
@@ -326,7 +335,7 @@ int wan_run_describe(const wan_run_t *run, char *text, size_t size)
 {
     std::string s = "out of memory";
     guarded([&]() -> int {
-        s = run->plan ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
+        s = !run->engine ? wan::trees_describe(*run) : run->plan ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
                       : "measuring the links";
         return WAN_OK;
     });

@@ -6,6 +6,7 @@
  */
 #include "knobs.hpp"
 
+#include "adaptive/service.hpp"
 #include "algo/registry.hpp"
 
 #include <array>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 11 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 15 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -51,6 +52,18 @@ const std::array<wan_knob_t, 11 + WAN_COLLECTIVES> knobs{{
      "size of the message, the measured links, coll_wan_links, coll_wan_segment and coll_wan_threshold, so that runs with the "
      "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
+    {"tree_threshold", WAN_KNOB_INT64, offsetof(wan_params_t, tree_threshold), 0, gib * 1024, 256 << 10, 5, true,
+     "Bytes of a message from which the algorithm 'adaptive' takes bandwidth trees in place of latency trees, 0 to 2^40 (default: the "
+     "Phoenix paper's)"},
+    {"tree_peers", WAN_KNOB_INT64, offsetof(wan_params_t, tree_peers), 1, 1 << 20, 10, 5, false,
+     "Other processes, picked at random, that a process measures for adaptive trees, 1 to 1048576; by what those tell up to three "
+     "times as many (default: the Phoenix paper's)"},
+    {"tree_phoenix", WAN_KNOB_INT, offsetof(wan_params_t, tree_phoenix), 0, 1, 0, 6, false,
+     "With 1, adaptive trees follow the rules of the Phoenix paper alone, for comparison: longer ways, and more of them between sites. 0: with "
+     "what goes beyond them"},
+    {"reduce_timeout", WAN_KNOB_INT64, offsetof(wan_params_t, reduce_timeout), 0, 3'600'000'000, 0, 5, false,
+     "Microseconds after which a process of an adaptive tree passes on what it has of a reduction, and what comes later at once, "
+     "0 to 3600000000. 0: the longest time to a root that it knows, four of the longest measured round trips before there is a tree"},
 #define ALGORITHM(lower, CAPITALS, function)                                                              \
     {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, true, \
      "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},
@@ -111,6 +124,11 @@ extern "C" const char *wan_knob_enumerator(const wan_knob_t *knob, int k, const 
     }
     const auto collective = wan::collective_at(static_cast<int>((knob->offset - offsetof(wan_params_t, algorithm)) / sizeof(int)));
     const wan::algorithm *a = wan::algorithm_at(collective, k);
+    if (!a && wan::adaptive_serves(collective) && k == wan::algorithm_count(collective) + 1) {
+        if (help)
+            *help = wan::adaptive.summary;
+        return wan::adaptive.name;
+    }
     if (a && help)
         *help = a->summary;
     return a ? a->name : nullptr;

@@ -15,6 +15,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/adaptive/rank_set.cpp \
 	ompi/mca/coll/wan/core/adaptive/rank_set.hpp \
 	ompi/mca/coll/wan/core/adaptive/reduction.cpp \
+	ompi/mca/coll/wan/core/adaptive/run.cpp \
+	ompi/mca/coll/wan/core/adaptive/run.hpp \
+	ompi/mca/coll/wan/core/adaptive/service.cpp \
+	ompi/mca/coll/wan/core/adaptive/service.hpp \
 	ompi/mca/coll/wan/core/adaptive/tree.cpp \
 	ompi/mca/coll/wan/core/adaptive/tree.hpp \
 	ompi/mca/coll/wan/core/adaptive/wire.hpp \
@@ -79,6 +83,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/knobs.hpp \
 	ompi/mca/coll/wan/core/model/cost.hpp \
 	ompi/mca/coll/wan/core/model/facts.hpp \
+	ompi/mca/coll/wan/core/model/fat_tree.cpp \
+	ompi/mca/coll/wan/core/model/fat_tree.hpp \
 	ompi/mca/coll/wan/core/model/probe.cpp \
 	ompi/mca/coll/wan/core/model/probe.hpp \
 	ompi/mca/coll/wan/core/plan/plan.cpp \

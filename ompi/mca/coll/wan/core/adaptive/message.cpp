@@ -23,7 +23,7 @@ template <typename Message, typename F> void each_field(Message &m, F f)
     switch (m.what) {
     case tell_kind::ask:
     case tell_kind::tell:
-        f(m.view.connected), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
+        f(m.id), f(m.view.connected), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
             f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.mover);
         return;
     case tell_kind::attach: f(m.children), f(m.ranks); return;

@@ -2,7 +2,7 @@
  * What processes of adaptive trees tell each other, all of it, and its bytes.
  *
  * A message is its kind, then the fields of that kind as numbers (wire.hpp), then
- * the payload.  Messages between two processes arrive in order, once, or never.
+ * the payload.  Messages between two processes arrive in order, each once.
  *
  *   measuring    ping, pong        a round trip
  *                bulk, bulk_done   a few in a row, and how fast they came
@@ -47,7 +47,7 @@ struct tree_view {
     int gate = -1;              // the process of its neighbourhood that is nearest to the root
     int64_t gate_dist_ns = 0;
     int tip = -1;               // a process below that has no children, through the nearest child
-    int mover = -1;             // of several children the farthest
+    int mover = -1;             // of several children the one whose turn it is to go elsewhere
     bool operator==(const tree_view &) const = default;
 };
 
@@ -60,7 +60,7 @@ enum class tell_kind : uint8_t {
 
 struct tell_message {
     tell_kind what = tell_kind::ping;
-    uint32_t id = 0;            // ping, pong, bulk, bulk_done: which
+    uint32_t id = 0;            // ping, pong, bulk, bulk_done: which; ask, tell: of the question, 0: unasked
     int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
     int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last
     bool last = false;          // bulk: the last one; contribute: final

@@ -13,13 +13,15 @@ namespace wan {
 
 namespace {
 
-constexpr int pings_each = 3;
-/** Beyond this an idle TCP connection takes several round trips to get up to speed: a second transfer. */
-constexpr int64_t slow_start_ns = 2'000'000;
+constexpr int pings_each = 3, bulks_each = 2;
+/** Farther ones have two transfers: an idle TCP connection takes several round trips to get up to speed. */
+constexpr int64_t slow_start_ns = 5'000'000;
+/** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
+constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr int pings_at_once = 4;
 constexpr uint64_t bulk_part = 16 << 10;
-/** Whose hints count: as near as the nearest, or so many times as far. */
-constexpr int64_t near_factor = 4;
+/** So many times as far as the nearest, or as near as the farthest, is near. */
+constexpr int64_t near_factor = 4, far_factor = 6;
 constexpr uint64_t any_bandwidth = 100'000'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
@@ -47,18 +49,64 @@ void neighbours::hint(int rank, bool must)
     queue_.push_back(rank);
 }
 
-void neighbours::want_bandwidth()
+void neighbours::know(int rank, int64_t rtt_ns, uint64_t bandwidth)
 {
-    if (wants_bandwidth_)
+    if (rank == me_ || rtt_ns <= 0)
         return;
-    wants_bandwidth_ = true;
-    for (int rank : known_)
-        bulk_if_near(rank);
+    if (const auto at = std::find(queue_.begin(), queue_.end(), rank); at != queue_.end())
+        queue_.erase(at);
+    else if (!queue_.empty() && !queued_.count(rank)) {
+        queued_.erase(queue_.back());
+        queue_.pop_back();
+    }
+    queued_[rank] = true;
+    peer &p = peers_[rank];
+    p.rtt_ns = rtt_ns;
+    p.bandwidth = bandwidth;
+    p.pings = pings_each;
+    p.bulk_wanted = bandwidth > 0;
+    most_ = std::max(most_, bandwidth);
+    learned(rank);
+}
+
+void neighbours::learned(int rank)
+{
+    if (std::find(known_.begin(), known_.end(), rank) == known_.end())
+        known_.push_back(rank);
+    ++version_;
+    largest_ns_ = least_ns_ = peers_[rank].rtt_ns;
+    for (int other : known_) {
+        largest_ns_ = std::max(largest_ns_, peers_[other].rtt_ns);
+        least_ns_ = std::min(least_ns_, peers_[other].rtt_ns);
+    }
+}
+
+int64_t neighbours::deadline() const
+{
+    if (under_way_ < pings_at_once && !queue_.empty())
+        return now_ns_;
+    return under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty() ? std::max(now_ns_, bulks_from_ns_) : INT64_MAX;
+}
+
+void neighbours::measure_again()
+{
+    if (!quiet())
+        return;         // it is at it
+    most_ = 0;
+    bulks_ = 0;
+    bulks_from_ns_ = -1;
+    for (int rank : known_) {
+        peer &p = peers_[rank];
+        p.pings = p.bulks = 0;
+        p.bulk_wanted = false;
+        p.best_ns = 0;
+        queue_.push_back(rank);
+    }
 }
 
 void neighbours::want_bandwidth(int rank)
 {
-    if (!wants_bandwidth_ || rtt_ns(rank) == 0 || peers_[rank].bulk_wanted)
+    if (rtt_ns(rank) == 0 || peers_[rank].bulk_wanted)
         return;
     peers_[rank].bulk_wanted = true;
     bulk_queue_.push_back(rank);
@@ -66,7 +114,7 @@ void neighbours::want_bandwidth(int rank)
 
 void neighbours::bulk_if_near(int rank)
 {
-    if (!options_.phoenix && (rtt_ns(rank) > near_factor * least_ns_ || ++bulks_ > options_.peers))
+    if (!options_.phoenix && (!near(rank) || ++bulks_ > options_.peers))
         return;
     want_bandwidth(rank);
 }
@@ -74,7 +122,24 @@ void neighbours::bulk_if_near(int rank)
 int64_t neighbours::rtt_ns(int rank) const
 {
     const auto at = peers_.find(rank);
-    return at == peers_.end() || at->second.pings < pings_each ? 0 : at->second.rtt_ns;
+    return at == peers_.end() ? 0 : at->second.rtt_ns;
+}
+
+bool neighbours::near(int rank) const
+{
+    const int64_t rtt = rtt_ns(rank);
+    return rtt > 0 && rtt <= std::max(near_factor * least_ns_, largest_ns_ / far_factor);
+}
+
+void neighbours::answered(int rank, int64_t took_ns)
+{
+    if (rtt_ns(rank) == 0 || took_ns >= rtt_ns(rank))
+        return;
+    peer &p = peers_[rank];
+    if (4 * took_ns < 3 * p.rtt_ns)
+        ++version_;
+    p.rtt_ns = std::max<int64_t>(1, took_ns);
+    least_ns_ = std::min(least_ns_, p.rtt_ns);
 }
 
 uint64_t neighbours::bandwidth(int rank) const
@@ -87,7 +152,7 @@ void neighbours::ping(int rank, int64_t now_ns)
 {
     tell_message m;
     m.id = static_cast<uint32_t>(peers_[rank].pings);
-    m.value_ns = peers_[rank].rtt_ns;
+    m.value_ns = peers_[rank].best_ns;
     peers_[rank].since_ns = now_ns;
     send_(rank, m);
 }
@@ -111,8 +176,10 @@ void neighbours::step(int64_t now_ns)
         ping(queue_.front(), now_ns);
         queue_.pop_front();
     }
-    // Round trips behind a transfer would be its length.
-    if (under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
+    now_ns_ = now_ns;
+    if (bulks_from_ns_ < 0)
+        bulks_from_ns_ = now_ns + pings_alone_ns + me_ * pings_alone_ns / size_;
+    if (now_ns >= bulks_from_ns_ && under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
         bulk_to_ = bulk_queue_.front();
         bulk_queue_.pop_front();
         bulk(now_ns);
@@ -124,7 +191,7 @@ int neighbours::hint_for(int rank)
 {
     for (size_t i = 0; i < known_.size(); ++i) {
         const int other = known_[next_hint_++ % known_.size()];
-        if (other != rank && rtt_ns(other) <= near_factor * least_ns_)
+        if (other != rank && near(other))
             return other;
     }
     return -1;
@@ -140,12 +207,12 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         answer.what = tell_kind::pong;
         answer.hint = options_.phoenix ? -1 : hint_for(from);
         send_(from, answer);
-        if (!options_.phoenix && m.value_ns && (least_ns_ == 0 || m.value_ns <= near_factor * least_ns_))
+        if (!options_.phoenix && m.value_ns && m.value_ns <= std::max(near_factor * least_ns_, largest_ns_ / far_factor))
             hint(from, true);       // by chance it may have found no one near
         return;
     case tell_kind::pong: {
         const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
-        p.rtt_ns = p.pings ? std::min(p.rtt_ns, took_ns) : took_ns;
+        p.best_ns = p.pings ? std::min(p.best_ns, took_ns) : took_ns;
         if (m.hint >= 0)
             hints_.emplace_back(from, m.hint);
         if (++p.pings < pings_each) {
@@ -153,12 +220,10 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
             return;
         }
         --under_way_;
-        known_.push_back(from);
-        ++version_;
-        largest_ns_ = std::max(largest_ns_, p.rtt_ns);
-        least_ns_ = least_ns_ ? std::min(least_ns_, p.rtt_ns) : p.rtt_ns;
+        p.rtt_ns = p.best_ns;
+        learned(from);
         for (const auto &[who, whom] : hints_)
-            if (peers_[who].rtt_ns <= near_factor * least_ns_)
+            if (near(who))
                 hint(whom);
         bulk_if_near(from);
         return;
@@ -174,15 +239,16 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         }
         return;
     case tell_kind::bulk_done: {
-        // All but the first part came in that time; where they came at once, they took what is left of the round trip.
-        const uint64_t parts = (options_.bulk_bytes + bulk_part - 1) / bulk_part;
-        const uint64_t counted = parts > 1 && m.value_ns > 0 ? options_.bulk_bytes - bulk_part : options_.bulk_bytes;
-        const int64_t took_ns = parts > 1 && m.value_ns > 0 ? m.value_ns : std::max<int64_t>(1, now_ns - p.since_ns - p.rtt_ns);
-        const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(counted) * 1'000'000'000 / took_ns);
-        p.bandwidth = std::max(p.bandwidth, std::min(bandwidth, any_bandwidth));
+        // All but the first part came in that time there; who did not look saw them come at once, but the whole took longer.
+        const int64_t parts = static_cast<int64_t>((options_.bulk_bytes + bulk_part - 1) / bulk_part);
+        const int64_t there_ns = parts > 1 ? m.value_ns / (parts - 1) * parts : 0;
+        const int64_t took_ns = std::max<int64_t>({1, there_ns, now_ns - p.since_ns - p.rtt_ns});
+        const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(options_.bulk_bytes) * 1'000'000'000 / took_ns);
+        p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
+        p.bandwidth = p.best;
         most_ = std::max(most_, p.bandwidth);
         ++version_;
-        if (++p.bulks == 1 && p.rtt_ns > slow_start_ns)
+        if (++p.bulks < bulks_each && (p.rtt_ns > slow_start_ns || options_.phoenix))
             bulk(now_ns);
         else
             bulk_to_ = -1;

@@ -1,7 +1,7 @@
 /*
  * Whom a process knows in a communicator, how far they are, how fast the way
- * there is: measured when it begins and when somebody new is worth knowing,
- * never in between.
+ * there is: measured when it begins, when somebody new is worth knowing and when
+ * links are said to have changed, never in between.
  *
  * It picks `peers` others at random (Phoenix, section 3.2).  Those who answer tell
  * of their own nearest ones, and trees of their roots and of who is nearest to
@@ -35,9 +35,11 @@ public:
 
     /** Somebody worth knowing; `must`: whatever the limit. */
     void hint(int rank, bool must = false);
-    /** From now on bandwidths as well: of the nearest ones (Phoenix: of all). */
-    void want_bandwidth();
-    /** This one's, if it is not known. */
+    /** All that is known once more; it holds until then. */
+    void measure_again();
+    /** Measured before: in place of one that is to be measured. */
+    void know(int rank, int64_t rtt_ns, uint64_t bandwidth);
+    /** A bandwidth, if it is not known: those of the nearest ones (Phoenix: of all) are measured in any case, since when one is needed links are busy. */
     void want_bandwidth(int rank);
     void step(int64_t now_ns);
     /** One of ping, pong, bulk, bulk_done. */
@@ -45,8 +47,12 @@ public:
 
     /** Whom it knows, in the order in which it came to know them. */
     const std::vector<int> &known() const { return known_; }
+    /** A question of a tree's was answered after so long: perhaps there is less in the way now. */
+    void answered(int rank, int64_t took_ns);
     /** 0: not known. */
     int64_t rtt_ns(int rank) const;
+    /** As near as the nearest, or nearly so, or far nearer than the farthest. */
+    bool near(int rank) const;
     /** bytes/s; 0: not known. */
     uint64_t bandwidth(int rank) const;
     /** The highest that is known. */
@@ -55,13 +61,17 @@ public:
     int64_t least_rtt_ns() const { return least_ns_; }
     /** Rises with all that it learns. */
     unsigned version() const { return version_; }
+    /** When step() has something to send, if nothing comes before; INT64_MAX: it has not. */
+    int64_t deadline() const;
     bool quiet() const { return under_way_ == 0 && queue_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
 
 private:
     struct peer {
-        int64_t rtt_ns = 0;             // the shortest
+        int64_t rtt_ns = 0;             // the shortest; 0: not known
         uint64_t bandwidth = 0;
-        int pings = 0, bulks = 0;       // answered
+        int pings = 0, bulks = 0;       // answered, of this measurement
+        int64_t best_ns = 0;            // of these
+        uint64_t best = 0;
         bool bulk_wanted = false;
         int64_t since_ns = 0;
         int64_t coming_ns = -1;         // bulk from there: when its first message came
@@ -71,6 +81,7 @@ private:
     void bulk(int64_t now_ns);
     int hint_for(int rank);
     void bulk_if_near(int rank);
+    void learned(int rank);
 
     adaptive_options options_;
     int size_, me_;
@@ -80,7 +91,7 @@ private:
     std::deque<int> queue_, bulk_queue_;
     std::map<int, bool> queued_;
     int under_way_ = 0, bulk_to_ = -1;
-    bool wants_bandwidth_ = false;
+    int64_t now_ns_ = 0, bulks_from_ns_ = -1;
     int bulks_ = 0;                     // asked for because they are near
     uint64_t most_ = 0;
     int64_t largest_ns_ = 0, least_ns_ = 0;

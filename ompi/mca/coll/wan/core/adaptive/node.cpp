@@ -13,6 +13,10 @@ namespace {
 
 /** Before there is a tree; where nothing is measured, any network's. */
 constexpr int64_t rtts_before_trees = 4, any_timeout_ns = 200'000'000;
+/** Where little is known of the way, and for processes that look now and then only. */
+constexpr uint64_t least_window = 128 << 10;
+/** However small one is asked for: each has its state and its message. */
+constexpr uint64_t smallest_segment = 64;
 /** Of a message, that filling a chain of all processes takes. */
 constexpr uint64_t filling_part = 25;
 
@@ -26,6 +30,14 @@ adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adapti
 void adaptive_node::send(int to, const tell_message &m)
 {
     port_.send(to, message_put(m), m.payload);
+}
+
+/** Twice what the way there holds: more would only wait, and what else there is to say behind it. */
+bool adaptive_node::room(int to) const
+{
+    const uint64_t bandwidth = near_.bandwidth(to) ? near_.bandwidth(to) : near_.most_bandwidth();
+    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * near_.rtt_ns(to) / 1'000'000'000);
+    return port_.under_way(to) < std::max(least_window, 2 * holds);
 }
 
 tree &adaptive_node::tree_of(tree_name name)
@@ -53,7 +65,7 @@ template <typename T> T *adaptive_node::operation_at(uint64_t op)
 uint64_t adaptive_node::segment_for(uint64_t bytes, uint64_t element_bytes) const
 {
     uint64_t s = options_.segment_bytes ? options_.segment_bytes : bytes / (filling_part * static_cast<uint64_t>(size_));
-    s = std::clamp(s, options_.segment_bytes ? 1 : adaptive_least_segment, adaptive_most_payload);
+    s = std::clamp(s, options_.segment_bytes ? smallest_segment : adaptive_least_segment, adaptive_most_payload);
     return std::max(element_bytes, s / element_bytes * element_bytes);
 }
 
@@ -78,6 +90,7 @@ int64_t adaptive_node::timeout_ns(tree_name name, uint64_t bytes) const
 uint64_t adaptive_node::broadcast_begin(int root, std::span<std::byte> buffer)
 {
     const uint64_t op = next_op_++;
+    next_ns_ = 0;
     const tree_name name = tree_for(root, buffer.size());
     tree_of(name);
     broadcast *b = operation_at<broadcast>(op);
@@ -91,6 +104,7 @@ uint64_t adaptive_node::broadcast_begin(int root, std::span<std::byte> buffer)
 uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes)
 {
     const uint64_t op = next_op_++;
+    next_ns_ = 0;
     if (reduction *r = operation_at<reduction>(op))
         r->begin(tree_for(root, in.size()), in, out, segment_for(in.size(), element_bytes), std::move(combine), now_ns_);
     return op;
@@ -134,7 +148,15 @@ void adaptive_node::end(uint64_t op)
 {
     if (const auto first = before_.extract(op))
         operations_.erase(first.mapped());
+    std::erase_if(behind_, [&](const behind &b) { return b.op == op; });
     operations_.erase(op);
+}
+
+void adaptive_node::abandon()
+{
+    behind_.clear();
+    before_.clear();
+    operations_.clear();
 }
 
 void adaptive_node::child_gone(tree_name tree, int child, uint64_t first, uint64_t end)
@@ -169,6 +191,7 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
 {
     tell_message m;
     now_ns_ = now_ns;
+    next_ns_ = 0;       // it has to look at what this changes
     if (!message_get(m, bytes, size_)) {
         ++stray_;
         return;
@@ -194,11 +217,12 @@ void adaptive_node::step(int64_t now_ns)
         for (auto &[number, o] : operations_)
             o->step(now_ns);
     }
+    next_ns_ = next_deadline();
 }
 
-int64_t adaptive_node::deadline() const
+int64_t adaptive_node::next_deadline() const
 {
-    int64_t first = INT64_MAX;
+    int64_t first = near_.deadline();
     for (const auto &[name, t] : trees_)
         first = std::min(first, t->deadline());
     for (const auto &[number, o] : operations_)

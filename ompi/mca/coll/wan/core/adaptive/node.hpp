@@ -27,8 +27,8 @@ class adaptive_port {
 public:
     /** Takes a copy of both parts. */
     virtual void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) = 0;
-    /** Whether to hand it one more segment for there; what is not a segment it takes always. */
-    virtual bool room(int to) const = 0;
+    /** Bytes of payload for there that are on their way. */
+    virtual uint64_t under_way(int to) const = 0;
 
 protected:
     ~adaptive_port() = default;
@@ -46,11 +46,21 @@ public:
     uint64_t allreduce_begin(std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes);
     bool done(uint64_t op) const;
     void end(uint64_t op);
+    /** Forgets all operations, with their buffers. */
+    void abandon();
 
+    /** Measured before, for another communicator. */
+    void know(int rank, int64_t rtt_ns, uint64_t bandwidth) { near_.know(rank, rtt_ns, bandwidth); }
+    /** Links are said to have changed. */
+    void measure_again()
+    {
+        near_.measure_again();
+        next_ns_ = 0;
+    }
     void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
     void step(int64_t now_ns);
     /** When step() has something to do even if no message comes; INT64_MAX: never. */
-    int64_t deadline() const;
+    int64_t deadline() const { return next_ns_; }
 
     const tree *tree_at(tree_name name) const;
     const adaptive_counters &seen() const { return counters_; }
@@ -62,7 +72,7 @@ public:
 
 private:
     void send(int to, const tell_message &m) override;
-    bool room(int to) const override { return port_.room(to); }
+    bool room(int to) const override;
     uint64_t next_op() const override { return next_op_; }
     void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
     tree &tree_of(tree_name name) override;
@@ -77,6 +87,7 @@ private:
     tree_name tree_for(int root, uint64_t bytes) const { return {root, bytes >= options_.threshold_bytes}; }
     void operation_message(int from, const tell_message &m);
     void begin_behind();
+    int64_t next_deadline() const;
 
     adaptive_options options_;
     int size_, me_;
@@ -93,7 +104,7 @@ private:
     std::vector<behind> behind_;
     std::map<uint64_t, uint64_t> before_;       // of an allreduce: its reduction
     uint64_t next_op_ = 0, stray_ = 0;
-    int64_t now_ns_ = 0;
+    int64_t now_ns_ = 0, next_ns_ = 0;      // next: when step() is due
     adaptive_counters counters_;
 };
 

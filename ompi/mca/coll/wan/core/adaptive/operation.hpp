@@ -109,7 +109,7 @@ public:
     void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
     void step(int64_t now_ns) override;
     bool done() const override;
-    int64_t deadline() const override { return begun_ && !timed_out_ && !am_root() && open_ ? deadline_ns_ : INT64_MAX; }
+    int64_t deadline() const override { return begun_ && !timed_out_ && !am_root() && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX; }
 
 private:
     struct child {
@@ -138,13 +138,14 @@ private:
     bool am_root() const { return host_.me() == tree_.root; }
     std::span<std::byte> part(uint64_t index);
     void take(int from, const tell_message &m, int64_t now_ns);
-    void settle();
+    void settle(uint64_t index);
+    void settle_all();
     void pass(uint64_t index, bool last);
     bool waits(uint64_t index) const;
     void expire();
 
     tree_name tree_;
-    bool begun_ = false, timed_out_ = false, open_ = true;
+    bool begun_ = false, timed_out_ = false;
     std::vector<early> early_;
     std::vector<int> redirecting_;      // who want nothing of this process
     std::vector<std::byte> acc_;
@@ -156,6 +157,7 @@ private:
     std::vector<segment> segments_;
     std::vector<outgoing> line_;
     size_t complete_ = 0;               // root: segments with everybody's
+    size_t finished_ = 0;               // others: those of which the last word is said
     int64_t deadline_ns_ = 0, timeout_ns_ = 0;
 };
 

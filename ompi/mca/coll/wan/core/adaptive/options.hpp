@@ -28,7 +28,10 @@ struct adaptive_options {
 
 /** Of the payload of a message: below the eager limit of Open MPI's btl/tcp, 64 KB, with its header. */
 constexpr uint64_t adaptive_most_payload = 60 << 10;
-constexpr uint64_t adaptive_least_segment = 4 << 10;
+/** Of a communicator: a set of ranks at its worst and the payload fit into one message. */
+constexpr int adaptive_most_ranks = 16'384;
+/** Of less, messages cost more than the pipeline gains (lab, 2x16: 1 MB in 278 ms; with 4 KB 350). */
+constexpr uint64_t adaptive_least_segment = 8 << 10;
 
 } // namespace wan
 

@@ -49,7 +49,7 @@ void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *
         take(e.from, m, now_ns);
     }
     early_.clear();
-    settle();
+    settle_all();
 }
 
 bool reduction::waits(uint64_t index) const
@@ -62,6 +62,7 @@ void reduction::pass(uint64_t index, bool last)
 {
     segment &s = segments_[index];
     s.finished = last;
+    finished_ += last;
     outgoing o{index, last, s.have, {}, !s.have.empty(), -1};
     if (!last && o.held) {      // what comes later must not find it changed
         const auto p = part(index);
@@ -73,21 +74,17 @@ void reduction::pass(uint64_t index, bool last)
     line_.push_back(std::move(o));
 }
 
-/** Passes on what nobody is waited for any more. */
-void reduction::settle()
+/** Passes a segment on for which nobody is waited any more. */
+void reduction::settle(uint64_t index)
 {
-    if (!begun_ || am_root())
-        return;
-    bool open = false;
-    for (uint64_t i = 0; i < segments_.size(); ++i) {
-        if (segments_[i].finished)
-            continue;
-        if (waits(i))
-            open = true;
-        else
-            pass(i, true);
-    }
-    open_ = open;
+    if (begun_ && !am_root() && index < segments_.size() && !segments_[index].finished && !waits(index))
+        pass(index, true);
+}
+
+void reduction::settle_all()
+{
+    for (uint64_t i = 0; i < segments_.size(); ++i)
+        settle(i);
 }
 
 void reduction::expire()
@@ -116,10 +113,17 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
     if (!m.ranks.empty()) {
         const auto here = part(m.index);
         const size_t n = std::min(here.size(), m.payload.size());
+        // Behind a head of any length; operators want operands where their types may lie.
+        std::vector<std::byte> aligned;
+        const std::byte *there = m.payload.data();
+        if (reinterpret_cast<uintptr_t>(there) % alignof(std::max_align_t) && n) {
+            aligned.assign(there, there + n);
+            there = aligned.data();
+        }
         if (am_root() && s.have.intersects(m.ranks)) {
             ++host_.counters().twice;       // never: what is there is not spoilt
         } else if (am_root()) {
-            combine_(m.payload.data(), here.data(), n);
+            combine_(there, here.data(), n);
             s.have |= m.ranks;
             if (s.have.size() == host_.size() && ++complete_ == segments_.size() && bytes_)
                 std::memcpy(out_, acc_.data(), bytes_);
@@ -129,7 +133,7 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
             line_.push_back({m.index, false, m.ranks, {m.payload.begin(), m.payload.end()}, false, seen ? tree_.root : -1});
             s.passed |= m.ranks;
         } else {
-            combine_(m.payload.data(), here.data(), n);
+            combine_(there, here.data(), n);
             s.have |= m.ranks;
         }
     }
@@ -149,7 +153,7 @@ void reduction::receive(int from, const tell_message &m, int64_t now_ns)
             return;
         }
         take(from, m, now_ns);
-        settle();
+        settle(m.index);
         return;
     case tell_kind::redirect: {
         redirecting_.push_back(from);
@@ -167,7 +171,7 @@ void reduction::receive(int from, const tell_message &m, int64_t now_ns)
         for (child &c : children_)
             if (c.rank == from)
                 c.gone = true;
-        settle();
+        settle_all();
         return;
     default: return;
     }
@@ -180,7 +184,7 @@ void reduction::child_gone(tree_name tree, int rank, uint64_t first, uint64_t en
     for (child &c : children_)
         if (c.rank == rank)
             c.gone = true;
-    settle();
+    settle_all();
 }
 
 void reduction::step(int64_t now_ns)
@@ -216,7 +220,7 @@ bool reduction::done() const
         return false;
     if (am_root())
         return complete_ == segments_.size();
-    return line_.empty() && std::all_of(segments_.begin(), segments_.end(), [](const segment &s) { return s.finished; });
+    return line_.empty() && finished_ == segments_.size();
 }
 
 } // namespace wan

@@ -16,11 +16,17 @@ constexpr uint64_t unbounded = UINT64_MAX / 2;
 constexpr unsigned content_after = 4;
 /** Rounds until a connected process is content in any case: parents that pull each other's children away would go on for ever. */
 constexpr unsigned most_rounds = 32;
-/** Who has no parent goes on asking, at last with a pause of so many doublings. */
+/** Who has no parent goes on asking, at last with a pause of so many doublings; until then, who is a gate. */
 constexpr unsigned slowest = 8;
 /** To begin with, those are asked as well who cannot be the parent: their neighbourhood's gate may. */
 constexpr unsigned rounds_to_all = 4;
+/** Messages that a process sends one after the other while one goes to the nearest other process and back; taken from the lab. */
+constexpr int64_t sends_in_a_round_trip = 4;
+/** How often each of several children may try to go elsewhere, with pauses that get twice as long. */
+constexpr unsigned turns_each = 8;
 constexpr int64_t least_round_ns = 2'000'000;
+/** Measured bandwidths that differ by less may be the same: transfers of others were in the way. */
+constexpr uint64_t same_bandwidth = 3;
 /** So many times as far is another neighbourhood. */
 constexpr int64_t far_factor = 3;
 
@@ -38,8 +44,6 @@ tree::tree(const adaptive_options &o, tree_name name, int size, int me, neighbou
     }
     if (!o.phoenix)
         near_.hint(name.root, true);
-    if (name.bandwidth)
-        near_.want_bandwidth();
 }
 
 void tree::post(int to, tell_message m) const
@@ -48,12 +52,24 @@ void tree::post(int to, tell_message m) const
     host_.send(to, m);
 }
 
-void tree::tell(int to) const
+void tree::tell(int to, uint32_t id) const
 {
     tell_message m;
+    m.id = id;
     m.what = tell_kind::tell;
     m.view = mine_;
     post(to, m);
+}
+
+void tree::ask(int whom)
+{
+    question &q = asked_[whom];
+    q = {q.id + 1, now_ns_};
+    tell_message m;
+    m.what = tell_kind::ask;
+    m.id = q.id;
+    m.view = mine_;
+    post(whom, m);
 }
 
 void tree::restless()
@@ -72,27 +88,50 @@ uint64_t tree::promised(int candidate, const tree_view &v, int children) const
     return std::min(v.est, bandwidth / static_cast<uint64_t>(std::max(1, children)));
 }
 
+/** The way into its neighbourhood goes through it; if another one does, too, one of the two should not. */
+bool tree::is_gate() const
+{
+    return !options_.phoenix && parent_ >= 0 && mine_.gate == me_ && !near_.near(parent_);
+}
+
+/** Not much farther than the parent. */
+bool tree::comparable(int candidate) const
+{
+    return near_.near(candidate) || near_.rtt_ns(candidate) <= far_factor * near_.rtt_ns(parent_);
+}
+
+/** From a parent with so many children: beside the round trip the time that it takes to send to them, one after the other. */
+int64_t tree::hop_ns(int parent, int children) const
+{
+    const int64_t rtt = near_.rtt_ns(parent);
+    return name_.bandwidth || options_.phoenix ? rtt : rtt + children * near_.least_rtt_ns() / sends_in_a_round_trip;
+}
+
 /** Than the parent. */
 bool tree::better(int candidate, const tree_view &v) const
 {
     const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
     if (parent_ < 0 || !mine_.connected)
         return true;
-    if (!name_.bandwidth)
-        return rtt < rtt_now && v.dist_ns < mine_.dist_ns;
+    if (!name_.bandwidth) {
+        if (!options_.phoenix && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns / 2)
+            return true;        // whatever the neighbourhood: its way out has got long
+        if (options_.phoenix || far_factor * rtt < rtt_now)
+            return rtt < rtt_now && v.dist_ns < mine_.dist_ns;
+        // As near as the parent: whose message comes sooner.
+        return comparable(candidate) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns - rtt / 4;
+    }
 
     const uint64_t est = promised(candidate, v, v.children + 1), now = mine_.est;
     if (options_.phoenix)
         return est > now;
-    if (near_.bandwidth(candidate) == 0 && !(moves() && rtt <= far_factor * rtt_now))
+    if (near_.bandwidth(candidate) == 0 && !(moves() && comparable(candidate)))
         return false;           // (else taken for as good as the best)
-    // Measured bandwidths differ by chance; a way that crosses more is taken for a clear gain only.
-    const uint64_t gain = rtt > far_factor * rtt_now ? now + now / 2 : now + now / 10;
-    if (est > gain)
+    if (est / same_bandwidth >= now)
         return true;
-    if (est < now - now / 10)
+    if (est < now / same_bandwidth)
         return false;
-    if (moves() && v.children + 1 < parents_.children && rtt <= far_factor * rtt_now)
+    if (moves() && v.children + 1 < parents_.children && comparable(candidate))
         return true;
     return far_factor * rtt < rtt_now && v.gate != me_
            && std::pair(v.gate_dist_ns, v.gate) < std::pair(mine_.gate_dist_ns, mine_.gate);
@@ -105,8 +144,8 @@ bool tree::may_be_better(int candidate) const
         return true;
     const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
     if (!name_.bandwidth)
-        return rtt < rtt_now;
-    return near_.bandwidth(candidate) > mine_.est || far_factor * rtt < rtt_now || (moves() && rtt <= far_factor * rtt_now);
+        return rtt < rtt_now || (!options_.phoenix && (comparable(candidate) || rtt < mine_.dist_ns / 2));
+    return near_.bandwidth(candidate) / (options_.phoenix ? 1 : same_bandwidth) >= mine_.est || far_factor * rtt < rtt_now || (moves() && comparable(candidate));
 }
 
 /** If the other's neighbourhood is ours, and has a gate nearer to the root, then that is one for our gate. */
@@ -194,11 +233,8 @@ void tree::follow_tip(int from, const tree_view &v)
     near_.hint(v.tip, true);
     if (!moves())
         near_.want_bandwidth(v.tip);
-    tell_message m;
-    m.what = tell_kind::ask;
-    m.view = mine_;
     if (!told_.count(v.tip) || told_[v.tip].children > 0 || from == parent_)
-        post(v.tip, m);
+        ask(v.tip);
 }
 
 /** What the parent told last says what this process is. */
@@ -218,7 +254,7 @@ void tree::follow_parent()
     if (parent_ >= 0 && parents_.connected) {
         const int64_t rtt = near_.rtt_ns(parent_);
         v.connected = true;
-        v.dist_ns = rtt + parents_.dist_ns;
+        v.dist_ns = parents_.dist_ns + hop_ns(parent_, parents_.children);
         v.est = promised(parent_, parents_, parents_.children);
         v.ancestors = parents_.ancestors | rank_set::one(parent_);
         const bool inside = far_factor * rtt < parents_.dist_ns;
@@ -266,26 +302,41 @@ void tree::take_attach(int from, const tell_message &m)
     tell(from);
 }
 
+/** The farthest child may have nobody to go to: then the next one. */
+bool tree::turns_left() const
+{
+    return name_.bandwidth && !options_.phoenix && mine_.children > 1 && turn_ < turns_each * static_cast<unsigned>(mine_.children);
+}
+
+int64_t tree::turn_pause_ns() const
+{
+    return std::max(2 * least_round_ns, near_.largest_rtt_ns()) << turn_ / static_cast<unsigned>(std::max(1, mine_.children));
+}
+
 void tree::children_changed()
 {
     const uint64_t next = host_.next_op();
     std::erase_if(children_, [&](const child &c) { return c.until <= next; });
     rank_set under = rank_set::one(me_);
+    std::vector<const child *> those;       // the farthest first
+    for (const child &c : children_)
+        if (!c.leaving()) {
+            under |= c.under;
+            those.push_back(&c);
+        }
+    const auto rtt = [&](const child *c) { return near_.rtt_ns(c->rank) ? near_.rtt_ns(c->rank) : near_.largest_rtt_ns(); };
+    std::stable_sort(those.begin(), those.end(), [&](const child *x, const child *y) { return rtt(x) > rtt(y); });
     tree_view v = mine_;
-    v.children = 0;
-    v.tip = me_;
+    v.children = static_cast<int>(those.size());
+    v.tip = those.empty() ? me_ : those.back()->tip;
     v.mover = -1;
-    int64_t least = 0, most = 0;
-    for (const child &c : children_) {
-        if (c.leaving())
-            continue;
-        under |= c.under;
-        ++v.children;
-        const int64_t known = near_.rtt_ns(c.rank), rtt = known ? known : near_.largest_rtt_ns();
-        if (v.children == 1 || rtt < least)
-            least = rtt, v.tip = c.tip;
-        if (v.children == 1 || rtt >= most)
-            most = rtt, v.mover = c.rank;
+    if (those.size() > 1) {
+        if (v.children != mine_.children)
+            turn_ = 0, turn_ns_ = now_ns_ + turn_pause_ns();
+        const size_t moves = turn_ % those.size();
+        v.mover = those[moves]->rank;
+        if (moves + 1 == those.size())
+            v.tip = those[moves - 1]->tip;
     }
     if (under != under_ || v.tip != mine_.tip) {
         under_ = under;
@@ -327,7 +378,10 @@ std::vector<std::pair<int, rank_set>> tree::shares(rank_set &listed) const
             listed -= share;
             all.emplace_back(c.rank, std::move(share));
         }
-    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.second.size() > b.second.size(); });
+    // Far away first, then those with the most below.
+    const int64_t far = far_factor * near_.least_rtt_ns();
+    const auto weight = [&](const auto &x) { return std::pair(near_.rtt_ns(x.first) > far, x.second.size()); };
+    std::stable_sort(all.begin(), all.end(), [&](const auto &a, const auto &b) { return weight(a) > weight(b); });
     return all;
 }
 
@@ -339,18 +393,20 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
     switch (m.what) {
     case tell_kind::ask:
         compare_gates(m.view);
-        tell(from);
+        tell(from, m.id);
         return;
     case tell_kind::gate: near_.hint(m.hint, true); return;
     case tell_kind::tell:
         told_[from] = m.view;
+        if (const auto asked = asked_.find(from); asked != asked_.end() && asked->second.id == m.id)
+            near_.answered(from, now_ns - asked->second.at_ns);
         if (from == parent_) {
             parents_ = m.view;
             follow_parent();
             follow_tip(from, m.view);
         } else {
             if (!options_.phoenix)
-                near_.hint(m.view.gate, far_factor * near_.rtt_ns(from) < near_.largest_rtt_ns());
+                near_.hint(m.view.gate, near_.near(from));
             follow_tip(from, m.view);
             compare_gates(m.view);
             consider(from, m.view);
@@ -394,6 +450,11 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
 void tree::step(int64_t now_ns)
 {
     now_ns_ = now_ns;
+    if (turns_left() && now_ns >= turn_ns_) {
+        ++turn_;
+        turn_ns_ = now_ns + turn_pause_ns();
+        children_changed();
+    }
     if (me_ == name_.root)
         return;
     if (seen_version_ != near_.version()) {
@@ -405,17 +466,17 @@ void tree::step(int64_t now_ns)
     }
     if (now_ns < next_round_ns_)
         return;
-    tell_message m;
-    m.what = tell_kind::ask;
-    m.view = mine_;
-    const bool all = !options_.phoenix && rounds_ < rounds_to_all;
+    const bool gate = is_gate(), all = gate || (!options_.phoenix && rounds_ < rounds_to_all);
+    int64_t farthest_ns = 0;
     for (int other : near_.known())
-        if (other != parent_ && !under_.contains(other) && (all || may_be_better(other)))
-            post(other, m);
-    const int64_t pause_ns = std::max(least_round_ns, 2 * near_.largest_rtt_ns()) << quiet_rounds_;
+        if (other != parent_ && !under_.contains(other) && (all || may_be_better(other))) {
+            ask(other);
+            farthest_ns = std::max(farthest_ns, near_.rtt_ns(other));
+        }
+    const int64_t pause_ns = std::max(least_round_ns, 2 * farthest_ns) << quiet_rounds_;
     if (++rounds_ > content_after && !mine_.connected)
         near_.hint(name_.root, true);   // whom it knows may know nobody who is connected
-    const bool content = mine_.connected ? rounds_ >= most_rounds || quiet_rounds_ >= content_after : false;
+    const bool content = mine_.connected ? rounds_ >= most_rounds || quiet_rounds_ >= (gate ? slowest : content_after) : false;
     quiet_rounds_ = std::min(quiet_rounds_ + 1, slowest);
     next_round_ns_ = content ? INT64_MAX : now_ns + pause_ns;
 }

@@ -11,11 +11,17 @@
  *   - the nearest to the root of each neighbourhood (`gate`) is told of in views
  *     and becomes a candidate of all who hear of it, also of the gate of who hears
  *     of it, so that a neighbourhood ends with one edge to the rest;
+ *   - inside a neighbourhood the parent in the latency tree is the one whose message
+ *     comes first, the time to send to its other children counted;
+ *   - bandwidths within a factor of three count as the same: other transfers were in
+ *     the way of this one;
+ *   - a way to the root that is half as long is better, though the candidate is
+ *     farther: the neighbourhood's gate may have become slow;
  *   - in the bandwidth tree a candidate that promises about as much but is much
  *     nearer is better, if its neighbourhood has the gate nearer to the root; views
  *     tell of one without children below (`tip`);
- *   - of several children of one process in the bandwidth tree, the farthest (`mover`)
- *     goes to one without children that promises about as much: a process that
+ *   - of several children of one process in the bandwidth tree, the farthest (`mover`),
+ *     then the others by turns, goes to one without children that promises about as much: a process that
  *     serves three has a third for each, and for all below, who cannot better it
  *     by their own rule;
  *   - who would be somebody's child is refused where that one has more children
@@ -63,14 +69,17 @@ public:
     void receive(int from, const tell_message &m, int64_t now_ns);
     void step(int64_t now_ns);
     /** When step() is to be called next; INT64_MAX: nothing is to be done. */
-    int64_t deadline() const { return me_ == name_.root ? INT64_MAX : next_round_ns_; }
+    int64_t deadline() const
+    {
+        return std::min(me_ == name_.root ? INT64_MAX : next_round_ns_, turns_left() ? turn_ns_ : INT64_MAX);
+    }
 
     /** Whom an operation's contributions go to; the root where there is no parent. */
     int parent_for(uint64_t op) const;
     std::vector<int> children_for(uint64_t op) const;
     /**
      * Takes what goes to children out of `listed`: of each child that is listed itself, those listed
-     * below it.  The most first.
+     * below it.  Far children first, then those with most below.
      */
     std::vector<std::pair<int, rank_set>> shares(rank_set &listed) const;
 
@@ -97,10 +106,14 @@ private:
     };
 
     void post(int to, tell_message m) const;
-    void tell(int to) const;
+    void tell(int to, uint32_t id = 0) const;
+    void ask(int whom);
     void consider(int candidate, const tree_view &v);
     bool better(int candidate, const tree_view &v) const;
     bool may_be_better(int candidate) const;
+    bool comparable(int candidate) const;
+    bool is_gate() const;
+    int64_t hop_ns(int parent, int children) const;
     uint64_t promised(int candidate, const tree_view &v, int children) const;
     void take_attach(int from, const tell_message &m);
     void take_accept(int from, uint64_t op);
@@ -110,6 +123,8 @@ private:
     void view_set(tree_view v);
     void children_changed();
     void restless();
+    bool turns_left() const;
+    int64_t turn_pause_ns() const;
     void compare_gates(const tree_view &v);
     void follow_tip(int from, const tree_view &v);
     bool moves() const { return parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
@@ -127,8 +142,15 @@ private:
     rank_set under_, offered_;
     tree_view mine_, parents_;              // as last told
     std::map<int, tree_view> told_;         // of candidates
+    struct question {
+        uint32_t id;
+        int64_t at_ns;
+    };
+    std::map<int, question> asked_;         // last
 
     int64_t now_ns_ = 0, next_round_ns_ = 0;
+    int64_t turn_ns_ = 0;
+    unsigned turn_ = 0;                     // whose it is to move
     unsigned quiet_rounds_ = 0, rounds_ = 0, seen_version_ = 0, changes_ = 0, cycles_ = 0;
 };
 

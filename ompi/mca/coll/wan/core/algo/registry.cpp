@@ -77,6 +77,12 @@ const algorithm *algorithm_at(wan_collective_t collective, int k)
     return nullptr;
 }
 
+int algorithm_count(wan_collective_t collective)
+{
+    const auto all = algorithms();
+    return static_cast<int>(std::count_if(all.begin(), all.end(), [&](const algorithm *a) { return a->collective == collective; }));
+}
+
 const algorithm *algorithm_named(wan_collective_t collective, std::string_view name)
 {
     for (const algorithm *a : algorithms())

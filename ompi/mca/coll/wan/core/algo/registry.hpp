@@ -88,6 +88,7 @@ std::span<const algorithm *const> algorithms();
 
 /** Enumerator k >= 1 of a collective; nullptr past the end. */
 const algorithm *algorithm_at(wan_collective_t collective, int k);
+int algorithm_count(wan_collective_t collective);
 const algorithm *algorithm_named(wan_collective_t collective, std::string_view name);
 
 /** `senders` of algorithms that go through gateways, through one rank a site, or straight from all ranks. */

@@ -1,0 +1,159 @@
+/*
+ * Messages of state machines between the processes of a job, over
+ * MPI_COMM_WORLD: sent from anywhere, received from any source, both without
+ * waiting.
+ *
+ * Letters on their way hang in a stack that threads add to and one at a time
+ * looks through; one receive is posted from open to close, into one of two
+ * buffers by turns.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct wan_letter {
+    struct wan_letter *next;
+    ompi_request_t *request;
+    int rank;
+    size_t counted;
+    char bytes[];
+} wan_letter_t;
+
+static void letter_push(wan_mail_t *mail, wan_letter_t *letter)
+{
+    letter->next = __atomic_load_n(&mail->letters, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&mail->letters, &letter->next, letter, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+        continue;
+    }
+}
+
+static bool receive_post(wan_mail_t *mail)
+{
+    mail->turn = !mail->turn;
+    return OMPI_SUCCESS == MCA_PML_CALL(irecv(mail->incoming[mail->turn], mail->most, &ompi_mpi_byte.dt, MPI_ANY_SOURCE,
+                                              mail->tag, mail->comm, &mail->receive));
+}
+
+bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most)
+{
+    mail->comm = comm;
+    mail->tag = tag;
+    mail->most = most;
+    mail->turn = 0;
+    mail->lost = 0;
+    mail->arrived = NULL;
+    mail->letters = NULL;
+    mail->receive = NULL;
+    mail->incoming[0] = malloc(2 * most);
+    if (NULL == mail->incoming[0]) {
+        return false;
+    }
+    mail->incoming[1] = mail->incoming[0] + most;
+    return true;
+}
+
+static void mail_lost(wan_mail_t *mail)
+{
+    __atomic_store_n(&mail->lost, 1, __ATOMIC_RELAXED);
+}
+
+void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
+                            size_t rest_size, size_t counted)
+{
+    wan_letter_t *letter = malloc(sizeof(*letter) + head_size + rest_size);
+
+    if (NULL == letter) {
+        mail_lost(mail);
+        return;
+    }
+    letter->rank = rank;
+    letter->counted = counted;
+    memcpy(letter->bytes, head, head_size);
+    if (0 < rest_size) {
+        memcpy(letter->bytes + head_size, rest, rest_size);
+    }
+    if (OMPI_SUCCESS != MCA_PML_CALL(isend(letter->bytes, head_size + rest_size, &ompi_mpi_byte.dt, rank, mail->tag,
+                                           0 < counted ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD,
+                                           mail->comm, &letter->request))) {
+        free(letter);
+        mail_lost(mail);
+        return;
+    }
+    letter_push(mail, letter);
+}
+
+bool mca_coll_wan_mail_reap(wan_mail_t *mail)
+{
+    wan_letter_t *letter, *next;
+
+    if (NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED)) {
+        return true;
+    }
+    for (letter = __atomic_exchange_n(&mail->letters, NULL, __ATOMIC_ACQUIRE); NULL != letter; letter = next) {
+        next = letter->next;
+        if (REQUEST_COMPLETE(letter->request)) {
+            if (MPI_SUCCESS != letter->request->req_status.MPI_ERROR) {
+                mail_lost(mail);
+            }
+            ompi_request_free(&letter->request);
+            if (0 < letter->counted) {
+                mail->arrived(letter->rank, letter->counted);
+            }
+            free(letter);
+        } else {
+            letter_push(mail, letter);
+        }
+    }
+    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED);
+}
+
+int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
+                           unsigned *taken)
+{
+    int code = WAN_OK;
+
+    if (NULL == mail->receive && !receive_post(mail)) {
+        return WAN_ERR_PORT;
+    }
+    while (WAN_OK == code && REQUEST_COMPLETE(mail->receive)) {
+        ompi_status_public_t status;
+        const char *bytes = mail->incoming[mail->turn];
+
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);    /* another thread may have completed it */
+        status = mail->receive->req_status;
+        if (MPI_SUCCESS != status.MPI_ERROR) {
+            return WAN_ERR_PORT;
+        }
+        ompi_request_free(&mail->receive);
+        mail->receive = NULL;
+        if (!receive_post(mail)) {
+            return WAN_ERR_PORT;
+        }
+        code = take(ctx, status.MPI_SOURCE, bytes, status._ucount);
+        ++*taken;
+    }
+    return code;
+}
+
+void mca_coll_wan_mail_stop(wan_mail_t *mail)
+{
+    ompi_request_t *receive = mail->receive;
+
+    mail->receive = NULL;
+    if (NULL != receive) {
+        (void) ompi_request_cancel(receive);
+        ompi_request_free(&receive);    /* at once, or when it completes */
+    }
+}
+
+void mca_coll_wan_mail_close(wan_mail_t *mail)
+{
+    mca_coll_wan_mail_stop(mail);
+    (void) mca_coll_wan_mail_reap(mail);
+    mail->letters = NULL;       /* what is still under way is leaked: the job ends */
+    /* So are the buffers, if a receive could not be taken back: it may still land there. */
+}

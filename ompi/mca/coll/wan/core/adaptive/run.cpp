@@ -1,0 +1,201 @@
+/*
+ * See run.hpp; and the boundary of trees.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/run.hpp"
+
+#include "guarded.hpp"
+
+#include <cstring>
+
+struct wan_trees {
+    wan_trees(const wan::adaptive_options &o, wan::adaptive_service::sender send) : service(o, std::move(send)) {}
+    wan::adaptive_service service;
+};
+
+namespace wan {
+
+namespace {
+
+/** Bytes of the message; a barrier has none. */
+size_t bytes_of(const wan_call_t &call)
+{
+    return call.collective == WAN_BARRIER ? 0 : call.count * call.element_bytes;
+}
+
+} // namespace
+
+bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r)
+{
+    // Blocking calls alone begin in one order on all ranks.
+    return comm.node && comm.wants_trees[call.collective] && call.blocks && !call.internal && r.commutative
+           && !(comm.wish[call.collective].stable && kind_of(call.collective).operation)
+           && call.dense && call.element_bytes <= adaptive_most_payload;
+}
+
+wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
+{
+    const size_t bytes = bytes_of(call);
+    const std::span<const std::byte> in(static_cast<const std::byte *>(call.in), bytes);
+    const std::span<std::byte> out(static_cast<std::byte *>(call.out), bytes);
+    const size_t element = call.element_bytes;
+    auto run = std::make_unique<wan_run>();
+    run->comm = &comm;
+    run->port = port;
+    run->port_ctx = port_ctx;
+    run->element_bytes = element;
+    combiner combine;
+    if (call.collective == WAN_REDUCE || call.collective == WAN_ALLREDUCE)
+        combine = [port, port_ctx, element](const std::byte *from, std::byte *to, size_t n) { port->reduce(port_ctx, from, to, n / element); };
+    else
+        combine = [](const std::byte *, std::byte *, size_t) {};
+
+    std::lock_guard hold(comm.trees->lock);
+    adaptive_node &node = comm.node->node();
+    node.step(port->now_ns(port_ctx));
+    wan_run::by_trees t{call.collective, call.root, bytes, 0, bytes >= static_cast<size_t>(comm.tree_threshold)};
+    try {
+        switch (call.collective) {
+        case WAN_BCAST: t.op = node.broadcast_begin(call.root, out); break;
+        case WAN_REDUCE: t.op = node.reduce_begin(call.root, in, out.data(), std::move(combine), element); break;
+        default: t.op = node.allreduce_begin(in, out.data(), std::move(combine), element);
+        }
+    } catch (...) {
+        comm.trees->failed = true;      // others count on this process
+        node.abandon();
+        throw;
+    }
+    run->trees = t;
+    return run.release();
+}
+
+int trees_progress(wan_run &run)
+{
+    std::lock_guard hold(run.comm->trees->lock);
+    adaptive_node &node = run.comm->node->node();
+    if (run.comm->trees->failed)
+        return WAN_ERR_PORT;
+    node.step(run.port->now_ns(run.port_ctx));
+    return node.done(run.trees->op) ? WAN_DONE : WAN_OK;
+}
+
+bool trees_pending(const wan_run &run)
+{
+    std::lock_guard hold(run.comm->trees->lock);
+    return run.comm->trees->failed || run.comm->node->node().done(run.trees->op);
+}
+
+void trees_account(wan_run &run, int64_t elapsed_ns)
+{
+    std::lock_guard hold(run.comm->lock);
+    ++run.comm->counters.served[run.trees->collective];
+    if (everyone_waits(run.trees->collective))
+        run.comm->seen.record(~(run.trees->bytes * WAN_COLLECTIVES + run.trees->collective), elapsed_ns);
+}
+
+void trees_release(wan_run &run)
+{
+    std::lock_guard hold(run.comm->trees->lock);
+    run.comm->node->node().end(run.trees->op);
+}
+
+std::string trees_describe(const wan_run &run)
+{
+    const auto &t = *run.trees;
+    return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root) + (t.bandwidth ? " bandwidth" : " latency") + " tree";
+}
+
+} // namespace wan
+
+extern "C" {
+
+int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx, wan_trees_t **trees)
+{
+    *trees = nullptr;
+    return wan::guarded([&]() -> int {
+        wan::adaptive_options o;
+        o.phoenix = params->tree_phoenix != 0;
+        o.peers = static_cast<int>(params->tree_peers);
+        o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);
+        o.reduce_timeout_ns = params->reduce_timeout * 1000;
+        o.segment_bytes = static_cast<uint64_t>(params->segment);
+        *trees = new wan_trees(o, [send, ctx](int process, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
+                                    send(ctx, process, head.data(), head.size(), payload.data(), payload.size(), counted);
+                               });
+        return WAN_OK;
+    });
+}
+
+void wan_trees_close(wan_trees_t *trees)
+{
+    delete trees;
+}
+
+void wan_trees_fail(wan_trees_t *trees)
+{
+    trees->service.failed = true;
+}
+
+void wan_comm_leave_trees(wan_comm_t *comm)
+{
+    comm->leave_trees();
+}
+
+int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t size, int64_t now_ns)
+{
+    return wan::guarded([&]() -> int {
+        std::lock_guard hold(trees->service.lock);
+        trees->service.receive(process, {static_cast<const std::byte *>(bytes), size}, now_ns);
+        return WAN_OK;
+    });
+}
+
+int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted)
+{
+    return wan::guarded([&]() -> int {
+        std::lock_guard hold(trees->service.lock);
+        trees->service.arrived(process, counted);
+        return WAN_OK;
+    });
+}
+
+int wan_trees_step(wan_trees_t *trees, int64_t now_ns)
+{
+    return wan::guarded([&]() -> int {
+        std::unique_lock hold(trees->service.lock, std::try_to_lock);
+        if (hold.owns_lock())
+            trees->service.step(now_ns);
+        return WAN_OK;
+    });
+}
+
+bool wan_comm_wants_trees(const wan_comm_t *comm)
+{
+    if (comm->topo.size() > wan::adaptive_most_ranks)
+        return false;
+    for (bool wants : comm->wants_trees)
+        if (wants)
+            return true;
+    return false;
+}
+
+int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t id, const int *processes, int64_t now_ns)
+{
+    return wan::guarded([&]() -> int {
+        std::lock_guard hold(trees->service.lock);
+        const wan::site_id mine = comm->topo.site_of(comm->me);
+        const auto crossed = [comm, mine](int rank, size_t payload) {
+            if (comm->topo.site_of(rank) == mine)
+                return;
+            std::lock_guard hold_counters(comm->lock);
+            ++comm->counters.wan_messages;
+            comm->counters.wan_bytes += payload;
+        };
+        comm->trees = &trees->service;
+        comm->node = trees->service.open(id, {processes, processes + comm->topo.size()}, comm->me, crossed, now_ns);
+        return WAN_OK;
+    });
+}
+
+} // extern "C"

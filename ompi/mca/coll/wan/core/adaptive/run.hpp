@@ -1,0 +1,26 @@
+/*
+ * Calls that travel along adaptive trees, behind wan_run_t: which ones do, and
+ * how they go on.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ADAPTIVE_RUN_HPP
+#define WAN_ADAPTIVE_RUN_HPP
+
+#include "comm.hpp"
+
+namespace wan {
+
+/** The same on all ranks. */
+bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r);
+wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx);
+int trees_progress(wan_run &run);
+bool trees_pending(const wan_run &run);
+/** Nothing is predicted: to be compared with it, no time is counted either; what it says of links is. */
+void trees_account(wan_run &run, int64_t elapsed_ns);
+void trees_release(wan_run &run);
+std::string trees_describe(const wan_run &run);
+
+} // namespace wan
+
+#endif

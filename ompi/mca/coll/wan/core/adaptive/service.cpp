@@ -1,0 +1,123 @@
+/*
+ * See service.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/service.hpp"
+
+namespace wan {
+
+namespace {
+
+/** Of a job: what a message for a communicator that is gone may name. */
+constexpr int any_ranks = 1 << 24;
+/** Bytes to a process after which it is asked whether they are there; well below a window. */
+constexpr uint64_t count_every = 32 << 10;
+
+} // namespace
+
+adaptive_service::member::member(adaptive_service &s, uint64_t id, std::vector<int> processes, int me, observer seen)
+    : service_(s), id_(id), processes_(std::move(processes)), seen_(std::move(seen)),
+      node_(s.options_, static_cast<int>(processes_.size()), me, *this)
+{
+    for (size_t r = 0; r < processes_.size(); ++r)
+        rank_of_[processes_[r]] = static_cast<int>(r);
+}
+
+void adaptive_service::member::send(int to, std::span<const std::byte> head, std::span<const std::byte> payload)
+{
+    wire_writer w;
+    w.number(id_);
+    w.append(head);
+    if (static_cast<tell_kind>(head[0]) >= tell_kind::deliver)
+        seen_(to, payload.size());
+    const int process = processes_[static_cast<size_t>(to)];
+    traffic &t = service_.traffic_[process];
+    t.under_way += payload.size();
+    t.uncounted += payload.size();
+    service_.send_(process, w.bytes(), payload, t.uncounted >= count_every ? std::exchange(t.uncounted, 0) : 0);
+}
+
+uint64_t adaptive_service::member::under_way(int to) const
+{
+    const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
+    return at == service_.traffic_.end() ? 0 : at->second.under_way;
+}
+
+void adaptive_service::arrived(int process, uint64_t payload)
+{
+    traffic_[process].under_way -= payload;
+    room_again_ = true;
+}
+
+/** For communicators to come. */
+void adaptive_service::remember(member &m)
+{
+    for (int rank : m.node_.near().known())
+        known_[m.processes_[static_cast<size_t>(rank)]] = {m.node_.near().rtt_ns(rank), m.node_.near().bandwidth(rank)};
+}
+
+adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns)
+{
+    for (auto &[other, m] : open_)
+        remember(*m);
+    std::unique_ptr<member> made(new member(*this, id, std::move(processes), me, std::move(seen)));
+    auto &m = open_[id] = std::move(made);
+    for (size_t r = 0; r < m->processes_.size(); ++r)
+        if (const auto at = known_.find(m->processes_[r]); at != known_.end())
+            m->node_.know(static_cast<int>(r), at->second.rtt_ns, at->second.bandwidth);
+    if (auto come = early_.extract(id))
+        for (const waiting &w : come.mapped())
+            receive(w.process, w.bytes, now_ns);
+    return m.get();
+}
+
+void adaptive_service::close(member *m) noexcept
+{
+    const uint64_t id = m->id_;
+    try {
+        remember(*m);
+        closed_.insert(id);
+    } catch (...) {
+        failed = true;      // what comes for it would wait for ever
+    }
+    open_.erase(id);
+}
+
+void adaptive_service::receive(int process, std::span<const std::byte> bytes, int64_t now_ns)
+{
+    wire_reader r(bytes);
+    const uint64_t id = r.number();
+    if (!r.good())
+        return;
+    if (const auto at = open_.find(id); at != open_.end()) {
+        member &m = *at->second;
+        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end()) {
+            m.node_.receive(from->second, r.rest(), now_ns);
+            m.node_.step(now_ns);
+        }
+        return;
+    }
+    if (!closed_.count(id)) {
+        early_[id].push_back({process, {bytes.begin(), bytes.end()}});
+        return;
+    }
+    tell_message m;
+    if (!message_get(m, r.rest(), any_ranks) || m.what != tell_kind::redirect)
+        return;
+    m.what = tell_kind::redirected;
+    wire_writer w;
+    w.number(id);
+    w.append(message_put(m));
+    send_(process, w.bytes(), {}, 0);
+}
+
+void adaptive_service::step(int64_t now_ns)
+{
+    const bool all = std::exchange(room_again_, false);
+    for (auto &[id, m] : open_)
+        if (all || m->node_.deadline() <= now_ns)
+            m->node_.step(now_ns);
+}
+
+} // namespace wan

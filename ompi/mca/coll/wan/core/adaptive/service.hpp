@@ -1,0 +1,108 @@
+/*
+ * The adaptive trees of one process: a node (node.hpp) for each communicator that
+ * uses them, what they have measured of other processes, and one way in and out
+ * for the messages of all of them.
+ *
+ * Messages carry the number of their communicator, since they travel apart from
+ * its own: what comes for one that is not yet open here waits; what comes for one
+ * that is closed is dropped, but for the one question that somebody may wait for.
+ * Processes are named by their rank in the job.
+ *
+ * Calls come from the application's threads and from its progress: `lock`.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_ADAPTIVE_SERVICE_HPP
+#define WAN_ADAPTIVE_SERVICE_HPP
+
+#include "adaptive/node.hpp"
+#include "wan_core.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+namespace wan {
+
+/** In the list of algorithms: what stands behind their last enumerator. */
+struct adaptive_algorithm {
+    const char *name = "adaptive";
+    const char *summary = "along trees that processes find by themselves, from what they measure of each other, without sites "
+                          "(blocking calls; not with coll_wan_stable or operators that do not commute)";
+    const char *source = "Phoenix (Saito et al.), with changes";
+};
+inline constexpr adaptive_algorithm adaptive;
+constexpr bool adaptive_serves(wan_collective_t c)
+{
+    return c == WAN_BCAST || c == WAN_REDUCE || c == WAN_ALLREDUCE || c == WAN_BARRIER;
+}
+
+class adaptive_service {
+public:
+    /** Takes a copy.  counted > 0: when it has come there, arrived(process, counted) is to be called. */
+    using sender =
+        std::function<void(int process, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted)>;
+    /** Told of each message of an operation that leaves: to which rank, and its payload's bytes. */
+    using observer = std::function<void(int rank, size_t payload)>;
+
+    class member final : adaptive_port {
+    public:
+        adaptive_node &node() { return node_; }
+
+    private:
+        friend class adaptive_service;
+        member(adaptive_service &s, uint64_t id, std::vector<int> processes, int me, observer seen);
+        void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
+        uint64_t under_way(int to) const override;
+
+        adaptive_service &service_;
+        uint64_t id_;
+        std::vector<int> processes_;
+        std::map<int, int> rank_of_;
+        observer seen_;
+        adaptive_node node_;
+    };
+
+    adaptive_service(const adaptive_options &o, sender send) : options_(o), send_(std::move(send)) {}
+
+    /** processes[r]: of rank r. */
+    member *open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns);
+    void close(member *m) noexcept;
+    void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
+    /** So many bytes of payload have come there. */
+    void arrived(int process, uint64_t payload);
+    /** What is due. */
+    void step(int64_t now_ns);
+
+    std::mutex lock;
+    /** Something was lost: no operation can be relied on to end. */
+    std::atomic<bool> failed = false;
+
+private:
+    struct known_process {
+        int64_t rtt_ns;
+        uint64_t bandwidth;
+    };
+    struct waiting {
+        int process;
+        std::vector<std::byte> bytes;
+    };
+    void remember(member &m);
+
+    adaptive_options options_;
+    sender send_;
+    std::map<uint64_t, std::unique_ptr<member>> open_;
+    std::set<uint64_t> closed_;
+    std::map<uint64_t, std::vector<waiting>> early_;
+    std::map<int, known_process> known_;
+    struct traffic {
+        uint64_t under_way = 0;         // payload
+        uint64_t uncounted = 0;         // of that, what no arrival will tell of by itself
+    };
+    std::map<int, traffic> traffic_;            // by process
+    bool room_again_ = false;
+};
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * The adaptive trees of processes with several communicators: messages that come
+ * before a communicator is opened or after it was closed, what is known from one
+ * to the next, and how much may be under way.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/service.hpp"
+#include "unit.hpp"
+
+#include <deque>
+#include <numeric>
+#include <random>
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+constexpr int64_t us = 1000;
+
+void add(const std::byte *in, std::byte *inout, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; ++i)
+        inout[i] = static_cast<std::byte>(static_cast<int>(inout[i]) + static_cast<int>(in[i]));
+}
+
+/** Processes whose messages a seeded network carries, in order between any two. */
+struct job {
+    struct message {
+        std::vector<std::byte> bytes;
+        uint64_t counted;
+    };
+    explicit job(int n, uint64_t seed) : random(seed)
+    {
+        way.resize(static_cast<size_t>(n) * static_cast<size_t>(n));
+        for (int p = 0; p < n; ++p)
+            services.push_back(std::make_unique<adaptive_service>(
+                adaptive_options{}, [this, p](int to, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
+                    std::vector<std::byte> bytes(head.begin(), head.end());
+                    bytes.insert(bytes.end(), payload.begin(), payload.end());
+                    ++sent;
+                    at(p, to).push_back({std::move(bytes), counted});
+                }));
+    }
+    size_t size() const { return services.size(); }
+    std::deque<message> &at(int from, int to) { return way[static_cast<size_t>(from) * size() + static_cast<size_t>(to)]; }
+
+    adaptive_service::member *open(int process, uint64_t id, std::vector<int> processes)
+    {
+        int me = 0;
+        while (processes[static_cast<size_t>(me)] != process)
+            ++me;
+        return services[static_cast<size_t>(process)]->open(id, std::move(processes), me, [](int, size_t) {}, now);
+    }
+
+    /** Carries messages until `until` is true or nothing has been sent for a long time. */
+    bool run(const std::function<bool()> &until)
+    {
+        for (int idle = 0; idle < 4000;) {
+            if (until())
+                return true;
+            now += 20 * us;
+            bool any = false;
+            for (size_t i = 0; i < way.size(); ++i) {
+                auto &q = way[(i + random() % way.size()) % way.size()];
+                const auto index = static_cast<size_t>(&q - way.data());
+                const int from = static_cast<int>(index / size()), to = static_cast<int>(index % size());
+                if (q.empty() || deaf == to)
+                    continue;
+                const message m = std::move(q.front());
+                q.pop_front();
+                any = true;
+                services[static_cast<size_t>(to)]->receive(from, m.bytes, now);
+                if (m.counted)
+                    services[static_cast<size_t>(from)]->arrived(to, m.counted);
+            }
+            for (auto &s : services)
+                s->step(now);
+            idle = any ? 0 : idle + 1;
+        }
+        return until();
+    }
+
+    std::mt19937_64 random;
+    std::vector<std::unique_ptr<adaptive_service>> services;
+    std::vector<std::deque<message>> way;
+    int64_t now = 0;
+    int deaf = -1;              // a process that does not receive
+    uint64_t sent = 0;
+};
+
+/** An allreduce and a broadcast on one communicator, checked. */
+struct calls {
+    calls(job &j, std::vector<adaptive_service::member *> m, size_t bytes) : in(m.size()), out(m.size()), members(std::move(m)), job_(j)
+    {
+        for (size_t r = 0; r < members.size(); ++r) {
+            in[r].assign(bytes, static_cast<std::byte>(r + 1));
+            out[r].resize(bytes);
+        }
+    }
+    void begin(size_t r)
+    {
+        if (!members[r])
+            return;
+        adaptive_node &n = members[r]->node();
+        ops.emplace_back(r, n.allreduce_begin(in[r], out[r].data(), add, 1));
+        n.step(job_.now);
+    }
+    bool done() const
+    {
+        return std::all_of(ops.begin(), ops.end(), [&](const auto &o) { return members[o.first]->node().done(o.second); });
+    }
+    bool right() const
+    {
+        const auto expected = static_cast<std::byte>(members.size() * (members.size() + 1) / 2);
+        return std::all_of(out.begin(), out.end(), [&](const auto &o) { return std::all_of(o.begin(), o.end(), [&](std::byte b) { return b == expected; }); });
+    }
+    void end()
+    {
+        for (const auto &[r, op] : ops)
+            members[r]->node().end(op);
+    }
+    std::vector<std::vector<std::byte>> in, out;
+    std::vector<adaptive_service::member *> members;
+    std::vector<std::pair<size_t, uint64_t>> ops;
+
+private:
+    job &job_;
+};
+
+std::vector<int> up_to(int n)
+{
+    std::vector<int> v(static_cast<size_t>(n));
+    std::iota(v.begin(), v.end(), 0);
+    return v;
+}
+
+/** One process opens and calls long after the others' messages have come. */
+std::string check_early()
+{
+    job j(6, test_seed());
+    std::vector<adaptive_service::member *> m(6, nullptr);
+    for (int p = 0; p < 5; ++p)
+        m[static_cast<size_t>(p)] = j.open(p, 7, up_to(6));
+    calls c(j, m, 5000);
+    for (size_t r = 0; r < 5; ++r)
+        c.begin(r);
+    WAN_CHECK(!j.run([&] { return c.done(); }));
+    c.members[5] = j.open(5, 7, up_to(6));
+    c.begin(5);
+    WAN_CHECK(j.run([&] { return c.done(); }) && c.right());
+    return "";
+}
+
+/** Two communicators with the same processes in other orders, calls on both at once; one goes, the other goes on. */
+std::string check_two()
+{
+    job j(7, test_seed() + 1);
+    const std::vector<int> first = up_to(7), second{4, 2, 6, 0, 5};
+    std::vector<adaptive_service::member *> a, b;
+    for (int p : first)
+        a.push_back(j.open(p, 1, first));
+    j.run([] { return false; });        // measured and quiet
+    const uint64_t before = j.sent;
+    for (int p : second)
+        b.push_back(j.open(p, 2, second));
+    for (size_t r = 0; r < b.size(); ++r) {
+        const adaptive_node &n = b[r]->node();
+        WAN_CHECK(n.near().known().size() == b.size() - 1);     // from the first one
+        for (int other : n.near().known())
+            WAN_CHECK(n.near().rtt_ns(other) == a[static_cast<size_t>(second[r])]->node().near().rtt_ns(second[static_cast<size_t>(other)]));
+    }
+    j.run([] { return false; });
+    WAN_CHECK_THAT(j.sent == before, "what is known is measured once more");
+    for (int round = 0; round < 3; ++round) {
+        calls x(j, a, 300'000), y(j, b, 7);
+        for (size_t r = 0; r < a.size(); ++r) {
+            x.begin(r);
+            if (r < b.size())
+                y.begin(b.size() - 1 - r);
+        }
+        WAN_CHECK(j.run([&] { return x.done() && y.done(); }) && x.right() && y.right());
+        x.end(), y.end();
+    }
+    for (size_t r = 0; r < a.size(); ++r)
+        j.services[r]->close(a[r]);     // some of its messages may still be on their way
+    calls z(j, b, 100'000);
+    for (size_t r = 0; r < b.size(); ++r)
+        z.begin(r);
+    WAN_CHECK(j.run([&] { return z.done(); }) && z.right());
+    return "";
+}
+
+/** Who has closed a communicator answers the one question that somebody may wait for, and no other. */
+std::string check_closed()
+{
+    job j(2, test_seed() + 2);
+    auto *m = j.open(1, 5, up_to(2));
+    j.services[1]->close(m);
+    j.run([] { return false; });
+    for (auto &q : j.way)
+        q.clear();
+    for (tell_kind what : {tell_kind::ask, tell_kind::redirect}) {
+        tell_message t;
+        t.what = what;
+        t.tree = {1, true};
+        t.op = 3;
+        wire_writer w;
+        w.number(5);
+        w.append(message_put(t));
+        j.services[1]->receive(0, w.bytes(), j.now);
+    }
+    WAN_CHECK(j.at(1, 0).size() == 1);
+    wire_reader r(j.at(1, 0)[0].bytes);
+    tell_message back;
+    WAN_CHECK(r.number() == 5 && message_get(back, r.rest(), 2));
+    WAN_CHECK(back.what == tell_kind::redirected && back.op == 3 && back.tree == (tree_name{1, true}));
+    return "";
+}
+
+/** To a process that takes nothing not more is sent than a window; then the rest. */
+std::string check_window()
+{
+    job j(2, test_seed() + 3);
+    std::vector<adaptive_service::member *> m;
+    for (int p = 0; p < 2; ++p)
+        m.push_back(j.open(p, 1, up_to(2)));
+    j.run([] { return false; });
+    const size_t bytes = 8 << 20;
+    std::vector<std::byte> from(bytes, std::byte{3}), to(bytes);
+    j.deaf = 1;
+    const uint64_t a = m[0]->node().broadcast_begin(0, from), b = m[1]->node().broadcast_begin(0, to);
+    j.run([] { return false; });
+    uint64_t waiting = 0;
+    for (const auto &x : j.at(0, 1))
+        waiting += x.bytes.size();
+    WAN_CHECK_THAT(waiting > 100'000 && waiting < bytes / 2, std::to_string(waiting));
+    WAN_CHECK(!m[0]->node().done(a));
+    j.deaf = -1;
+    WAN_CHECK(j.run([&] { return m[0]->node().done(a) && m[1]->node().done(b); }) && to == from);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        {"opened late", test<check_early>, nullptr, nullptr, nullptr},
+        {"two communicators", test<check_two>, nullptr, nullptr, nullptr},
+        {"closed", test<check_closed>, nullptr, nullptr, nullptr},
+        {"window", test<check_window>, nullptr, nullptr, nullptr},
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,88 @@
+/*
+ * Adaptive trees in a job: broadcasts and reductions of one byte and of 300000,
+ * verified, again and again until each crosses between sites no more often than
+ * it must, three times in a row, or so many seconds have passed.  The first rank tells:
+ *
+ *     0.8 s: bytes across sites, of the fewest: bcast 3.00 1.42, reduce 1.00 1.00
+ *     0 wrong values; fewest after 2.1 s
+ *
+ * Usage: trees SECONDS SITES [ROOT]
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "counters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+int main(int argc, char **argv)
+{
+    const double seconds = argc > 1 ? std::atof(argv[1]) : 5;
+    const int sites = argc > 2 ? std::atoi(argv[2]) : 2, root = argc > 3 ? std::atoi(argv[3]) : 0;
+    MPI_Init(&argc, &argv);
+    int provided, rank, size;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    wan_counters counters;
+    if (!counters.open({"wan_bytes"}))
+        MPI_Abort(MPI_COMM_WORLD, 2);
+
+    constexpr std::array<int, 2> sizes{1, 300000};
+    long wrong = 0;
+    double settled = -1;
+    int in_a_row = 0;
+    const double began = MPI_Wtime();
+    for (int round = 0, go = 1; go; ++round) {
+        std::array<unsigned long long, 4> crossed{}, all{};
+        for (size_t k = 0; k < 4; ++k) {
+            const bool reduces = k >= 2;
+            const int n = sizes[k % 2];
+            const auto value = [&](int r, int i) { return static_cast<unsigned char>((r + 1) * (i % 50 + 1) + round); };
+            std::vector<unsigned char> in(static_cast<size_t>(n)), out(in.size());
+            const unsigned long long before = counters[0];
+            for (int i = 0; i < n; ++i)
+                in[static_cast<size_t>(i)] = reduces || rank == root ? value(reduces ? rank : root, i) : 0;
+            if (reduces)
+                MPI_Reduce(in.data(), out.data(), n, MPI_UNSIGNED_CHAR, MPI_BXOR, root, MPI_COMM_WORLD);
+            else
+                MPI_Bcast(in.data(), n, MPI_UNSIGNED_CHAR, root, MPI_COMM_WORLD);
+            crossed[k] = counters[0] - before;
+            for (int i = 0; i < n; ++i) {
+                unsigned char expected = reduces ? 0 : value(root, i);
+                for (int r = 0; reduces && r < size; ++r)
+                    expected ^= value(r, i);
+                if (!reduces || rank == root)
+                    wrong += (reduces ? out : in)[static_cast<size_t>(i)] != expected;
+            }
+        }
+        MPI_Allreduce(crossed.data(), all.data(), 4, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+        const double now = MPI_Wtime() - began;
+        bool fewest = true;
+        for (size_t k = 0; k < 4; ++k)
+            fewest = fewest && all[k] == static_cast<unsigned long long>(sizes[k % 2]) * static_cast<unsigned>(sites - 1);
+        in_a_row = fewest ? in_a_row + 1 : 0;
+        fewest = in_a_row >= 3;
+        go = now < seconds && !fewest;
+        MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (fewest && !go && settled < 0)
+            settled = now;
+        if (rank == 0) {
+            std::printf("%.1f s: bytes across sites, of the fewest: bcast %.2f %.2f, reduce %.2f %.2f\n", now,
+                        static_cast<double>(all[0]) / (sites - 1), static_cast<double>(all[1]) / sizes[1] / (sites - 1),
+                        static_cast<double>(all[2]) / (sites - 1), static_cast<double>(all[3]) / sizes[1] / (sites - 1));
+            std::fflush(stdout);
+        }
+    }
+    long sum = 0;
+    MPI_Reduce(&wrong, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) {
+        std::printf(settled < 0 ? "%ld wrong values; more than the fewest to the end\n" : "%ld wrong values; fewest after %.1f s\n", sum, settled);
+    }
+    counters.close();
+    MPI_T_finalize();
+    MPI_Finalize();
+    return sum != 0;
+}
