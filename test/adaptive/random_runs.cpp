@@ -236,7 +236,7 @@ std::string run_job(uint64_t seed, sums &all)
 
 std::string check_random_runs()
 {
-    const uint64_t first = test_seed(), runs = std::getenv("WAN_TEST_LONG") ? 100'000 : 1'500;
+    const uint64_t first = test_seed(), runs = is_long() ? 100'000 : is_short() ? 300 : 1'500;
     sums all;
     for (uint64_t s = first; s < first + runs; ++s)
         if (const std::string bad = run_job(s, all); !bad.empty())
@@ -258,6 +258,6 @@ std::string check_random_runs()
 
 int main()
 {
-    const CMUnitTest tests[] = {{"random runs", test<check_random_runs>, nullptr, nullptr, nullptr}};
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_random_runs>)};
+    return cmocka_run_group_tests_name("adaptive random_runs", tests, nullptr, nullptr);
 }

@@ -8,6 +8,8 @@
 #include "adaptive/service.hpp"
 #include "unit.hpp"
 
+#include <algorithm>
+
 #include <deque>
 #include <numeric>
 #include <random>
@@ -247,10 +249,10 @@ std::string check_window()
 int main()
 {
     const CMUnitTest tests[] = {
-        {"opened late", test<check_early>, nullptr, nullptr, nullptr},
-        {"two communicators", test<check_two>, nullptr, nullptr, nullptr},
-        {"closed", test<check_closed>, nullptr, nullptr, nullptr},
-        {"window", test<check_window>, nullptr, nullptr, nullptr},
+        cmocka_unit_test(test<check_early>),
+        cmocka_unit_test(test<check_two>),
+        cmocka_unit_test(test<check_closed>),
+        cmocka_unit_test(test<check_window>),
     };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+    return cmocka_run_group_tests_name("adaptive service", tests, nullptr, nullptr);
 }

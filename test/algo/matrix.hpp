@@ -324,10 +324,6 @@ inline std::string try_one(const topology &t, const plan &p, const programs &all
     return why.empty() ? "" : describe(t, p, o) + ": " + why;
 }
 
-inline bool is_long() { return std::getenv("WAN_TEST_LONG") != nullptr; }
-/** For what runs the same tests of the same sources once more: in a tarball, with another compiler. */
-inline bool is_short() { return std::getenv("WAN_TEST_SHORT") != nullptr; }
-
 inline bool serves(const algorithm &a, const topology &t, const verify_options &o)
 {
     const bool vary = !o.sizes.empty(), local = vary && !kind_of(a.collective).counts_shared;

@@ -103,7 +103,7 @@ std::string check_shares()
 
 int main()
 {
-    const CMUnitTest tests[] = {{"predictions", test<check_predictions>, nullptr, nullptr, nullptr},
-                                {"shares", test<check_shares>, nullptr, nullptr, nullptr}};
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_predictions>),
+                                cmocka_unit_test(test<check_shares>)};
+    return cmocka_run_group_tests_name("fat_tree", tests, nullptr, nullptr);
 }

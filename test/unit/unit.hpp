@@ -38,6 +38,10 @@ template <std::string (*check)()> void test(void **)
         fail_msg("%s", message);
 }
 
+inline bool is_long() { return std::getenv("WAN_TEST_LONG") != nullptr; }
+/** For what runs the same tests of the same sources once more: in a tarball, with another compiler. */
+inline bool is_short() { return std::getenv("WAN_TEST_SHORT") != nullptr; }
+
 /** Seed of randomised tests: WAN_TEST_SEED or a fixed one; printed once. */
 inline uint64_t test_seed()
 {

@@ -31,7 +31,6 @@ uint64_t mix(uint64_t h, uint64_t v)
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     : topo(std::move(t)), me(rank), checks(p.check_interval * 1'000'000)
 {
-    tree_threshold = p.tree_threshold;
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
         wish[c].links = static_cast<uint32_t>(p.links);

@@ -25,7 +25,6 @@ struct wan_comm {
     int me;
     wan::wishes wish[WAN_COLLECTIVES];
     bool wants_trees[WAN_COLLECTIVES] = {};     // adaptive ones
-    int64_t tree_threshold = 0;         // bytes
     wan::adaptive_service *trees = nullptr;     // once they are open
     wan::adaptive_service::member *node = nullptr;
     std::vector<std::pair<const wan_knob_t *, int64_t>> shaping;    // what shapes plans, as given to this rank
@@ -112,7 +111,6 @@ struct wan_run {
         int root;
         uint64_t bytes;
         uint64_t op;            // of the node
-        bool bandwidth;
     };
     std::optional<by_trees> trees{};    // in place of an engine
 

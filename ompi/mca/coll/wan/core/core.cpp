@@ -335,8 +335,9 @@ int wan_run_describe(const wan_run_t *run, char *text, size_t size)
 {
     std::string s = "out of memory";
     guarded([&]() -> int {
-        s = !run->engine ? wan::trees_describe(*run) : run->plan ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
-                      : "measuring the links";
+        s = !run->engine ? wan::trees_describe(*run)
+            : run->plan  ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
+                         : "measuring the links";
         return WAN_OK;
     });
     return copy_text(s, text, size);

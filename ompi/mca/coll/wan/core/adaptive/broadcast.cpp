@@ -12,8 +12,7 @@ namespace wan {
 
 std::span<const std::byte> broadcast::part(uint64_t index) const
 {
-    const uint64_t from = index * segment_bytes_;
-    return {at_ + from, static_cast<size_t>(std::min(segment_bytes_, bytes_ - from))};
+    return {at_ + cut_.from(index), static_cast<size_t>(cut_.length(index))};
 }
 
 void broadcast::begin_root(tree_name tree, std::span<std::byte> buffer, uint64_t segment_bytes)
@@ -21,9 +20,8 @@ void broadcast::begin_root(tree_name tree, std::span<std::byte> buffer, uint64_t
     tree_ = tree;
     begun_ = true;
     at_ = out_ = buffer.data();
-    bytes_ = buffer.size();
-    segment_bytes_ = segment_bytes;
-    have_ = segments();
+    cut_ = {buffer.size(), segment_bytes};
+    have_ = cut_.count();
     route(rank_set::range(0, host_.size()) - rank_set::one(host_.me()));
 }
 
@@ -34,8 +32,8 @@ void broadcast::begin(std::span<std::byte> buffer)
     wanted_ = buffer.size();
     if (!routed_) {
         at_ = out_;
-        bytes_ = wanted_;
-    } else if (have_ == segments())
+        cut_.bytes = wanted_;
+    } else if (have_ == cut_.count())
         hand_over();
 }
 
@@ -45,7 +43,7 @@ void broadcast::route(rank_set listed)
     routed_ = true;
     adaptive_counters &n = host_.counters();
     for (auto &[child, share] : host_.tree_of(tree_).shares(listed)) {
-        targets_.push_back({child, std::move(share), true});
+        targets_.push_back({child, std::move(share)});
         ++n.along_tree;
     }
     for (int parts = 2; !listed.empty(); --parts) {
@@ -58,7 +56,7 @@ void broadcast::route(rank_set listed)
         });
         listed -= those;
         const int first = those.first();
-        targets_.push_back({first, std::move(those), false});
+        targets_.push_back({first, std::move(those)});
         ++n.direct;
     }
 }
@@ -66,16 +64,16 @@ void broadcast::route(rank_set listed)
 /** What came before the caller did. */
 void broadcast::hand_over()
 {
-    if (const uint64_t n = std::min(bytes_, wanted_))
+    if (const uint64_t n = std::min(cut_.bytes, wanted_))
         std::memcpy(out_, kept_.data(), n);
 }
 
 void broadcast::take(std::span<const std::byte> payload)
 {
-    const uint64_t from = have_ * segment_bytes_;
-    if (from + payload.size() <= bytes_ && !payload.empty())
+    const uint64_t from = cut_.from(have_);
+    if (from + payload.size() <= cut_.bytes && !payload.empty())
         std::memcpy(at_ + from, payload.data(), payload.size());
-    if (++have_ == segments() && begun_ && at_ != out_)
+    if (++have_ == cut_.count() && begun_ && at_ != out_)
         hand_over();
 }
 
@@ -83,10 +81,10 @@ void broadcast::receive(int, const tell_message &m, int64_t)
 {
     if (m.what == tell_kind::deliver) {
         tree_ = m.tree;
-        segment_bytes_ = std::max<uint64_t>(1, m.segment_bytes);
+        cut_.each = std::max<uint64_t>(1, m.segment_bytes);
         if (!begun_) {
-            bytes_ = m.bytes;
-            kept_.resize(bytes_);
+            cut_.bytes = m.bytes;
+            kept_.resize(cut_.bytes);
             at_ = kept_.data();
         }
         route(m.ranks - rank_set::one(host_.me()));
@@ -108,12 +106,10 @@ void broadcast::step(int64_t)
             if (t.next == 0) {
                 m.what = tell_kind::deliver;
                 m.ranks = t.listed;
-                m.bytes = bytes_;
-                m.segment_bytes = segment_bytes_;
-            } else {
+                m.bytes = cut_.bytes;
+                m.segment_bytes = cut_.each;
+            } else
                 m.what = tell_kind::segment;
-                m.index = static_cast<uint32_t>(t.next);
-            }
             host_.send(t.rank, m);
             ++t.next;
             more = true;
@@ -123,9 +119,9 @@ void broadcast::step(int64_t)
 
 bool broadcast::done() const
 {
-    if (!begun_ || !routed_ || have_ < segments())
+    if (!begun_ || !routed_ || have_ < cut_.count())
         return false;
-    return std::all_of(targets_.begin(), targets_.end(), [&](const target &t) { return t.next == segments(); });
+    return std::all_of(targets_.begin(), targets_.end(), [&](const target &t) { return t.next == cut_.count(); });
 }
 
 } // namespace wan

@@ -13,10 +13,10 @@ namespace {
 template <typename Message, typename F> void each_field(Message &m, F f)
 {
     switch (m.what) {
-    case tell_kind::ping: f(m.id), f(m.value_ns); return;
-    case tell_kind::pong: f(m.id), f(m.hint); return;
-    case tell_kind::bulk: f(m.id), f(m.last); return;
-    case tell_kind::bulk_done: f(m.id), f(m.value_ns); return;
+    case tell_kind::ping: f(m.value_ns); return;
+    case tell_kind::pong: f(m.hint); return;
+    case tell_kind::bulk: f(m.last); return;
+    case tell_kind::bulk_done: f(m.value_ns); return;
     default: break;
     }
     f(m.tree.root), f(m.tree.bandwidth);
@@ -30,8 +30,8 @@ template <typename Message, typename F> void each_field(Message &m, F f)
     case tell_kind::under: f(m.ranks), f(m.hint); return;
     case tell_kind::gate: f(m.hint); return;
     case tell_kind::deliver: f(m.op), f(m.ranks), f(m.bytes), f(m.segment_bytes); return;
-    case tell_kind::segment: f(m.op), f(m.index); return;
     case tell_kind::contribute: f(m.op), f(m.index), f(m.last), f(m.ranks); return;
+    case tell_kind::segment:
     case tell_kind::accept:
     case tell_kind::confirm:
     case tell_kind::detach:

@@ -14,7 +14,7 @@
  *                under             "these are below me", and one of them that has no children
  *                gate              "that one is nearer to the root than you, and near to you"
  *   operations   deliver           a broadcast, to those listed: its first segment
- *                segment           the others, along the same way
+ *                segment           the others, along the same way, in order
  *                contribute        of a reduction, of those listed; `final`: no more of this segment
  *                redirect          "send what remains of this operation to the root"
  *                redirected        "nothing more of it will come from me"
@@ -60,7 +60,7 @@ enum class tell_kind : uint8_t {
 
 struct tell_message {
     tell_kind what = tell_kind::ping;
-    uint32_t id = 0;            // ping, pong, bulk, bulk_done: which; ask, tell: of the question, 0: unasked
+    uint32_t id = 0;            // ask, tell: of the question, 0: unasked
     int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
     int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last
     bool last = false;          // bulk: the last one; contribute: final
@@ -71,7 +71,7 @@ struct tell_message {
     rank_set ranks;             // attach, under, deliver, contribute
     uint64_t bytes = 0;         // deliver: of the whole broadcast
     uint64_t segment_bytes = 0; // deliver
-    uint32_t index = 0;         // segment, contribute: which segment
+    uint32_t index = 0;         // contribute: which segment
     std::span<const std::byte> payload;     // bulk, deliver, segment, contribute
 };
 

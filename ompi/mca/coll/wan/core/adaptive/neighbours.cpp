@@ -43,9 +43,9 @@ neighbours::neighbours(const adaptive_options &o, int size, int me, sender send)
 
 void neighbours::hint(int rank, bool must)
 {
-    if (rank < 0 || rank == me_ || queued_.count(rank) || (!must && queued_.size() >= 3 * static_cast<size_t>(options_.peers)))
+    if (rank < 0 || rank == me_ || wanted_.count(rank) || (!must && wanted_.size() >= 3 * static_cast<size_t>(options_.peers)))
         return;
-    queued_[rank] = true;
+    wanted_.insert(rank);
     queue_.push_back(rank);
 }
 
@@ -55,11 +55,11 @@ void neighbours::know(int rank, int64_t rtt_ns, uint64_t bandwidth)
         return;
     if (const auto at = std::find(queue_.begin(), queue_.end(), rank); at != queue_.end())
         queue_.erase(at);
-    else if (!queue_.empty() && !queued_.count(rank)) {
-        queued_.erase(queue_.back());
+    else if (!queue_.empty() && !wanted_.count(rank)) {
+        wanted_.erase(queue_.back());
         queue_.pop_back();
     }
-    queued_[rank] = true;
+    wanted_.insert(rank);
     peer &p = peers_[rank];
     p.rtt_ns = rtt_ns;
     p.bandwidth = bandwidth;
@@ -125,10 +125,14 @@ int64_t neighbours::rtt_ns(int rank) const
     return at == peers_.end() ? 0 : at->second.rtt_ns;
 }
 
+bool neighbours::is_near(int64_t rtt_ns) const
+{
+    return rtt_ns > 0 && rtt_ns <= std::max(near_factor * least_ns_, largest_ns_ / far_factor);
+}
+
 bool neighbours::near(int rank) const
 {
-    const int64_t rtt = rtt_ns(rank);
-    return rtt > 0 && rtt <= std::max(near_factor * least_ns_, largest_ns_ / far_factor);
+    return is_near(rtt_ns(rank));
 }
 
 void neighbours::answered(int rank, int64_t took_ns)
@@ -151,7 +155,6 @@ uint64_t neighbours::bandwidth(int rank) const
 void neighbours::ping(int rank, int64_t now_ns)
 {
     tell_message m;
-    m.id = static_cast<uint32_t>(peers_[rank].pings);
     m.value_ns = peers_[rank].best_ns;
     peers_[rank].since_ns = now_ns;
     send_(rank, m);
@@ -201,13 +204,12 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
 {
     peer &p = peers_[from];
     tell_message answer;
-    answer.id = m.id;
     switch (m.what) {
     case tell_kind::ping:
         answer.what = tell_kind::pong;
         answer.hint = options_.phoenix ? -1 : hint_for(from);
         send_(from, answer);
-        if (!options_.phoenix && m.value_ns && m.value_ns <= std::max(near_factor * least_ns_, largest_ns_ / far_factor))
+        if (!options_.phoenix && is_near(m.value_ns))
             hint(from, true);       // by chance it may have found no one near
         return;
     case tell_kind::pong: {

@@ -24,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 
 namespace wan {
 
@@ -39,7 +40,10 @@ public:
     void measure_again();
     /** Measured before: in place of one that is to be measured. */
     void know(int rank, int64_t rtt_ns, uint64_t bandwidth);
-    /** A bandwidth, if it is not known: those of the nearest ones (Phoenix: of all) are measured in any case, since when one is needed links are busy. */
+    /**
+     * A bandwidth, if it is not known.  Those of the nearest ones (Phoenix: of all) are measured in any
+     * case: when one is needed, links are busy.
+     */
     void want_bandwidth(int rank);
     void step(int64_t now_ns);
     /** One of ping, pong, bulk, bulk_done. */
@@ -80,6 +84,7 @@ private:
     void ping(int rank, int64_t now_ns);
     void bulk(int64_t now_ns);
     int hint_for(int rank);
+    bool is_near(int64_t rtt_ns) const;
     void bulk_if_near(int rank);
     void learned(int rank);
 
@@ -89,7 +94,7 @@ private:
     std::map<int, peer> peers_;         // asked, or who asked
     std::vector<int> known_;
     std::deque<int> queue_, bulk_queue_;
-    std::map<int, bool> queued_;
+    std::set<int> wanted_;              // all that are known or to be
     int under_way_ = 0, bulk_to_ = -1;
     int64_t now_ns_ = 0, bulks_from_ns_ = -1;
     int bulks_ = 0;                     // asked for because they are near

@@ -44,7 +44,7 @@ tree &adaptive_node::tree_of(tree_name name)
 {
     auto &t = trees_[name];
     if (!t)
-        t = std::make_unique<tree>(options_, name, size_, me_, near_, *this);
+        t = std::make_unique<tree>(options_, name, me_, near_, *this);
     return *t;
 }
 
@@ -119,18 +119,18 @@ uint64_t adaptive_node::allreduce_begin(std::span<const std::byte> in, std::byte
     if (me_ != 0)
         return op;
     operation_at<broadcast>(op);
-    behind_.push_back({reduce, op, result, segment_for(in.size(), 1), tree_for(0, in.size())});
+    behind_[op] = result;
     return op;
 }
 
 void adaptive_node::begin_behind()
 {
-    std::erase_if(behind_, [&](const behind &b) {
-        const auto reduce = operations_.find(b.reduce);
-        if (!reduce->second->done())
+    std::erase_if(behind_, [&](const auto &b) {
+        const auto &[op, buffer] = b;
+        if (!done(before_.at(op)))
             return false;
-        operations_.erase(reduce);
-        operation_at<broadcast>(b.op)->begin_root(b.tree, b.buffer, b.segment_bytes);
+        operations_.erase(before_.at(op));
+        operation_at<broadcast>(op)->begin_root(tree_for(me_, buffer.size()), buffer, segment_for(buffer.size(), 1));
         return true;
     });
 }
@@ -148,7 +148,7 @@ void adaptive_node::end(uint64_t op)
 {
     if (const auto first = before_.extract(op))
         operations_.erase(first.mapped());
-    std::erase_if(behind_, [&](const behind &b) { return b.op == op; });
+    behind_.erase(op);
     operations_.erase(op);
 }
 
@@ -210,13 +210,9 @@ void adaptive_node::step(int64_t now_ns)
     near_.step(now_ns);
     for (auto &[name, t] : trees_)
         t->step(now_ns);
+    begin_behind();
     for (auto &[number, o] : operations_)
         o->step(now_ns);
-    if (!behind_.empty()) {
-        begin_behind();
-        for (auto &[number, o] : operations_)
-            o->step(now_ns);
-    }
     next_ns_ = next_deadline();
 }
 

@@ -62,6 +62,8 @@ public:
     /** When step() has something to do even if no message comes; INT64_MAX: never. */
     int64_t deadline() const { return next_ns_; }
 
+    /** Which one carries so many bytes. */
+    tree_name tree_for(int root, uint64_t bytes) const { return {root, bytes >= options_.threshold_bytes}; }
     const tree *tree_at(tree_name name) const;
     const adaptive_counters &seen() const { return counters_; }
     const neighbours &near() const { return near_; }
@@ -84,7 +86,6 @@ private:
     /** nullptr: it is of another kind. */
     template <typename T> T *operation_at(uint64_t op);
     uint64_t segment_for(uint64_t bytes, uint64_t element_bytes) const;
-    tree_name tree_for(int root, uint64_t bytes) const { return {root, bytes >= options_.threshold_bytes}; }
     void operation_message(int from, const tell_message &m);
     void begin_behind();
     int64_t next_deadline() const;
@@ -95,14 +96,8 @@ private:
     neighbours near_;
     std::map<tree_name, std::unique_ptr<tree>> trees_;
     std::map<uint64_t, std::unique_ptr<operation>> operations_;
-    struct behind {             // allreduce, at the root: the broadcast waits for the reduction
-        uint64_t reduce, op;
-        std::span<std::byte> buffer;
-        uint64_t segment_bytes;
-        tree_name tree;
-    };
-    std::vector<behind> behind_;
     std::map<uint64_t, uint64_t> before_;       // of an allreduce: its reduction
+    std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that
     uint64_t next_op_ = 0, stray_ = 0;
     int64_t now_ns_ = 0, next_ns_ = 0;      // next: when step() is due
     adaptive_counters counters_;

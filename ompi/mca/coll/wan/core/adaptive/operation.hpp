@@ -26,10 +26,20 @@
 
 #include "adaptive/tree.hpp"
 
+#include <algorithm>
+
 namespace wan {
 
 /** inout = in op inout, of so many bytes; the order of ranks is not kept. */
 using combiner = std::function<void(const std::byte *in, std::byte *inout, size_t bytes)>;
+
+/** How a message travels: in so many segments, of which the last may be shorter.  One without bytes is one segment. */
+struct segments_of {
+    uint64_t bytes = 0, each = 1;
+    uint64_t count() const { return bytes ? (bytes + each - 1) / each : 1; }
+    uint64_t from(uint64_t index) const { return index * each; }
+    uint64_t length(uint64_t index) const { return std::min(each, bytes - from(index)); }
+};
 
 struct adaptive_counters {
     uint64_t along_tree = 0, direct = 0;        // broadcasts: first segments sent to children, to others
@@ -83,11 +93,9 @@ private:
     struct target {
         int rank;
         rank_set listed;
-        bool child;
         uint64_t next = 0;      // segment
     };
     void route(rank_set listed);
-    uint64_t segments() const { return bytes_ ? (bytes_ + segment_bytes_ - 1) / segment_bytes_ : 1; }
     std::span<const std::byte> part(uint64_t index) const;
     void take(std::span<const std::byte> payload);
     void hand_over();
@@ -96,7 +104,8 @@ private:
     bool begun_ = false, routed_ = false;
     std::vector<std::byte> kept_;           // until begin()
     std::byte *at_ = nullptr, *out_ = nullptr;      // the bytes; where the caller wants them
-    uint64_t bytes_ = 0, wanted_ = 0, segment_bytes_ = 1, have_ = 0;
+    segments_of cut_;
+    uint64_t wanted_ = 0, have_ = 0;        // bytes of the caller's buffer; segments
     std::vector<target> targets_;
 };
 
@@ -150,7 +159,7 @@ private:
     std::vector<int> redirecting_;      // who want nothing of this process
     std::vector<std::byte> acc_;
     std::byte *out_ = nullptr;
-    uint64_t bytes_ = 0, segment_bytes_ = 1;
+    segments_of cut_;
     combiner combine_;
     int parent_ = -1;
     std::vector<child> children_;

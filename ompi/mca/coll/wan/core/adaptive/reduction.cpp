@@ -12,8 +12,7 @@ namespace wan {
 
 std::span<std::byte> reduction::part(uint64_t index)
 {
-    const uint64_t from = index * segment_bytes_;
-    return std::span(acc_).subspan(static_cast<size_t>(from), static_cast<size_t>(std::min(segment_bytes_, bytes_ - from)));
+    return std::span(acc_).subspan(static_cast<size_t>(cut_.from(index)), static_cast<size_t>(cut_.length(index)));
 }
 
 void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine,
@@ -23,10 +22,9 @@ void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *
     begun_ = true;
     acc_.assign(in.begin(), in.end());
     out_ = out;
-    bytes_ = in.size();
-    segment_bytes_ = segment_bytes;
+    cut_ = {in.size(), segment_bytes};
     combine_ = std::move(combine);
-    const size_t n = bytes_ ? static_cast<size_t>((bytes_ + segment_bytes - 1) / segment_bytes) : 1;
+    const auto n = static_cast<size_t>(cut_.count());
     segment own;
     own.have = rank_set::one(host_.me());
     segments_.assign(n, own);
@@ -41,7 +39,7 @@ void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *
         complete_ = n;
         std::copy(in.begin(), in.end(), out);
     }
-    timeout_ns_ = host_.timeout_ns(tree, bytes_);
+    timeout_ns_ = host_.timeout_ns(tree, cut_.bytes);
     deadline_ns_ = now_ns + timeout_ns_;
     for (const early &e : early_) {
         tell_message m = e.m;
@@ -125,8 +123,8 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
         } else if (am_root()) {
             combine_(there, here.data(), n);
             s.have |= m.ranks;
-            if (s.have.size() == host_.size() && ++complete_ == segments_.size() && bytes_)
-                std::memcpy(out_, acc_.data(), bytes_);
+            if (s.have.size() == host_.size() && ++complete_ == segments_.size() && cut_.bytes)
+                std::memcpy(out_, acc_.data(), cut_.bytes);
         } else if (timed_out_ || s.finished) {
             const bool seen = s.passed.intersects(m.ranks);
             ++(seen ? host_.counters().round : host_.counters().late);

@@ -54,7 +54,7 @@ wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *p
     std::lock_guard hold(comm.trees->lock);
     adaptive_node &node = comm.node->node();
     node.step(port->now_ns(port_ctx));
-    wan_run::by_trees t{call.collective, call.root, bytes, 0, bytes >= static_cast<size_t>(comm.tree_threshold)};
+    wan_run::by_trees t{call.collective, call.root, bytes, 0};
     try {
         switch (call.collective) {
         case WAN_BCAST: t.op = node.broadcast_begin(call.root, out); break;
@@ -103,7 +103,8 @@ void trees_release(wan_run &run)
 std::string trees_describe(const wan_run &run)
 {
     const auto &t = *run.trees;
-    return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root) + (t.bandwidth ? " bandwidth" : " latency") + " tree";
+    const bool bandwidth = run.comm->node->node().tree_for(t.root, t.bytes).bandwidth;
+    return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root) + (bandwidth ? " bandwidth" : " latency") + " tree";
 }
 
 } // namespace wan

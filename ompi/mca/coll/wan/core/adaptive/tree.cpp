@@ -32,10 +32,9 @@ constexpr int64_t far_factor = 3;
 
 } // namespace
 
-tree::tree(const adaptive_options &o, tree_name name, int size, int me, neighbours &near, tree_host &host)
+tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host)
     : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me))
 {
-    (void) size;
     mine_.gate = mine_.tip = me;
     if (me == name.root) {
         mine_.connected = true;
@@ -145,7 +144,8 @@ bool tree::may_be_better(int candidate) const
     const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
     if (!name_.bandwidth)
         return rtt < rtt_now || (!options_.phoenix && (comparable(candidate) || rtt < mine_.dist_ns / 2));
-    return near_.bandwidth(candidate) / (options_.phoenix ? 1 : same_bandwidth) >= mine_.est || far_factor * rtt < rtt_now || (moves() && comparable(candidate));
+    return near_.bandwidth(candidate) / (options_.phoenix ? 1 : same_bandwidth) >= mine_.est || far_factor * rtt < rtt_now
+           || (moves() && comparable(candidate));
 }
 
 /** If the other's neighbourhood is ours, and has a gate nearer to the root, then that is one for our gate. */
@@ -476,7 +476,7 @@ void tree::step(int64_t now_ns)
     const int64_t pause_ns = std::max(least_round_ns, 2 * farthest_ns) << quiet_rounds_;
     if (++rounds_ > content_after && !mine_.connected)
         near_.hint(name_.root, true);   // whom it knows may know nobody who is connected
-    const bool content = mine_.connected ? rounds_ >= most_rounds || quiet_rounds_ >= (gate ? slowest : content_after) : false;
+    const bool content = mine_.connected && (rounds_ >= most_rounds || quiet_rounds_ >= (gate ? slowest : content_after));
     quiet_rounds_ = std::min(quiet_rounds_ + 1, slowest);
     next_round_ns_ = content ? INT64_MAX : now_ns + pause_ns;
 }

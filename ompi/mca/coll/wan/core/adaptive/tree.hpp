@@ -63,7 +63,7 @@ class tree {
 public:
     static constexpr uint64_t always = UINT64_MAX;
 
-    tree(const adaptive_options &o, tree_name name, int size, int me, neighbours &near, tree_host &host);
+    tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host);
 
     /** One of ask, tell, attach, accept, refuse, confirm, detach, under. */
     void receive(int from, const tell_message &m, int64_t now_ns);
