@@ -133,7 +133,7 @@ struct bench final : tree_host {
     static adaptive_options options(bool phoenix)
     {
         adaptive_options o;
-        o.phoenix = phoenix;
+        o.variants = phoenix ? 0 : all_variants;
         return o;
     }
     void send(int to, const tell_message &m) override { sent.emplace_back(to, m); }

@@ -75,7 +75,7 @@ std::string run_job(uint64_t seed, sums &all)
     net.jitter = below(2) ? 0.05 : 3;
     net.rate = below(2) ? 0 : 5e6;
     adaptive_options o;
-    o.phoenix = below(2);
+    o.variants = below(2) ? 0 : below(2) ? all_variants : static_cast<unsigned>(below(all_variants + 1));
     o.peers = static_cast<int>(1 + below(12));
     o.bulk_bytes = 32 << 10;
     o.threshold_bytes = 1 + below(5000);

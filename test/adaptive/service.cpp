@@ -9,7 +9,6 @@
 #include "unit.hpp"
 
 #include <algorithm>
-
 #include <deque>
 #include <numeric>
 #include <random>

@@ -96,7 +96,7 @@ std::string check_shape(const char *name, network net, int sites, bool phoenix, 
     std::mt19937_64 random(test_seed());
     for (int j = 0; j < jobs; ++j) {
         adaptive_options o;
-        o.phoenix = phoenix;
+        o.variants = phoenix ? 0 : all_variants;
         const outcome x = settle(net, o, random(), static_cast<int>(random() % net.site.size()));
         WAN_CHECK_THAT(x.wrong.empty(), std::string(name) + ", job " + std::to_string(j) + ": " + x.wrong);
         for (int k = 0; k < 2; ++k) {
@@ -168,6 +168,16 @@ std::string check_change()
     return "";
 }
 
+/** What trees cost grows about with the number of processes, not with its square. */
+std::string check_growth()
+{
+    const outcome x = settle(shape(2, 32), {}, test_seed(), 5);
+    WAN_CHECK_THAT(x.wrong.empty(), x.wrong);
+    const uint64_t each = x.messages / 64;
+    WAN_CHECK_THAT(each <= 6000, std::to_string(each) + " messages a process");
+    return "";
+}
+
 std::string check_two_sites()
 {
     const auto a = check_shape("2x16", shape(2, 16), 2, false, jobs());
@@ -188,6 +198,7 @@ int main()
         cmocka_unit_test(test<check_two_sites>),
         cmocka_unit_test(test<check_change>),
         cmocka_unit_test(test<check_four_sites>),
+        cmocka_unit_test(test<check_growth>),
     };
     return cmocka_run_group_tests_name("adaptive trees", tests, nullptr, nullptr);
 }

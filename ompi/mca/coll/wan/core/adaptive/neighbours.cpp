@@ -73,7 +73,7 @@ void neighbours::learned(int rank)
 {
     if (std::find(known_.begin(), known_.end(), rank) == known_.end())
         known_.push_back(rank);
-    ++version_;
+    news_.push_back(rank);
     largest_ns_ = least_ns_ = peers_[rank].rtt_ns;
     for (int other : known_) {
         largest_ns_ = std::max(largest_ns_, peers_[other].rtt_ns);
@@ -114,7 +114,7 @@ void neighbours::want_bandwidth(int rank)
 
 void neighbours::bulk_if_near(int rank)
 {
-    if (!options_.phoenix && (!near(rank) || ++bulks_ > options_.peers))
+    if (options_.has(variant_hints) && (!near(rank) || ++bulks_ > options_.peers))
         return;
     want_bandwidth(rank);
 }
@@ -141,7 +141,7 @@ void neighbours::answered(int rank, int64_t took_ns)
         return;
     peer &p = peers_[rank];
     if (4 * took_ns < 3 * p.rtt_ns)
-        ++version_;
+        news_.push_back(rank);
     p.rtt_ns = std::max<int64_t>(1, took_ns);
     least_ns_ = std::min(least_ns_, p.rtt_ns);
 }
@@ -207,9 +207,9 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
     switch (m.what) {
     case tell_kind::ping:
         answer.what = tell_kind::pong;
-        answer.hint = options_.phoenix ? -1 : hint_for(from);
+        answer.hint = options_.has(variant_hints) ? hint_for(from) : -1;
         send_(from, answer);
-        if (!options_.phoenix && is_near(m.value_ns))
+        if (options_.has(variant_hints) && is_near(m.value_ns))
             hint(from, true);       // by chance it may have found no one near
         return;
     case tell_kind::pong: {
@@ -249,8 +249,8 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
         p.bandwidth = p.best;
         most_ = std::max(most_, p.bandwidth);
-        ++version_;
-        if (++p.bulks < bulks_each && (p.rtt_ns > slow_start_ns || options_.phoenix))
+        news_.push_back(from);
+        if (++p.bulks < bulks_each && (p.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
             bulk(now_ns);
         else
             bulk_to_ = -1;

@@ -63,8 +63,8 @@ public:
     uint64_t most_bandwidth() const { return most_; }
     int64_t largest_rtt_ns() const { return largest_ns_; }
     int64_t least_rtt_ns() const { return least_ns_; }
-    /** Rises with all that it learns. */
-    unsigned version() const { return version_; }
+    /** Of whom something was learned, in that order; grows. */
+    const std::vector<int> &news() const { return news_; }
     /** When step() has something to send, if nothing comes before; INT64_MAX: it has not. */
     int64_t deadline() const;
     bool quiet() const { return under_way_ == 0 && queue_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
@@ -100,7 +100,7 @@ private:
     int bulks_ = 0;                     // asked for because they are near
     uint64_t most_ = 0;
     int64_t largest_ns_ = 0, least_ns_ = 0;
-    unsigned version_ = 0;
+    std::vector<int> news_;
     size_t next_hint_ = 0;
     std::vector<std::pair<int, int>> hints_;    // who told of whom
 };

@@ -17,8 +17,6 @@ constexpr int64_t rtts_before_trees = 4, any_timeout_ns = 200'000'000;
 constexpr uint64_t least_window = 128 << 10;
 /** However small one is asked for: each has its state and its message. */
 constexpr uint64_t smallest_segment = 64;
-/** Of a message, that filling a chain of all processes takes. */
-constexpr uint64_t filling_part = 25;
 
 } // namespace
 
@@ -64,8 +62,8 @@ template <typename T> T *adaptive_node::operation_at(uint64_t op)
 
 uint64_t adaptive_node::segment_for(uint64_t bytes, uint64_t element_bytes) const
 {
-    uint64_t s = options_.segment_bytes ? options_.segment_bytes : bytes / (filling_part * static_cast<uint64_t>(size_));
-    s = std::clamp(s, options_.segment_bytes ? smallest_segment : adaptive_least_segment, adaptive_most_payload);
+    const uint64_t s = options_.segment_bytes ? std::clamp(options_.segment_bytes, smallest_segment, adaptive_most_payload)
+                                              : adaptive_segment(bytes, static_cast<uint64_t>(size_));
     return std::max(element_bytes, s / element_bytes * element_bytes);
 }
 
@@ -106,7 +104,7 @@ uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, st
     const uint64_t op = next_op_++;
     next_ns_ = 0;
     if (reduction *r = operation_at<reduction>(op))
-        r->begin(tree_for(root, in.size()), in, out, segment_for(in.size(), element_bytes), std::move(combine), now_ns_);
+        r->begin(tree_for(root, in.size()), in, out, segment_for(in.size(), element_bytes), std::move(combine));
     return op;
 }
 
@@ -133,6 +131,14 @@ void adaptive_node::begin_behind()
         operation_at<broadcast>(op)->begin_root(tree_for(me_, buffer.size()), buffer, segment_for(buffer.size(), 1));
         return true;
     });
+}
+
+void adaptive_node::measure_again()
+{
+    near_.measure_again();
+    for (auto &[name, t] : trees_)
+        t->look_again();
+    next_ns_ = 0;
 }
 
 bool adaptive_node::done(uint64_t op) const

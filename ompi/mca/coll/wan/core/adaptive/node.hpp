@@ -52,11 +52,7 @@ public:
     /** Measured before, for another communicator. */
     void know(int rank, int64_t rtt_ns, uint64_t bandwidth) { near_.know(rank, rtt_ns, bandwidth); }
     /** Links are said to have changed. */
-    void measure_again()
-    {
-        near_.measure_again();
-        next_ns_ = 0;
-    }
+    void measure_again();
     void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
     void step(int64_t now_ns);
     /** When step() has something to do even if no message comes; INT64_MAX: never. */

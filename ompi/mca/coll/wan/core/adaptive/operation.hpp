@@ -113,7 +113,7 @@ class reduction : public operation {
 public:
     using operation::operation;
     /** `in` is copied; `out`: at the root, until done(). */
-    void begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine, int64_t now_ns);
+    void begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine);
     void receive(int from, const tell_message &m, int64_t now_ns) override;
     void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
     void step(int64_t now_ns) override;
@@ -167,7 +167,8 @@ private:
     std::vector<outgoing> line_;
     size_t complete_ = 0;               // root: segments with everybody's
     size_t finished_ = 0;               // others: those of which the last word is said
-    int64_t deadline_ns_ = 0, timeout_ns_ = 0;
+    static constexpr int64_t at_once = INT64_MIN;       // to be set by the first step()
+    int64_t deadline_ns_ = at_once, timeout_ns_ = 0;
 };
 
 } // namespace wan

@@ -6,13 +6,38 @@
 #ifndef WAN_ADAPTIVE_OPTIONS_HPP
 #define WAN_ADAPTIVE_OPTIONS_HPP
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace wan {
 
+/** What is ours beyond Phoenix's rules (tree.hpp, neighbours.hpp). */
+enum tree_variant : unsigned {
+    variant_hints = 1,      // near processes are named to each other, and measured first
+    variant_gates = 2,      // a neighbourhood has one edge to the rest
+    variant_hops = 4,       // the time to send to several children is part of the distance
+    variant_chains = 8,     // of the bandwidth tree: children go below each other
+    variant_same = 16,      // bandwidths within a factor of three count as the same
+    variant_order = 32,     // far children are served first, then those with the most below
+};
+
+struct variant_name {
+    tree_variant variant;
+    const char *name;
+};
+inline constexpr std::array<variant_name, 6> tree_variants = {{{variant_hints, "hints"},
+                                                               {variant_gates, "gates"},
+                                                               {variant_hops, "hops"},
+                                                               {variant_chains, "chains"},
+                                                               {variant_same, "same"},
+                                                               {variant_order, "order"}}};
+inline constexpr unsigned all_variants = 63;
+
 struct adaptive_options {
-    /** Phoenix's rules alone: random peers, no hints, parents by their two conditions. */
-    bool phoenix = false;
+    /** Those in use; none: Phoenix's rules alone, random peers, parents by their two conditions. */
+    unsigned variants = all_variants;
+    bool has(tree_variant v) const { return variants & v; }
     /** Random peers that a process measures (Phoenix); by hints up to three times as many. */
     int peers = 10;
     /** Measures a peer's bandwidth (Phoenix). */
@@ -32,6 +57,13 @@ constexpr uint64_t adaptive_most_payload = 60 << 10;
 constexpr int adaptive_most_ranks = 16'384;
 /** Of less, messages cost more than the pipeline gains (lab, 2x16: 1 MB in 278 ms; with 4 KB 350). */
 constexpr uint64_t adaptive_least_segment = 8 << 10;
+/** Of a message, that filling a chain of all processes takes: one of so many parts. */
+constexpr uint64_t adaptive_filling_part = 25;
+/** How a message is cut for so many processes. */
+constexpr uint64_t adaptive_segment(uint64_t bytes, uint64_t processes)
+{
+    return std::clamp(bytes / (adaptive_filling_part * processes), adaptive_least_segment, adaptive_most_payload);
+}
 
 } // namespace wan
 

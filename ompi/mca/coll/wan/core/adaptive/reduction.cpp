@@ -15,8 +15,7 @@ std::span<std::byte> reduction::part(uint64_t index)
     return std::span(acc_).subspan(static_cast<size_t>(cut_.from(index)), static_cast<size_t>(cut_.length(index)));
 }
 
-void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine,
-                      int64_t now_ns)
+void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine)
 {
     tree_ = tree;
     begun_ = true;
@@ -40,11 +39,10 @@ void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *
         std::copy(in.begin(), in.end(), out);
     }
     timeout_ns_ = host_.timeout_ns(tree, cut_.bytes);
-    deadline_ns_ = now_ns + timeout_ns_;
     for (const early &e : early_) {
         tell_message m = e.m;
         m.payload = e.payload;
-        take(e.from, m, now_ns);
+        take(e.from, m, 0);
     }
     early_.clear();
     settle_all();
@@ -106,7 +104,7 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
     if (m.index >= segments_.size())
         return;
     segment &s = segments_[m.index];
-    if (!am_root() && !timed_out_)
+    if (!am_root() && !timed_out_ && deadline_ns_ != at_once)
         deadline_ns_ = std::max(deadline_ns_, now_ns + timeout_ns_);
     if (!m.ranks.empty()) {
         const auto here = part(m.index);
@@ -189,6 +187,8 @@ void reduction::step(int64_t now_ns)
 {
     if (!begun_)
         return;
+    if (deadline_ns_ == at_once)
+        deadline_ns_ = now_ns + timeout_ns_;
     if (now_ns >= deadline())
         expire();
     size_t sent = 0;

@@ -116,7 +116,7 @@ int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx,
     *trees = nullptr;
     return wan::guarded([&]() -> int {
         wan::adaptive_options o;
-        o.phoenix = params->tree_phoenix != 0;
+        o.variants = params->tree_phoenix ? 0 : wan::all_variants;
         o.peers = static_cast<int>(params->tree_peers);
         o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);
         o.reduce_timeout_ns = params->reduce_timeout * 1000;

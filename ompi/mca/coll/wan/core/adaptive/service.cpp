@@ -5,6 +5,8 @@
  */
 #include "adaptive/service.hpp"
 
+#include <algorithm>
+
 namespace wan {
 
 namespace {
@@ -110,6 +112,14 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     w.number(id);
     w.append(message_put(m));
     send_(process, w.bytes(), {}, 0);
+}
+
+int64_t adaptive_service::deadline() const
+{
+    int64_t first = room_again_ ? 0 : INT64_MAX;
+    for (const auto &[id, m] : open_)
+        first = std::min(first, m->node_.deadline());
+    return first;
 }
 
 void adaptive_service::step(int64_t now_ns)

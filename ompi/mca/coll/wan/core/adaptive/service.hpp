@@ -73,6 +73,8 @@ public:
     void arrived(int process, uint64_t payload);
     /** What is due. */
     void step(int64_t now_ns);
+    /** When step() has something to do even if nothing comes; INT64_MAX: never. */
+    int64_t deadline() const;
 
     std::mutex lock;
     /** Something was lost: no operation can be relied on to end. */

@@ -14,8 +14,8 @@ namespace {
 constexpr uint64_t unbounded = UINT64_MAX / 2;
 /** Rounds of questions in a row that change nothing, until a process is content; each twice as late as the one before. */
 constexpr unsigned content_after = 4;
-/** Rounds until a connected process is content in any case: parents that pull each other's children away would go on for ever. */
-constexpr unsigned most_rounds = 32;
+/** Parents one after the other until a connected process is content in any case: two that pull each other's children away would go on for ever. */
+constexpr unsigned most_moves = 24;
 /** Who has no parent goes on asking, at last with a pause of so many doublings; until then, who is a gate. */
 constexpr unsigned slowest = 8;
 /** To begin with, those are asked as well who cannot be the parent: their neighbourhood's gate may. */
@@ -41,7 +41,7 @@ tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, 
         mine_.est = unbounded;
         return;
     }
-    if (!o.phoenix)
+    if (o.has(variant_hints))
         near_.hint(name.root, true);
 }
 
@@ -71,9 +71,15 @@ void tree::ask(int whom)
     post(whom, m);
 }
 
+void tree::look_again()
+{
+    rounds_ = moves_ = 0;
+    restless();
+}
+
 void tree::restless()
 {
-    if (mine_.connected && rounds_ >= most_rounds)
+    if (mine_.connected && moves_ >= most_moves)
         return;
     quiet_rounds_ = 0;
     next_round_ns_ = std::min(next_round_ns_, now_ns_ + least_round_ns);
@@ -90,7 +96,13 @@ uint64_t tree::promised(int candidate, const tree_view &v, int children) const
 /** The way into its neighbourhood goes through it; if another one does, too, one of the two should not. */
 bool tree::is_gate() const
 {
-    return !options_.phoenix && parent_ >= 0 && mine_.gate == me_ && !near_.near(parent_);
+    return options_.has(variant_gates) && parent_ >= 0 && mine_.gate == me_ && !near_.near(parent_);
+}
+
+/** Bandwidths that differ by less are the same. */
+uint64_t tree::same() const
+{
+    return options_.has(variant_same) ? same_bandwidth : 1;
 }
 
 /** Not much farther than the parent. */
@@ -103,7 +115,7 @@ bool tree::comparable(int candidate) const
 int64_t tree::hop_ns(int parent, int children) const
 {
     const int64_t rtt = near_.rtt_ns(parent);
-    return name_.bandwidth || options_.phoenix ? rtt : rtt + children * near_.least_rtt_ns() / sends_in_a_round_trip;
+    return name_.bandwidth || !options_.has(variant_hops) ? rtt : rtt + children * near_.least_rtt_ns() / sends_in_a_round_trip;
 }
 
 /** Than the parent. */
@@ -113,26 +125,24 @@ bool tree::better(int candidate, const tree_view &v) const
     if (parent_ < 0 || !mine_.connected)
         return true;
     if (!name_.bandwidth) {
-        if (!options_.phoenix && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns / 2)
+        if (options_.has(variant_gates) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns / 2)
             return true;        // whatever the neighbourhood: its way out has got long
-        if (options_.phoenix || far_factor * rtt < rtt_now)
+        if (!options_.has(variant_hops) || far_factor * rtt < rtt_now)
             return rtt < rtt_now && v.dist_ns < mine_.dist_ns;
         // As near as the parent: whose message comes sooner.
         return comparable(candidate) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns - rtt / 4;
     }
 
     const uint64_t est = promised(candidate, v, v.children + 1), now = mine_.est;
-    if (options_.phoenix)
-        return est > now;
-    if (near_.bandwidth(candidate) == 0 && !(moves() && comparable(candidate)))
+    if (options_.has(variant_hints) && near_.bandwidth(candidate) == 0 && !(moves() && comparable(candidate)))
         return false;           // (else taken for as good as the best)
-    if (est / same_bandwidth >= now)
+    if (est / same() > now)
         return true;
-    if (est < now / same_bandwidth)
+    if (est < now / same())
         return false;
     if (moves() && v.children + 1 < parents_.children && comparable(candidate))
         return true;
-    return far_factor * rtt < rtt_now && v.gate != me_
+    return options_.has(variant_gates) && far_factor * rtt < rtt_now && v.gate != me_
            && std::pair(v.gate_dist_ns, v.gate) < std::pair(mine_.gate_dist_ns, mine_.gate);
 }
 
@@ -143,15 +153,16 @@ bool tree::may_be_better(int candidate) const
         return true;
     const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
     if (!name_.bandwidth)
-        return rtt < rtt_now || (!options_.phoenix && (comparable(candidate) || rtt < mine_.dist_ns / 2));
-    return near_.bandwidth(candidate) / (options_.phoenix ? 1 : same_bandwidth) >= mine_.est || far_factor * rtt < rtt_now
+        return rtt < rtt_now || (options_.has(variant_hops) && comparable(candidate))
+               || (options_.has(variant_gates) && rtt < mine_.dist_ns / 2);
+    return near_.bandwidth(candidate) >= mine_.est / same() || far_factor * rtt < rtt_now
            || (moves() && comparable(candidate));
 }
 
 /** If the other's neighbourhood is ours, and has a gate nearer to the root, then that is one for our gate. */
 void tree::compare_gates(const tree_view &v)
 {
-    if (options_.phoenix || !v.connected || !mine_.connected || mine_.gate == v.gate || mine_.gate < 0 || mine_.gate == me_
+    if (!options_.has(variant_gates) || !v.connected || !mine_.connected || mine_.gate == v.gate || mine_.gate < 0 || mine_.gate == me_
         || std::pair(v.gate_dist_ns, v.gate) > std::pair(mine_.gate_dist_ns, mine_.gate))
         return;
     if (told_gate_ == std::pair(mine_.gate, v.gate))
@@ -210,7 +221,7 @@ void tree::take_accept(int from, uint64_t op)
     m.what = tell_kind::confirm;
     m.op = holds;
     post(from, m);
-    ++changes_;
+    ++changes_, ++moves_;
     parents_ = told_[from];
     near_.want_bandwidth(from);
     if (under_ != offered_) {
@@ -226,7 +237,7 @@ void tree::take_accept(int from, uint64_t op)
 /** Where there may be one without children to go to. */
 void tree::follow_tip(int from, const tree_view &v)
 {
-    if (options_.phoenix || !name_.bandwidth || parent_ < 0 || under_.contains(v.tip) || v.tip == parent_)
+    if (!options_.has(variant_chains) || !name_.bandwidth || parent_ < 0 || under_.contains(v.tip) || v.tip == parent_)
         return;
     if (!moves() && !(from != parent_ && far_factor * near_.rtt_ns(from) < near_.rtt_ns(parent_)))
         return;
@@ -268,9 +279,10 @@ void tree::view_set(tree_view v)
 {
     if (v == mine_)
         return;
-    const bool moved = v.connected != mine_.connected || v.dist_ns != mine_.dist_ns || v.est != mine_.est;
+    // Who is better off than before has not more to gain than then.
+    const bool worse = v.connected != mine_.connected || v.dist_ns > mine_.dist_ns + mine_.dist_ns / 8 || v.est < mine_.est - mine_.est / 8;
     mine_ = std::move(v);
-    if (moved)
+    if (worse)
         restless();
     for (const child &c : children_)
         if (!c.leaving())
@@ -281,7 +293,7 @@ void tree::view_set(tree_view v)
 
 void tree::take_attach(int from, const tell_message &m)
 {
-    const bool crowded = !options_.phoenix && name_.bandwidth && mine_.children > m.children;
+    const bool crowded = options_.has(variant_chains) && name_.bandwidth && mine_.children > m.children;
     const bool mutual = pending_ == from && me_ < from;     // one of the two takes the other
     tell_message answer;
     if (mine_.ancestors.contains(from) || parent_ == from || mutual || m.ranks.contains(me_) || !mine_.connected || crowded) {
@@ -305,7 +317,7 @@ void tree::take_attach(int from, const tell_message &m)
 /** The farthest child may have nobody to go to: then the next one. */
 bool tree::turns_left() const
 {
-    return name_.bandwidth && !options_.phoenix && mine_.children > 1 && turn_ < turns_each * static_cast<unsigned>(mine_.children);
+    return name_.bandwidth && options_.has(variant_chains) && mine_.children > 1 && turn_ < turns_each * static_cast<unsigned>(mine_.children);
 }
 
 int64_t tree::turn_pause_ns() const
@@ -378,6 +390,8 @@ std::vector<std::pair<int, rank_set>> tree::shares(rank_set &listed) const
             listed -= share;
             all.emplace_back(c.rank, std::move(share));
         }
+    if (!options_.has(variant_order))
+        return all;
     // Far away first, then those with the most below.
     const int64_t far = far_factor * near_.least_rtt_ns();
     const auto weight = [&](const auto &x) { return std::pair(near_.rtt_ns(x.first) > far, x.second.size()); };
@@ -405,7 +419,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
             follow_parent();
             follow_tip(from, m.view);
         } else {
-            if (!options_.phoenix)
+            if (options_.has(variant_gates))
                 near_.hint(m.view.gate, near_.near(from));
             follow_tip(from, m.view);
             compare_gates(m.view);
@@ -457,16 +471,16 @@ void tree::step(int64_t now_ns)
     }
     if (me_ == name_.root)
         return;
-    if (seen_version_ != near_.version()) {
-        seen_version_ = near_.version();
-        rounds_ = 0;
+    if (const auto &news = near_.news(); seen_news_ < news.size()) {
         if (parent_ >= 0)
             follow_parent();        // its bandwidth may be known by now
-        restless();
+        for (; seen_news_ < news.size(); ++seen_news_)
+            if (news[seen_news_] != parent_)
+                ask(news[seen_news_]);
     }
     if (now_ns < next_round_ns_)
         return;
-    const bool gate = is_gate(), all = gate || (!options_.phoenix && rounds_ < rounds_to_all);
+    const bool gate = is_gate(), all = gate || (options_.has(variant_gates) && rounds_ < rounds_to_all);
     int64_t farthest_ns = 0;
     for (int other : near_.known())
         if (other != parent_ && !under_.contains(other) && (all || may_be_better(other))) {
@@ -476,7 +490,7 @@ void tree::step(int64_t now_ns)
     const int64_t pause_ns = std::max(least_round_ns, 2 * farthest_ns) << quiet_rounds_;
     if (++rounds_ > content_after && !mine_.connected)
         near_.hint(name_.root, true);   // whom it knows may know nobody who is connected
-    const bool content = mine_.connected && (rounds_ >= most_rounds || quiet_rounds_ >= (gate ? slowest : content_after));
+    const bool content = mine_.connected && (moves_ >= most_moves || quiet_rounds_ >= (gate ? slowest : content_after));
     quiet_rounds_ = std::min(quiet_rounds_ + 1, slowest);
     next_round_ns_ = content ? INT64_MAX : now_ns + pause_ns;
 }

@@ -7,25 +7,25 @@
  *
  *      est(p, cand) = min(est(cand), bandwidth(p, cand) / (children(cand) + 1))
  *
- * Beyond them (unless options.phoenix):
- *   - the nearest to the root of each neighbourhood (`gate`) is told of in views
- *     and becomes a candidate of all who hear of it, also of the gate of who hears
- *     of it, so that a neighbourhood ends with one edge to the rest;
- *   - inside a neighbourhood the parent in the latency tree is the one whose message
- *     comes first, the time to send to its other children counted;
- *   - bandwidths within a factor of three count as the same: other transfers were in
- *     the way of this one;
- *   - a way to the root that is half as long is better, though the candidate is
- *     farther: the neighbourhood's gate may have become slow;
- *   - in the bandwidth tree a candidate that promises about as much but is much
- *     nearer is better, if its neighbourhood has the gate nearer to the root; views
- *     tell of one without children below (`tip`);
- *   - of several children of one process in the bandwidth tree, the farthest (`mover`),
- *     then the others by turns, goes to one without children that promises about as much: a process that
- *     serves three has a third for each, and for all below, who cannot better it
- *     by their own rule;
- *   - who would be somebody's child is refused where that one has more children
- *     by then than were told of, so that not all run to one leaf at once.
+ * Beyond them (options.variants; hints: neighbours.hpp):
+ *   gates    the nearest to the root of each neighbourhood (`gate`) is told of in views
+ *            and becomes a candidate of all who hear of it, also of the gate of who hears
+ *            of it, so that a neighbourhood ends with one edge to the rest.  A way to the
+ *            root that is half as long is better, though the candidate is farther: the
+ *            gate may have become slow.  In the bandwidth tree a candidate that promises
+ *            about as much but is much nearer is better, if its gate is nearer to the root;
+ *   hops     inside a neighbourhood the parent in the latency tree is the one whose message
+ *            comes first, the time to send to its other children counted;
+ *   same     bandwidths within a factor of three count as the same: other transfers were in
+ *            the way of this one;
+ *   chains   of several children of one process in the bandwidth tree, the farthest (`mover`),
+ *            then the others by turns, goes to one without children (`tip`) that promises
+ *            about as much: a process that serves three has a third for each, and for all
+ *            below, who cannot better it by their own rule.  Who would be somebody's child is
+ *            refused where that one has more children by then than were told of, so that
+ *            not all run to one leaf at once;
+ *   order    of several children those far away are served first, then those with the
+ *            most below.
  *
  * An edge holds from an operation on that both ends agree on: attach -> accept(op)
  * -> confirm(op), and detach(op) to the parent before.  So a process knows for
@@ -68,6 +68,8 @@ public:
     /** One of ask, tell, attach, accept, refuse, confirm, detach, under. */
     void receive(int from, const tell_message &m, int64_t now_ns);
     void step(int64_t now_ns);
+    /** Links are said to have changed: who was content no longer is. */
+    void look_again();
     /** When step() is to be called next; INT64_MAX: nothing is to be done. */
     int64_t deadline() const
     {
@@ -112,6 +114,7 @@ private:
     bool better(int candidate, const tree_view &v) const;
     bool may_be_better(int candidate) const;
     bool comparable(int candidate) const;
+    uint64_t same() const;
     bool is_gate() const;
     int64_t hop_ns(int parent, int children) const;
     uint64_t promised(int candidate, const tree_view &v, int children) const;
@@ -127,7 +130,7 @@ private:
     int64_t turn_pause_ns() const;
     void compare_gates(const tree_view &v);
     void follow_tip(int from, const tree_view &v);
-    bool moves() const { return parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
+    bool moves() const { return options_.has(variant_chains) && parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
 
     adaptive_options options_;
     tree_name name_;
@@ -150,8 +153,9 @@ private:
 
     int64_t now_ns_ = 0, next_round_ns_ = 0;
     int64_t turn_ns_ = 0;
+    size_t seen_news_ = 0;                  // of neighbours: those are asked at once
     unsigned turn_ = 0;                     // whose it is to move
-    unsigned quiet_rounds_ = 0, rounds_ = 0, seen_version_ = 0, changes_ = 0, cycles_ = 0;
+    unsigned quiet_rounds_ = 0, rounds_ = 0, moves_ = 0, changes_ = 0, cycles_ = 0;
 };
 
 } // namespace wan
