@@ -109,6 +109,74 @@ std::string bulk()
     });
 }
 
+// Small writes in a stream go together; the first ones do not wait, and none is forgotten or overtaken.
+std::string streams()
+{
+    constexpr int n = 1000, window = 64, patience = 1000000;
+    static int there[n];
+    return jobs(3, [](memory_job &job) -> std::string {
+        std::fill(std::begin(there), std::end(there), -1);
+        const GlobalPtr<int> p(1, reinterpret_cast<uint64_t>(there));
+        const port_counters &c = node::here().network().counters();
+        // Half a window of writes: each has left when it returns.
+        uint64_t before = c.sends;
+        for (int i = 0; i < window / 2; ++i) {
+            p[i] = i;
+            WAN_CHECK_THAT(c.sends == before + static_cast<uint64_t>(i) + 1, std::to_string(i));
+        }
+        // Those after them go together ...
+        before = c.sends;
+        for (int i = window / 2; i < n; ++i)
+            p[i] = i;
+        WAN_CHECK_THAT(c.sends - before <= 10 && there[n - 1] == -1, std::to_string(c.sends - before));
+        // ... and before what the thread does next to that node, whatever that is.
+        if (job.fabric().random()() % 2) {
+            WAN_CHECK(invoke(1, [] { return there[n - 1]; }) == n - 1);
+        } else {
+            WAN_CHECK(p[n - 1] == n - 1);
+        }
+        for (int i = 0; i < n; ++i)
+            WAN_CHECK_THAT(there[i] == i, std::to_string(i));
+        // A write to the same place again is the later one.
+        for (int i = 0; i < n; ++i)
+            p[0] = i;
+        invoke(1, [] {});
+        WAN_CHECK_THAT(there[0] == n - 1, std::to_string(there[0]));
+        // They also leave when the writer only waits for somebody else,
+        future<int> seen = ainvoke(1, [] {
+            for (int turns = 0; turns < patience && there[n - 1] != 2 * n; ++turns)
+                yield();
+            return there[n - 1];
+        });
+        for (int i = 0; i < n; ++i)
+            p[i] = n + 1 + i;
+        WAN_CHECK(invoke(2, [] { return my_node(); }) == 2 && seen.get() == 2 * n);
+        // or yields,
+        for (int i = 0; i < n; ++i)
+            p[i] = i;
+        for (int turns = 0; turns < patience && there[n - 1] != n - 1; ++turns)
+            yield();
+        WAN_CHECK(there[n - 1] == n - 1);
+        // or ends.
+        spawn([p] {
+            for (int i = 0; i < n; ++i)
+                p[i] = 7;
+        }).detach();
+        for (int turns = 0; turns < patience && there[n - 1] != 7; ++turns)
+            yield();
+        WAN_CHECK(there[n - 1] == 7);
+        // Confirmed ones too.
+        std::vector<future<void>> all;
+        static const int value = 8;
+        for (int i = 0; i < n; ++i)
+            all.push_back((p + i).anwrite(&value, 1));
+        when_all(std::move(all)).get();
+        for (int i = 0; i < n; ++i)
+            WAN_CHECK_THAT(there[i] == 8, std::to_string(i));
+        return "";
+    });
+}
+
 std::string members()
 {
     return jobs(2, [](memory_job &) -> std::string {
@@ -341,10 +409,10 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(wan_test::test<global_pointers>), cmocka_unit_test(wan_test::test<bulk>),
-        cmocka_unit_test(wan_test::test<members>),         cmocka_unit_test(wan_test::test<syncs>),
-        cmocka_unit_test(wan_test::test<landings>),        cmocka_unit_test(wan_test::test<groups>),
-        cmocka_unit_test(wan_test::test<exit_waits>),      cmocka_unit_test(wan_test::test<blocked_at_exit>),
-        cmocka_unit_test(wan_test::test<failures>),
+        cmocka_unit_test(wan_test::test<streams>),         cmocka_unit_test(wan_test::test<members>),
+        cmocka_unit_test(wan_test::test<syncs>),           cmocka_unit_test(wan_test::test<landings>),
+        cmocka_unit_test(wan_test::test<groups>),          cmocka_unit_test(wan_test::test<exit_waits>),
+        cmocka_unit_test(wan_test::test<blocked_at_exit>), cmocka_unit_test(wan_test::test<failures>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,10 +1,13 @@
 /*
- * What the library costs, beside what MPI costs, in one run: each pair of
- * figures is measured in turns, several times: the smallest of each and their
- * ratio (what a machine with other work gives at best), and the ratio's median
- * with its smallest and largest value.  Between nodes 0 and 1.
+ * What the library costs, beside what MPI costs, in one run, between nodes 0
+ * and 1.  Each pair of figures is measured in short turns, one right after the
+ * other, in alternating order.  A pair counts when neither process was
+ * preempted during it (involuntary context switches): so the figures are those
+ * of a machine with a core for each process, also where others want the cores.
+ * Printed are the medians of both, and of the ratios of pairs the median with
+ * quartiles and with the 5th and 95th percentile.
  *
- *   mpirun -np 2 mttl_bench [ROUNDS]
+ *   mpirun -np 2 mttl_bench [PAIRS]        default 101; at most 40 times as many are tried
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,11 +15,13 @@
 
 #include <chrono>
 
+#include <sys/resource.h>
+
 namespace {
 
 using namespace mttl;
 
-int rounds = 9;
+size_t pairs = 101;
 
 double now_ns()
 {
@@ -40,27 +45,73 @@ struct spread {
     }
 };
 
-/** Runs both in turns; what a and b take, and b / a. */
-template <class A, class B> void compare(const char *what, A a, B b)
+/** How often this process was preempted. */
+long preempted()
 {
-    spread x, y, ratio;
-    a(), b();
-    for (int i = 0; i < rounds; ++i) {
-        x.v.push_back(a());
-        y.v.push_back(b());
-        ratio.v.push_back(y.v.back() / x.v.back());
+    rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_nivcsw;
+}
+
+/** Whether neither process was preempted while f() ran. */
+template <class F> bool undisturbed(F f)
+{
+    const long there = invoke(1, fn<preempted>), here = preempted();
+    f();
+    return preempted() == here && invoke(1, fn<preempted>) == there;
+}
+
+/** Runs a(n) and b(n), ns per item, in turns; what they take, and b / a. */
+template <class A, class B> void compare(const std::string &what, A a, B b)
+{
+    constexpr double turn_ns = 1e6;      // shorter than what a scheduler lets others run
+    a(20), b(20);
+    spread first;
+    for (int i = 0; i < 5; ++i)
+        first.v.push_back(a(20));
+    const int n = std::clamp(static_cast<int>(turn_ns / first.at(.5)), 20, 4000);
+    spread x, y, ratio, all;
+    size_t tried = 0;
+    for (; tried < 40 * pairs && ratio.v.size() < pairs; ++tried) {
+        double ta = 0, tb = 0;
+        const bool good = undisturbed([&] {
+            if (tried % 2 == 0)
+                ta = a(n);
+            tb = b(n);
+            if (tried % 2)
+                ta = a(n);
+        });
+        all.v.push_back(tb / ta);
+        if (!good)
+            continue;
+        x.v.push_back(ta), y.v.push_back(tb), ratio.v.push_back(tb / ta);
     }
-    std::printf("%-44s %9.0f ns %9.0f ns  difference %7.0f ns  ratio %5.2f  median %5.2f (%.2f to %.2f)\n", what, x.at(0), y.at(0),
-                y.at(0) - x.at(0), y.at(0) / x.at(0), ratio.at(.5), ratio.at(0), ratio.at(1));
+    if (ratio.v.size() < 5) {
+        std::printf("%-42s disturbed: %zu of %zu pairs were not, ratio of all %.2f (%.2f to %.2f)\n", what.c_str(), ratio.v.size(), tried,
+                    all.at(.5), all.at(.25), all.at(.75));
+        return;
+    }
+    std::printf("%-42s %8.0f %8.0f ns  difference %7.0f  ratio %5.3f (%.3f to %.3f, 90%% %.2f to %.2f)  %zu of %zu pairs, %d each\n",
+                what.c_str(), x.at(.5), y.at(.5), y.at(.5) - x.at(.5), ratio.at(.5), ratio.at(.25), ratio.at(.75), ratio.at(.05), ratio.at(.95),
+                ratio.v.size(), tried, n);
+    std::fflush(stdout);
 }
 
 template <class A> void alone(const char *what, A a)
 {
     spread x;
+    size_t tried = 0;
     a();
-    for (int i = 0; i < rounds; ++i)
-        x.v.push_back(a());
-    std::printf("%-44s %9.1f ns (%.1f to %.1f)\n", what, x.at(.5), x.at(0), x.at(1));
+    for (; tried < 40 * pairs && x.v.size() < pairs; ++tried) {
+        double t = 0;
+        if (undisturbed([&] { t = a(); }))
+            x.v.push_back(t);
+    }
+    if (x.v.empty())
+        std::printf("%-42s disturbed\n", what);
+    else
+        std::printf("%-42s %8.1f ns (%.1f to %.1f, 90%% %.1f to %.1f)  %zu of %zu turns\n", what, x.at(.5), x.at(.25), x.at(.75), x.at(.05),
+                    x.at(.95), x.v.size(), tried);
 }
 
 // Raw MPI on node 1 runs inside a handler: for that time the process serves nothing else.
@@ -117,23 +168,24 @@ int measure(int argc, char **argv)
     if (nodes() < 2)
         throw error("start it with two processes: mpirun -np 2 mttl_bench");
     if (argc > 1)
-        rounds = std::max(3, std::atoi(argv[1]));
-    std::printf("%-44s %12s %12s\n", "", "MPI", "mttl");
+        pairs = static_cast<size_t>(std::max(5, std::atoi(argv[1])));
+    std::printf("%-42s %8s %8s     ratios: median (quartiles, 5th to 95th percentile)\n", "", "MPI", "mttl");
     const auto p = invoke(1, fn<there>);
     std::vector<char> data(1 << 20, 'x');
 
-    compare("round trip of 4 bytes: ping-pong, invoke", [] { return ping_pong(2000, 4); },
-            [] {
-                return each_ns(2000, [](int n) {
+    // The first pair of the same thing twice: what the method itself makes of no difference.
+    compare("ping-pong of 4 bytes, twice", [](int n) { return ping_pong(n, 4); }, [](int n) { return ping_pong(n, 4); });
+    compare("round trip of 4 bytes: ping-pong, invoke", [](int n) { return ping_pong(n, 4); },
+            [](int k) {
+                return each_ns(k, [](int n) {
                     for (int i = 0; i < n; ++i)
                         invoke(1, fn<identity>, i);
                 });
             });
     for (const int bytes : {8, 64, 512, 4000, 65536, 1 << 20}) {
-        const int n = bytes > 10000 ? 50 : 2000;
         const auto size = static_cast<size_t>(bytes);
-        compare(("stream of " + std::to_string(bytes) + " bytes: MPI_Send, nwrite").c_str(), [=] { return stream(n, bytes); },
-                [&] {
+        compare("stream of " + std::to_string(bytes) + " bytes: MPI_Send, nwrite", [=](int n) { return stream(n, bytes); },
+                [&](int n) {
                     return each_ns(n, [&](int k) {
                         for (int i = 0; i < k; ++i)
                             p.nwrite(data.data(), size);
@@ -142,10 +194,9 @@ int measure(int argc, char **argv)
                 });
     }
     for (const int bytes : {8, 4000, 65536}) {
-        const int n = bytes > 10000 ? 50 : 500;
         const auto size = static_cast<size_t>(bytes);
-        compare(("read of " + std::to_string(bytes) + " bytes: ping-pong, nread").c_str(), [=] { return ping_pong(n, bytes); },
-                [&] {
+        compare("read of " + std::to_string(bytes) + " bytes: ping-pong, nread", [=](int n) { return ping_pong(n, bytes); },
+                [&](int n) {
                     return each_ns(n, [&](int k) {
                         for (int i = 0; i < k; ++i)
                             p.nread(data.data(), size);
@@ -157,10 +208,10 @@ int measure(int argc, char **argv)
         for (int i = 0; i < n; ++i)
             post(1, [](int x) { count += x; }, 1);
     };
-    std::printf("%-44s %12s %12s\n", "", "single", "batch");
-    compare("post of a function of 4 bytes", [&] { return each_ns(20000, [&](int n) { posts(n), invoke(1, [] {}); }); },
-            [&] {
-                return each_ns(20000, [&](int n) {
+    std::printf("%-42s %8s %8s\n", "", "single", "batch");
+    compare("post of a function of 4 bytes", [&](int k) { return each_ns(k, [&](int n) { posts(n), invoke(1, [] {}); }); },
+            [&](int k) {
+                return each_ns(k, [&](int n) {
                     {
                         batch b;
                         posts(n);
@@ -169,7 +220,7 @@ int measure(int argc, char **argv)
                 });
             });
     alone("switch of threads", [] {
-        constexpr int n = 200000;
+        constexpr int n = 20000;
         const auto turns = [] {
             for (int i = 0; i < n; ++i)
                 node::here().threads().yield();
@@ -180,7 +231,7 @@ int measure(int argc, char **argv)
         return (now_ns() - t) / (2 * n);
     });
     alone("creation and join of a thread", [] {
-        return each_ns(200000, [](int n) {
+        return each_ns(10000, [](int n) {
             for (int i = 0; i < n; ++i)
                 spawn([] {}).join();
         });

@@ -7,7 +7,8 @@
  * Flow control: a node sends at most `window` small messages that ask for
  * something to another one before that has taken them; then the thread that
  * sends waits, and the process goes on serving.  What answers is never held
- * back, so two nodes that flood each other do not stop.
+ * back, so two nodes that flood each other do not stop.  Small writes go
+ * together when more than half of the window is under way.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -117,7 +118,7 @@ public:
         for (;;) {
             if (h.flags & wire::credited)
                 outbox_.take_credit(to, q);
-            const bool batched = batching_ || q.used;
+            const bool batched = batching_ || q.used || stays(header, q);
             if (batched && q.used + sizeof header + least_payload > port_.small_bytes()) {
                 outbox_.flush(to);
                 continue;
@@ -148,7 +149,7 @@ public:
                 outbox_.transmit(to, q, bytes);
             else
                 q.used += bytes;
-            if (batched && (own || !batching_))
+            if (batched && (own || !(batching_ || stays(header, q))))
                 outbox_.flush(to);
             if (own)
                 send_data(to, 0, own->data.data(), own->data.size(), own);
@@ -296,6 +297,16 @@ public:
 
 private:
     static constexpr size_t least_payload = 64;     // a batch with less room is sent
+
+    /** Whether a record may wait for others to the same node, without a batch: a small write in a stream, which
+     *  shows in that the receiver has not taken half a window yet.  It leaves when the message is full, when
+     *  anything else is sent there, or when the process has nothing to run. */
+    template <class H> bool stays(const H &header, const detail::peer &q) const
+    {
+        if constexpr (std::is_same_v<H, wire::write_head>)
+            return !(header.h.flags & wire::apart) && q.credit < options_.window / 2;
+        return false;
+    }
 
     /** A payload that travels by itself. */
     struct incoming final : completion {
