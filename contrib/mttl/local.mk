@@ -56,6 +56,7 @@ EXTRA_DIST += $(mttl_examples)
 
 mttl_programs = \
 	contrib/mttl/bench/mttl_bench \
+	contrib/mttl/bench/npb_bench \
 	contrib/mttl/npb/cg_mpi \
 	contrib/mttl/npb/cg_mttl \
 	contrib/mttl/npb/is_mpi \
@@ -70,6 +71,9 @@ mttl_mpi_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -I$(top_srcdir)/contrib/mttl
 contrib_mttl_bench_mttl_bench_SOURCES = contrib/mttl/bench/mttl_bench.cpp
 contrib_mttl_bench_mttl_bench_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_mttl_bench_LDADD = $(OMPI_LIBS)
+contrib_mttl_bench_npb_bench_SOURCES = contrib/mttl/bench/npb_bench.cpp
+contrib_mttl_bench_npb_bench_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_bench_npb_bench_LDADD = $(OMPI_LIBS)
 contrib_mttl_npb_cg_mpi_SOURCES = contrib/mttl/npb/cg_mpi.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/npb.hpp
 contrib_mttl_npb_cg_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_npb_cg_mpi_LDADD = $(OMPI_LIBS)
