@@ -43,7 +43,7 @@ contrib/mttl/mttl.pc: contrib/mttl/mttl.pc.in Makefile
 	@$(MKDIR_P) contrib/mttl
 	$(AM_V_GEN)$(SED) -e 's|@includedir[@]|$(includedir)|' -e 's|@version[@]|$(PACKAGE_VERSION)|' $(top_srcdir)/contrib/mttl/mttl.pc.in >$@
 CLEANFILES += contrib/mttl/mttl.pc
-EXTRA_DIST += contrib/mttl/mttl.pc.in contrib/mttl/README.md contrib/mttl/npb/lines
+EXTRA_DIST += contrib/mttl/mttl.pc.in contrib/mttl/README.md contrib/mttl/npb/lines contrib/mttl/bench/sites
 
 # Tried by test/mttl/examples.
 mttl_examples = \
@@ -55,6 +55,8 @@ mttl_examples = \
 EXTRA_DIST += $(mttl_examples)
 
 mttl_programs = \
+	contrib/mttl/bench/chase_mpi \
+	contrib/mttl/bench/chase_mttl \
 	contrib/mttl/bench/mttl_bench \
 	contrib/mttl/bench/npb_bench \
 	contrib/mttl/npb/cg_mpi \
@@ -68,6 +70,12 @@ mttl-programs: $(mttl_programs)
 
 mttl_mpi_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -I$(top_srcdir)/contrib/mttl
 
+contrib_mttl_bench_chase_mpi_SOURCES = contrib/mttl/bench/chase_mpi.cpp contrib/mttl/bench/chase.hpp
+contrib_mttl_bench_chase_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_bench_chase_mpi_LDADD = $(OMPI_LIBS)
+contrib_mttl_bench_chase_mttl_SOURCES = contrib/mttl/bench/chase_mttl.cpp contrib/mttl/bench/chase.hpp
+contrib_mttl_bench_chase_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_bench_chase_mttl_LDADD = $(OMPI_LIBS)
 contrib_mttl_bench_mttl_bench_SOURCES = contrib/mttl/bench/mttl_bench.cpp
 contrib_mttl_bench_mttl_bench_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_mttl_bench_LDADD = $(OMPI_LIBS)
