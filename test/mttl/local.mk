@@ -38,7 +38,7 @@ TESTS += test/mttl/refused
 mttl_mpi_programs = test/mttl/worker test/mttl/other
 EXTRA_PROGRAMS += $(mttl_mpi_programs)
 CLEANFILES += $(mttl_mpi_programs) test/mttl/libmttl_test.so
-EXTRA_DIST += test/mttl/jobs test/mttl/examples test/mttl/sanitizers test/mttl/library.cpp test/mttl/library.hpp
+EXTRA_DIST += test/mttl/jobs test/mttl/sites test/mttl/examples test/mttl/sanitizers test/mttl/library.cpp test/mttl/library.hpp
 
 test/mttl/libmttl_test.so: $(top_srcdir)/test/mttl/library.cpp $(top_srcdir)/test/mttl/library.hpp $(dist_mttl_HEADERS)
 	@$(MKDIR_P) test/mttl
