@@ -77,6 +77,13 @@ std::string global_pointers()
         const GlobalPtr<int> here(&mine);
         *here = 4;
         WAN_CHECK(mine == 4 && *here.local() == 4);
+        // On one's own node nothing is sent.
+        const uint64_t sent = node::here().network().counters().sends;
+        const int five = 5;
+        int read = 0;
+        here.anwrite(&five, 1).get();
+        here.anread(&read, 1).get();
+        WAN_CHECK(mine == 5 && read == 5 && node::here().network().counters().sends == sent);
         return "";
     });
 }

@@ -122,6 +122,12 @@ public:
     future<void> anwrite(const T *from, size_t n) const
     {
         check();
+        if (is_local()) {
+            promise<void> p;
+            future<void> done = p.get_future();
+            p.run([&] { nwrite(from, n); });
+            return done;
+        }
         return node::here().write_async(node_, address_, from, n * sizeof(T));
     }
 

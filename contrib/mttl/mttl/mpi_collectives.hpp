@@ -4,8 +4,8 @@
  * so that objects do not depend on each other's order.
  *
  *   mpi_nonblocking   MPI_Ibarrier, MPI_Iallreduce.  Only the thread waits.
- *   mpi               MPI_Ibarrier; and MPI_Allreduce, which components serve
- *                     that serve only blocking collectives, such as coll/wan.
+ *   mpi               MPI_Ibarrier; and MPI_Allreduce, for components that
+ *                     serve, or measure links in, blocking collectives only.
  *                     The process waits inside it and serves nobody, so all
  *                     members meet before.  Two groups that overlap must not
  *                     reduce at the same time in different orders.
