@@ -120,7 +120,7 @@ std::string bulk()
 std::string streams()
 {
     constexpr int n = 1000, window = 64, patience = 1000000;
-    static int there[n];
+    static int there[n], taken_with;
     return jobs(3, [](memory_job &job) -> std::string {
         std::fill(std::begin(there), std::end(there), -1);
         const GlobalPtr<int> p(1, reinterpret_cast<uint64_t>(there));
@@ -136,7 +136,13 @@ std::string streams()
         for (int i = window / 2; i < n; ++i)
             p[i] = i;
         WAN_CHECK_THAT(c.sends - before <= 10 && there[n - 1] == -1, std::to_string(c.sends - before));
-        // ... and before what the thread does next to that node, whatever that is.
+        // ... and before what the thread does next to that node, whatever that is; a post takes them along at once.
+        if (job.fabric().random()() % 2) {
+            before = c.sends;
+            post(1, [] { taken_with = there[n - 1]; });
+            WAN_CHECK(c.sends == before + 1 || c.sends == before + 2);
+            WAN_CHECK(invoke(1, [] { return taken_with; }) == n - 1);
+        }
         if (job.fabric().random()() % 2) {
             WAN_CHECK(invoke(1, [] { return there[n - 1]; }) == n - 1);
         } else {
