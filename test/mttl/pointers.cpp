@@ -264,6 +264,25 @@ std::string landings()
             WAN_CHECK(in[0] == 10 * round + other && in[2999] == 10 * round + other);
         }
         WAN_CHECK(node::here().network().counters().sends == before);   // nothing but data
+        // Elsewhere, and another number of elements, none too; the writer may be earlier.
+        for (const size_t n : {size_t(7), size_t(0), size_t(2000)}) {
+            std::fill(in.begin(), in.end(), -1);
+            std::fill(out.begin(), out.end(), 100 + static_cast<double>(n));
+            thread_handle w = spawn([&] { to[other].write(out.data(), n); });
+            if (me)
+                yield();
+            landing.arm(in.data() + 500, n);
+            bool thrown = false;
+            try {
+                landing.arm(in.data(), n);
+            } catch (const error &) {
+                thrown = true;
+            }
+            landing.wait();
+            w.join();
+            WAN_CHECK(thrown && in[499] == -1 && in[500 + n] == -1);
+            WAN_CHECK(n == 0 || (in[500] == 100 + static_cast<double>(n) && in[499 + n] == in[500]));
+        }
         return "";
     }, spmd());
 }

@@ -63,6 +63,14 @@ public:
         armed_ = true;
         node_.network().recv_node(from_, channel_, to_, n_ * sizeof(T), this);
     }
+    /** The same, elsewhere: the next write lands at `to`, `n` elements. */
+    void arm(T *to, size_t n)
+    {
+        if (armed_)
+            throw error("a landing was armed twice");
+        to_ = to, n_ = n;
+        arm();
+    }
     /** Blocks the thread until it has landed. */
     void wait()
     {

@@ -60,7 +60,9 @@ public:
             const element *p = range(t, i, k);
             return std::vector<element>(p, p + k);
         }, index_, static_cast<uint64_t>(n));
-        std::copy(got.begin(), got.end(), to);
+        if (got.size() != n)
+            throw wire_error(std::to_string(got.size()) + " elements arrived, " + std::to_string(n) + " were asked for");
+        std::copy_n(got.begin(), n, to);
     }
     /** Copies n elements to there; on return they are there. */
     void nwrite(const element *from, size_t n) const { anwrite(from, n).get(); }

@@ -1,6 +1,6 @@
 /*
- * NPB IS on mttl: keys are written into the memory of the process that ranks
- * them.  is_mpi.cpp is the same on plain MPI.
+ * NPB IS on mttl: keys are written, announced, into the memory of the process
+ * that ranks them.  is_mpi.cpp is the same on plain MPI.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,28 +8,28 @@
 
 #include <mttl/mttl.hpp>
 
+#include <deque>
+
 using namespace npb;
 using namespace npb::is;
 
 namespace {
 
-/** Where a process takes what others write to it. */
-struct table {
-    mttl::GlobalPtr<int> counts, got;
-};
-table own;
 // Not inside a function: a neighbour may be faster and write before it is reached.
 mttl::Sync<int> before_me;
+std::map<int, mttl::Sync<int>> counts;                          // keys that each process sends here
+std::map<int, mttl::Sync<mttl::LandingPtr<int>>> handles;       // and where it takes mine
 
 class sorter {
 public:
-    sorter(const is::size &s, int me, int np)
-        : process_(s, me, np), me_(me), np_(np), counts_(static_cast<size_t>(np)), got_(process_.room())
+    sorter(const is::size &s, int me, int np) : process_(s, me, np), me_(me), np_(np), got_(process_.room())
     {
-        own = {mttl::GlobalPtr<int>(counts_.data()), mttl::GlobalPtr<int>(got_.data())};
-        all_.exec();
+        for (int k = 0; k < np; ++k) {
+            in_.emplace_back(nullptr, 0, k);
+            mttl::post(k, [](int from, mttl::LandingPtr<int> p) { handles[from].write(p); }, me, in_.back().handle());
+        }
         for (int k = 0; k < np; ++k)
-            tables_.push_back(mttl::invoke(k, [] { return own; }));
+            out_.push_back(handles[k].read());
     }
 
     /** One ranking; how many of the keys under test have the right rank here. */
@@ -56,35 +56,35 @@ public:
 private:
     void move_keys(const places &send)
     {
-        // How many keys I have for each process: into its table, at my place.
-        std::vector<int> sizes(counts_.size()), lands(counts_.size());
-        for (size_t k = 0; k < sizes.size(); ++k)
-            sizes[k] = send[k + 1] - send[k];
-        std::vector<mttl::future<void>> written;
-        for (size_t k = 0; k < sizes.size(); ++k)
-            written.push_back((tables_[k].counts + me_).anwrite(&sizes[k], 1));
-        mttl::when_all(std::move(written)).get();
-        all_.exec();
-        // Where they land: behind those of the processes before me.
-        std::vector<mttl::future<int>> places;
+        std::deque<mttl::thread_handle> writers;
+        for (int k = 0; k < np_; ++k) {
+            const size_t at = static_cast<size_t>(send[k]), n = static_cast<size_t>(send[k + 1]) - at;
+            mttl::post(k, [](int from, size_t n) { counts[from].write(static_cast<int>(n)); }, me_, n);
+            if (k != me_)
+                writers.push_back(mttl::spawn([=, this] { out_[static_cast<size_t>(k)].write(&process_.sorted()[at], n); }));
+        }
+        auto land = got_.begin();
+        for (int k = 0, n; k < np_; ++k, land += n) {
+            n = counts[k].read();
+            if (k == me_)
+                std::copy_n(process_.sorted().begin() + send[k], n, land);
+            else
+                in_[static_cast<size_t>(k)].arm(&*land, static_cast<size_t>(n));
+        }
         for (int k = 0; k < np_; ++k)
-            places.push_back(mttl::ainvoke(k, [](int from) { return std::accumulate(own.counts.local(), own.counts.local() + from, 0); }, me_));
-        lands = mttl::when_all(std::move(places)).get();
-        written.clear();
-        for (size_t k = 0; k < sizes.size(); ++k)
-            written.push_back((tables_[k].got + lands[k]).anwrite(process_.sorted().data() + send[k], static_cast<size_t>(sizes[k])));
-        mttl::when_all(std::move(written)).get();
-        all_.exec();
+            if (k != me_)
+                in_[static_cast<size_t>(k)].wait();
+        for (mttl::thread_handle &w : writers)
+            w.join();
     }
 
     process process_;
     int me_, np_;
     std::vector<int> buckets_;
-    std::vector<int> counts_;       // keys that each process sends here
     keys got_;
-    mttl::Barrier all_;
     mttl::Reduction<int> sum_;
-    std::vector<table> tables_;
+    std::deque<mttl::Landing<int>> in_;
+    std::vector<mttl::LandingPtr<int>> out_;
 };
 
 int run(int argc, char **argv)
