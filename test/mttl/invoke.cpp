@@ -360,11 +360,63 @@ std::string batches()
     });
 }
 
+// Functions that came in one message: those that block or throw are left behind, the others go on; each is started
+// once, in order, and the first ones are not taken for those of a later message when they go on.
+std::string blocked_in_batches()
+{
+    static std::vector<int> started, ended;
+    static Sync<int> *gate;
+    return jobs(2, [](memory_job &job) -> std::string {
+        Sync<int> here;
+        gate = &here;
+        started.clear(), ended.clear();
+        std::vector<future<void>> all;
+        const uint64_t sent = node::here().network().counters().sends;
+        constexpr int n = 90;
+        for (int message = 0; message < 3; ++message) {
+            batch b;
+            for (int i = 0; i < n / 3; ++i)
+                all.push_back(ainvoke(1, [](int k) {
+                    started.push_back(k);
+                    if (k % 3 == 0)
+                        gate->read();
+                    if (k % 3 == 1)
+                        yield();
+                    if (k % 7 == 0)
+                        throw std::runtime_error("seven");
+                    ended.push_back(k);
+                }, message * (n / 3) + i));
+        }
+        WAN_CHECK(node::here().network().counters().sends == sent + 3);
+        invoke(1, [] {
+            while (ended.size() < 51)       // of those that do not wait: 60 - 9
+                yield();
+            for (int i = 0; i < 30; ++i)
+                gate->write(0);
+        });
+        int thrown = 0;
+        for (future<void> &f : all) {
+            try {
+                f.get();
+            } catch (const std::runtime_error &) {
+                ++thrown;
+            }
+        }
+        WAN_CHECK_THAT(thrown == 13 && ended.size() == n - 13, std::to_string(thrown) + " " + std::to_string(ended.size()));
+        WAN_CHECK(started.size() == n && std::is_sorted(started.begin(), started.end()));
+        std::sort(ended.begin(), ended.end());
+        WAN_CHECK(std::adjacent_find(ended.begin(), ended.end()) == ended.end());
+        WAN_CHECK(job.at(1).threads().blocked_count() == 0);
+        return "";
+    });
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(wan_test::test<blocked_in_batches>),
         cmocka_unit_test(wan_test::test<functions>),   cmocka_unit_test(wan_test::test<arguments>),
         cmocka_unit_test(wan_test::test<short_messages>), cmocka_unit_test(wan_test::test<exceptions>),
         cmocka_unit_test(wan_test::test<futures>),     cmocka_unit_test(wan_test::test<order>),

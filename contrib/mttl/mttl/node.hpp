@@ -10,6 +10,8 @@
  * back, so two nodes that flood each other do not stop.  Small writes go
  * together when more than half of the window is under way.
  *
+ * One class, although long: sending and taking share credit, batches, tickets.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MTTL_NODE_HPP
@@ -390,21 +392,87 @@ private:
 
     // ---- what arrives ----
 
+    /** How far a message has been taken; on the loop's stack. */
+    struct cursor {
+        node &owner;
+        int from;
+        const std::byte *data;
+        size_t bytes;               // left
+        bool several = false, credited = false;
+        bool *taken_over = nullptr; // of the thread that goes through the records now
+        std::exception_ptr failed = nullptr;
+    };
+
     void message(int from, const std::byte *data, size_t bytes) override
     {
-        bool several = false, credited = false;
-        while (bytes) {
-            const size_t used = record(from, data, bytes, credited);
-            data += used, bytes -= used;
-            if (bytes && !several) {
-                several = true;
+        cursor c{*this, from, data, bytes};
+        while (c.bytes) {
+            const auto h = header<wire::head>(c.data, c.bytes);
+            if (h.kind != wire::invoke || (h.flags & wire::apart)) {
+                next(c);
+                continue;
+            }
+            // One spare thread calls function after function; when one blocks, another thread goes on behind it.
+            scheduler_.run_now(&node::run_records, &c);
+            if (c.taken_over)
+                *std::exchange(c.taken_over, nullptr) = true;
+            if (c.failed)
+                std::rethrow_exception(c.failed);
+        }
+        if (c.credited && ++outbox_.at(from).owed >= (options_.window + 1) / 2)
+            send_plain(from, wrapped{{wire::credit, 0, 0, std::exchange(outbox_.at(from).owed, 0)}});
+        if (c.several)
+            unbatch();
+    }
+
+    static void run_records(void *argument)
+    {
+        auto &c = *static_cast<cursor *>(argument);     // gone when this thread has been taken over
+        bool taken_over = false;
+        c.taken_over = &taken_over;
+        try {
+            while (c.bytes) {
+                c.owner.next(c);
+                if (taken_over)
+                    return;
+            }
+        } catch (...) {
+            if (taken_over)
+                throw;
+            c.failed = std::current_exception();
+        }
+        c.taken_over = nullptr;
+    }
+
+    /** Takes one record.  The cursor stands behind it before a function is called. */
+    void next(cursor &c)
+    {
+        const auto *data = c.data;
+        const size_t bytes = c.bytes;
+        const auto h = header<wire::head>(data, bytes);
+        const auto advance = [&](size_t used) {
+            c.data += used, c.bytes -= used;
+            if (c.bytes && !c.several) {
+                c.several = true;
                 ++batching_;        // the answers go together, as the questions came
             }
+        };
+        if (h.kind == wire::invoke && !(h.flags & wire::apart) && late_[static_cast<size_t>(c.from)].empty()) {
+            const auto i = header<wire::invoke_head>(data, bytes);
+            const auto arguments = payload(data, bytes, sizeof i, h.length);
+            count(h, c.credited);
+            advance(sizeof i + h.length);
+            run(c.from, h, i.function, arguments);
+        } else {
+            advance(record(c.from, data, bytes, c.credited));
         }
-        if (credited && ++outbox_.at(from).owed >= (options_.window + 1) / 2)
-            send_plain(from, wrapped{{wire::credit, 0, 0, std::exchange(outbox_.at(from).owed, 0)}});
-        if (several)
-            unbatch();
+    }
+
+    void count(const wire::head &h, bool &credited)
+    {
+        credited |= (h.flags & wire::credited) != 0;
+        if (!(h.flags & wire::system))
+            ++taken_;
     }
 
     template <class H> static H header(const std::byte *data, size_t bytes)
@@ -420,9 +488,7 @@ private:
     size_t record(int from, const std::byte *data, size_t bytes, bool &credited)
     {
         const auto h = header<wire::head>(data, bytes);
-        credited |= (h.flags & wire::credited) != 0;
-        if (!(h.flags & wire::system))
-            ++taken_;
+        count(h, credited);
         auto &behind = late_[static_cast<size_t>(from)];
         const bool ordered = h.kind == wire::read || ((h.kind == wire::invoke || h.kind == wire::write) && !(h.flags & wire::apart));
         if (behind.empty() || !ordered)
@@ -538,10 +604,13 @@ private:
     void run(int from, const wire::head &h, uint32_t function, std::span<const std::byte> arguments)
     {
         detail::call c{from, h.ticket, h.flags, arguments};
-        if (const handler_function f = registry_.find(function))
-            scheduler_.run_now(f, &c);
+        handler_function f = registry_.find(function);
+        if (!f)
+            f = &node::unknown_function;
+        if (scheduler_.in_thread())
+            f(&c);
         else
-            scheduler_.run_now(&node::unknown_function, &c);
+            scheduler_.run_now(f, &c);
     }
 
     static void unknown_function(void *argument)
