@@ -269,6 +269,7 @@ private:
         if (map_.links_.link(link.site_a, link.site_b))
             return fail("a second link between " + quoted(link.site_a) + " and " + quoted(link.site_b),
                         "Keep one line; it holds for both directions.");
+        link.line = line_;
         map_.links_.links.push_back(std::move(link));
         return true;
     }
@@ -283,6 +284,7 @@ private:
         if (rate_find(rates, rate.site) != 0)
             return fail("a second " + quoted(w[0]) + " line for the site " + quoted(rate.site),
                         "Keep one of the two lines.");
+        rate.line = line_;
         rates.push_back(std::move(rate));
         return true;
     }

@@ -48,12 +48,14 @@ struct link_hint {
     std::string site_a, site_b;
     int64_t latency_ns = 0;             // one way; 0: not given
     int64_t bandwidth_bytes_per_s = 0;  // of the whole link; 0: not given
+    int line = 0;                       // of the map
 };
 
 /** A rate that belongs to one site. */
 struct rate_hint {
     std::string site;
     int64_t bandwidth_bytes_per_s = 0;
+    int line = 0;
 };
 
 /** What a map tells about links; the planner's first guess before anything is measured. */
@@ -96,6 +98,8 @@ public:
 
     const std::vector<map_entry> &entries() const { return entries_; }
     const link_hints &links() const { return links_; }
+    /** Site of the hosts that no entry lists. */
+    const std::optional<std::string> &default_site() const { return default_; }
 
 private:
     std::vector<map_entry> entries_;

@@ -1,0 +1,215 @@
+/*
+ * See info_check.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info_check.hpp"
+
+#include "topo/cluster_map.hpp"
+#include "topo/site_name.hpp"
+#include "topo/site_resolve.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <map>
+#include <set>
+
+#include <unistd.h>
+
+namespace info {
+
+namespace {
+
+std::string own_host()
+{
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+std::string counted(size_t n, const char *what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+struct site_sum {
+    std::vector<const host *> hosts;
+    std::set<std::string> inside;
+    int slots = 0;
+};
+
+/** "n1, n2, n3 ... n16". */
+std::string some_names(const std::vector<const host *> &hosts)
+{
+    constexpr size_t shown = 4;
+    std::string text;
+    for (size_t i = 0; i < hosts.size() && (i < shown || hosts.size() <= shown + 2); ++i)
+        text += (i ? ", " : "") + hosts[i]->name;
+    return hosts.size() > shown + 2 ? text + " ... " + hosts.back()->name : text;
+}
+
+/** Lines about a map that can be read but may not mean what its author wanted. */
+std::vector<std::string> doubts(const wan::cluster_map &map, const std::string &file)
+{
+    std::vector<std::string> found;
+    std::set<std::string> sites;
+    std::map<std::string, std::set<std::string>> regions;       // and the sites of two parts in them
+    const auto add = [&](const std::string &name) {
+        const std::string site(wan::wan_site(name));
+        if (!site.empty() && sites.insert(site).second)
+            if (const size_t slash = site.find('/'); slash != site.npos)
+                regions[site.substr(0, slash)].insert(site.substr(slash + 1));
+    };
+    for (const wan::map_entry &e : map.entries())
+        add(e.site);
+    if (map.default_site())
+        add(*map.default_site());
+    const auto at = [&](int line) { return file + ":" + std::to_string(line) + ": "; };
+    const auto known = [&](const std::string &site, int line) {
+        if (map.places_hosts() && !sites.contains(site))
+            found.push_back(at(line) + "no host is in the site '" + site + "': is it spelt as in the lines of hosts?");
+    };
+    for (const wan::link_hint &l : map.links().links) {
+        known(l.site_a, l.line);
+        known(l.site_b, l.line);
+    }
+    for (const auto *rates : {&map.links().nics, &map.links().uplinks})
+        for (const wan::rate_hint &r : *rates)
+            known(r.site, r.line);
+    for (const wan::link_hint &l : map.links().links)
+        if (l.latency_ns > 0 && l.latency_ns < 20'000)
+            found.push_back(at(l.line) + "less than 20 us between sites: is the unit right?");
+        else if (l.latency_ns > 2'000'000'000)
+            found.push_back(at(l.line) + "more than 2 s one way: is the unit right?");
+    for (const auto &[region, inner] : regions)
+        for (const std::string &part : inner)
+            if (part.starts_with("rack") || part.starts_with("switch") || part.starts_with("leaf")) {
+                found.push_back(file + ": '" + region + "/" + part + "' is a site of its own, across which messages are spared; a rack or switch of the site '"
+                                + region + "' is written '" + region + ":" + part + "'");
+                break;
+            }
+    if (map.places_hosts() && sites.size() == 1)
+        found.push_back(file + ": all hosts are in one site, '" + *sites.begin() + "': jobs on them run without coll/wan");
+    if (map.places_hosts() && sites.empty())
+        found.push_back(file + ": no host is in a site: a lone leaf switch is none");
+    return found;
+}
+
+std::string summary(const wan::cluster_map &map)
+{
+    std::set<std::string> sites;
+    for (const wan::map_entry &e : map.entries())
+        if (!e.site.empty())
+            sites.insert(std::string(wan::wan_site(e.site)));
+    if (map.default_site())
+        sites.insert(std::string(wan::wan_site(*map.default_site())));
+    const wan::link_hints &l = map.links();
+    std::string text = counted(sites.size(), "site") + ", " + counted(map.entries().size(), "list") + " of hosts";
+    if (map.default_site())
+        text += " and a default";
+    if (!l.empty())
+        text += ", " + counted(l.links.size(), "link") + ", " + counted(l.nics.size(), "interface") + ", " + counted(l.uplinks.size(), "uplink");
+    return text;
+}
+
+} // namespace
+
+bool own_site_print(const parameters &params)
+{
+    const std::string name = own_host();
+    wan_runtime_hints_t hints{name.c_str(), nullptr, nullptr, 0};
+    wan::site_answer answer;
+    wan::input_error error;
+    if (!wan::site_resolve(params.values(), &hints, answer, error)) {
+        std::cout << "BAD:  " << error.where << ": " << error.what << "\n      " << error.remedy << "\n";
+        return false;
+    }
+    if (answer.site.empty())
+        std::cout << "note: this host, " << name << ", has no site by name: " << answer.note
+                  << (answer.source == wan::site_source::cluster_map
+                          ? ": coll/wan stays out of jobs on it; add it to the map, or a line 'default SITE'\n"
+                          : params.values().discover ? "; jobs find sites by measuring (coll_wan_discover)\n" : ", and coll_wan_discover is 0: coll/wan stays out\n");
+    else
+        std::cout << "good: this host, " << name << ", is in the site " << wan::wan_site(answer.site)
+                  << (wan::site_inside(answer.site).empty() ? "" : ", inside it " + std::string(wan::site_inside(answer.site)))
+                  << " (" << wan::site_source_name(answer.source) << ")\n";
+    return answer.source != wan::site_source::cluster_map || !answer.site.empty();
+}
+
+int sites_run(const cluster_words &words, bool each, bool json)
+{
+    parameters params(words.settings);
+    if (!words.map.empty())
+        params.set("cluster_map", words.map);
+    const std::string map_file = params.values().cluster_map;
+    if (map_file.empty() && words.hosts.empty() && words.hostfile.empty() && words.shape.empty())
+        return own_site_print(params) ? 0 : 1;
+    std::vector<host> hosts = hosts_of(words, map_file);
+    std::map<std::string, size_t> number;
+    std::vector<std::pair<std::string, site_sum>> sites;       // in the order of the hosts: as a job numbers them
+    std::vector<const host *> lost;
+    for (host &h : hosts) {
+        if (words.per_host > 0)
+            h.slots = words.per_host;
+        if (h.site.empty()) {
+            lost.push_back(&h);
+            continue;
+        }
+        const std::string site(wan::wan_site(h.site));
+        const auto [it, fresh] = number.try_emplace(site, sites.size());
+        if (fresh)
+            sites.emplace_back(site, site_sum{});
+        site_sum &s = sites[it->second].second;
+        s.hosts.push_back(&h);
+        s.slots += h.slots;
+        if (const auto inside = wan::site_inside(h.site); !inside.empty())
+            s.inside.insert(std::string(inside));
+    }
+    if (json) {
+        nlohmann::ordered_json out = {{"sites", nlohmann::json::array()}, {"without_site", nlohmann::json::array()}, {"served", sites.size() > 1 && lost.empty()}};
+        for (const auto &[name, s] : sites) {
+            nlohmann::ordered_json one = {{"name", name}, {"hosts", nlohmann::json::array()}, {"ranks", s.slots}};
+            for (const host *h : s.hosts)
+                one["hosts"].push_back(h->name);
+            out["sites"].push_back(one);
+        }
+        for (const host *h : lost)
+            out["without_site"].push_back(h->name);
+        std::cout << out.dump(2) << "\n";
+        return lost.empty() ? 0 : 1;
+    }
+    for (const auto &[name, s] : sites) {
+        std::cout << name << ": " << counted(s.hosts.size(), "host") << ", " << counted(static_cast<size_t>(s.slots), "rank");
+        if (!s.inside.empty())
+            std::cout << ", " << s.inside.size() << (s.inside.size() == 1 ? " rack or switch" : " racks or switches");
+        std::cout << ": " << some_names(s.hosts) << "\n";
+        for (const host *h : each ? s.hosts : std::vector<const host *>{})
+            std::cout << "    " << h->name << "  " << h->site << (h->line ? "  line " + std::to_string(h->line) : map_file.empty() || !words.shape.empty() ? "" : "  default") << "\n";
+    }
+    for (const host *h : lost)
+        std::cout << "no site: " << h->name << ": " << h->note << "\n";
+    std::cout << (!lost.empty() ? "coll/wan would leave a job on all of these alone: every host needs a site\n"
+                  : sites.size() > 1 ? "coll/wan would serve a job on these\n"
+                                     : "coll/wan would leave a job on these alone: all ranks are in one site\n");
+    return lost.empty() ? 0 : 1;
+}
+
+int check_run(const std::vector<std::string> &files, bool warnings_count)
+{
+    bool good = true;
+    for (const std::string &file : files) {
+        wan::cluster_map map;
+        wan::input_error error;
+        if (!wan::cluster_map::read(file, map, error)) {
+            std::cout << error.where << ": error: " << error.what << "\n    " << error.remedy << "\n";
+            good = false;
+            continue;
+        }
+        const auto found = doubts(map, file);
+        for (const std::string &d : found)
+            std::cout << "warning: " << d << "\n";
+        good &= !warnings_count || found.empty();
+        std::cout << file << ": " << summary(map) << (found.empty() ? ": good\n" : "\n");
+    }
+    return good ? 0 : 1;
+}
+
+} // namespace info

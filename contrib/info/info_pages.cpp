@@ -1,0 +1,142 @@
+/*
+ * See info_pages.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info_pages.hpp"
+
+#include "algo/registry.hpp"
+#include "wan_config.h"
+
+#include <CLI/CLI.hpp>
+
+#include <sstream>
+
+namespace info {
+
+namespace {
+
+std::string roff(const std::string &text)
+{
+    std::string out;
+    for (char c : text)
+        out += c == '-' ? "\\-" : c == '\\' ? "\\e" : c == '\n' ? "\n.br\n" : std::string(1, c);
+    // A line that begins with one of these would be a request.
+    if (!out.empty() && (out[0] == '.' || out[0] == '\''))
+        out.insert(0, "\\&");
+    return out;
+}
+
+void options_write(std::ostringstream &page, const CLI::App &app)
+{
+    for (const CLI::Option *o : app.get_options()) {
+        if (o->get_name() == "--help" || o->get_lnames() == std::vector<std::string>{"help"})
+            continue;
+        page << ".TP\n\\fB" << roff(o->get_name(o->get_positional(), true)) << "\\fR";
+        if (o->get_type_size() > 0 && !o->get_type_name().empty() && !o->get_lnames().empty())
+            page << " \\fI" << roff(o->get_type_name()) << "\\fR";
+        page << "\n" << roff(o->get_description());
+        if (!o->get_default_str().empty())
+            page << " (default: " << roff(o->get_default_str()) << ")";
+        page << "\n";
+    }
+}
+
+std::string words_of(const CLI::App &app)
+{
+    std::string words;
+    for (const CLI::Option *o : app.get_options())
+        for (const std::string &name : o->get_lnames())
+            words += (words.empty() ? "--" : " --") + name;
+    return words;
+}
+
+bool hidden(const CLI::App &app) { return app.get_group().empty(); }
+
+} // namespace
+
+std::string manual_page(const CLI::App &app)
+{
+    std::ostringstream page;
+    page << ".\\\" Written by `wan-info manual'; to write it anew: test/info --regenerate\n"
+            ".\\\" SPDX-License-Identifier: BSD-3-Clause\n"
+            ".TH WAN\\-INFO 1 \"\" \"wan-ompi " PACKAGE_VERSION "\" \"coll/wan\"\n"
+            ".SH NAME\nwan\\-info \\- what Open MPI's coll/wan would do, and whether it is well\n"
+            ".SH SYNOPSIS\n";
+    for (const CLI::App *s : app.get_subcommands({}))
+        if (!hidden(*s)) {
+            page << ".B wan\\-info " << s->get_name() << "\n";
+            for (const CLI::Option *o : s->get_options())
+                if (o->get_positional())
+                    page << "\\fI" << o->get_name(true) << "\\fR\n";
+            page << "[options]\n.br\n";
+        }
+    page << ".SH DESCRIPTION\n" << roff(app.get_description())
+         << "\n.PP\nNothing is measured and no job is started (but one process by\n.B doctor\n): what is said of times is predicted, by the code "
+            "that the plugin runs. Parameters of coll/wan are taken from the environment, too\n(\\fIOMPI_MCA_coll_wan_*\\fR).\n.SH COMMANDS\n";
+    for (const CLI::App *s : app.get_subcommands({})) {
+        if (hidden(*s))
+            continue;
+        page << ".SS " << s->get_name() << "\n" << roff(s->get_description()) << "\n";
+        options_write(page, *s);
+    }
+    page << ".SH EXIT STATUS\n"
+            "0: done, nothing wrong. 1: something is wrong with what was looked at (a map, an installation, a host without a site). "
+            "2: the command line is wrong; standard error says what to write.\n"
+            ".SH EXAMPLES\n"
+            ".nf\n"
+            "wan\\-info sites \\-\\-map /etc/wan\\-sites \\-\\-hostfile hosts\n"
+            "wan\\-info check /etc/wan\\-sites\n"
+            "wan\\-info plan bcast 1M \\-\\-shape 2x16 \\-\\-latency 10ms \\-\\-nic 40Mb/s \\-\\-draw plan.svg\n"
+            "wan\\-info compare allreduce \\-\\-shape 2x16 \\-\\-sizes 1..16M:16\n"
+            "wan\\-info doctor\n"
+            ".fi\n"
+            ".SH FILES\n"
+            "A map: hosts and their sites, one statement a line, or Slurm's topology.conf; see README, \"Telling it the sites\".\n"
+            ".SH SEE ALSO\n.BR mpirun (1),\n.BR ompi_info (1)\n";
+    return page.str();
+}
+
+std::string completion(const CLI::App &app)
+{
+    std::ostringstream s;
+    std::string commands, cases;
+    for (const CLI::App *c : app.get_subcommands({})) {
+        if (hidden(*c))
+            continue;
+        commands += (commands.empty() ? "" : " ") + c->get_name();
+        cases += "    " + c->get_name() + ") words='" + words_of(*c) + "' ;;\n";
+    }
+    std::string collectives;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        collectives += (c ? " " : "") + std::string(wan_collective_name(wan::collective_at(c)));
+    std::string knobs;
+    for (size_t i = 0; i < wan_knob_count(); ++i)
+        knobs += (i ? " " : "") + std::string(wan_knob_get(i)->name) + "=";
+    s << "# bash completion of wan-info.  Written by `wan-info completion`; to write it anew: test/info --regenerate\n"
+         "# SPDX-License-Identifier: BSD-3-Clause\n"
+         "_wan_info() {\n"
+         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "    if [[ $COMP_CWORD == 1 ]]; then\n"
+         "        COMPREPLY=($(compgen -W '" << commands << " " << words_of(app) << "' -- \"$current\"))\n"
+         "        return\n"
+         "    fi\n"
+         "    case $previous in\n"
+         "    --map | --hostfile | --draw) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    --placement) COMPREPLY=($(compgen -W 'block roundrobin shuffled' -- \"$current\")); return ;;\n"
+         "    --param) COMPREPLY=($(compgen -W '" << knobs << "' -- \"$current\")); return ;;\n"
+         "    esac\n"
+         "    case ${COMP_WORDS[1]} in\n" << cases << "    esac\n"
+         "    if [[ $current == -* ]]; then\n"
+         "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         "    elif [[ ${COMP_WORDS[1]} == check ]]; then\n"
+         "        COMPREPLY=($(compgen -f -- \"$current\"))\n"
+         "    elif [[ $COMP_CWORD == 2 && ${COMP_WORDS[1]} == @(plan|compare) ]]; then\n"
+         "        COMPREPLY=($(compgen -W '" << collectives << "' -- \"$current\"))\n"
+         "    fi\n"
+         "}\n"
+         "complete -F _wan_info wan-info\n";
+    return s.str();
+}
+
+} // namespace info
