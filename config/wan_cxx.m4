@@ -1,7 +1,8 @@
 # The compilers: C++20 for the core, warnings, sanitizers.
 # SPDX-License-Identifier: BSD-3-Clause
 
-AC_DEFUN([WAN_CXX20], [
+# Sets wan_cxx20 to yes or no, and WAN_CXXSTD.
+AC_DEFUN([WAN_CXX20_FIND], [
     AC_LANG_PUSH([C++])
     wan_cxx20=no
     for wan_flag in '' -std=c++20 -std=c++2a; do
@@ -24,9 +25,13 @@ AC_DEFUN([WAN_CXX20], [
         AS_IF([test $wan_cxx20 = yes], [break])
     done
     AC_LANG_POP([C++])
+    WAN_CXXSTD=$wan_flag
+])
+
+AC_DEFUN([WAN_CXX20], [
+    WAN_CXX20_FIND
     AS_IF([test $wan_cxx20 = no],
         [AC_MSG_ERROR([the core needs a C++20 compiler: install g++ 10 or newer (Debian: apt-get install g++)])])
-    WAN_CXXSTD=$wan_flag
     AC_SUBST([WAN_CXXSTD])
 ])
 

@@ -88,6 +88,13 @@ CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
 EXTRA_DIST += \
 	contrib/check \
 	contrib/installed \
+	contrib/intree/README.md \
+	contrib/intree/btl-udp.am \
+	contrib/intree/btl-udp.m4 \
+	contrib/intree/coll-wan.am \
+	contrib/intree/coll-wan.m4 \
+	contrib/intree/into \
+	test/intree \
 	test/demo \
 	test/install \
 	test/golden/ompi_info.txt \
