@@ -94,7 +94,24 @@ EXTRA_DIST += \
 	contrib/intree/coll-wan.am \
 	contrib/intree/coll-wan.m4 \
 	contrib/intree/into \
+	test/debian_tree.bash \
 	test/intree \
+	test/packages \
+	contrib/dist/README.md \
+	contrib/dist/wan-ompi.spec \
+	contrib/dist/spack/package.py \
+	debian/changelog \
+	debian/control \
+	debian/copyright \
+	debian/libmttl-dev.docs \
+	debian/libmttl-dev.examples \
+	debian/libmttl-dev.install \
+	debian/openmpi-wan.README.Debian \
+	debian/openmpi-wan.docs \
+	debian/openmpi-wan.examples \
+	debian/openmpi-wan.install \
+	debian/rules \
+	debian/source/format \
 	test/demo \
 	test/install \
 	test/golden/ompi_info.txt \
