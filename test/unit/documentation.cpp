@@ -1,19 +1,29 @@
 /*
  * What users read about algorithms and parameters is what the code has: the
- * reference is written from registry and knobs, and README's tables name each
- * of them.  To write the reference anew, in the build directory:
+ * reference is written from registry and knobs, README's tables and doc/tuning.md name each
+ * of them, and doc/ names nothing else; the example of doc/add-an-algorithm.md is verified.  To write the reference anew, in the build directory:
  *
  *     make check TESTS=test/unit/documentation WAN_GOLDEN_WRITE=1
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+// Before cmocka, whose macro is `fail`.
+#include <filesystem>
+#include <regex>
+
 #include "algo/registry.hpp"
 #include "wan_core.h"
 
 #include "adaptive/service.hpp"
+#include "sched/verifier.hpp"
 #include "unit.hpp"
 
 #include <map>
+#include <set>
+
+namespace wan {
+extern const algorithm bcast_relay;     // doc/bcast_relay.cpp
+}
 
 namespace {
 
@@ -172,11 +182,131 @@ std::string check_limits()
     return "";
 }
 
+/** Names after `coll_wan_` that are no parameters: performance variables, source files. */
+bool is_other_name(const std::string &name)
+{
+    static const std::set<std::string> variables{"wan_messages", "wan_bytes", "communicators", "passed"};
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        if (name == "served_" + collective_name(collective_at(c)) || name == "declined_" + collective_name(collective_at(c)))
+            return true;
+    return variables.contains(name);
+}
+
+bool is_knob(const std::string &name)
+{
+    for (size_t i = 0; i < wan_knob_count(); ++i)
+        if (name == wan_knob_get(i)->name)
+            return true;
+    return false;
+}
+
+/** doc/: each parameter, algorithm and file that is named exists; the tuning guide names each parameter and algorithm. */
+std::string check_guides()
+{
+    const std::regex knob("coll_wan_([a-z_]+)(\\.c)?"), named("(" + [] {
+        std::string all;
+        for (int c = WAN_COLLECTIVES - 1; c >= 0; --c)      // reduce_scatter before reduce
+            all += (all.empty() ? "" : "|") + collective_name(collective_at(c));
+        return all;
+    }() + ") `([a-z]+)`"), path("`((?:core|doc|contrib|test|ompi|opal)/[A-Za-z0-9_./-]+|[a-z_]+\\.[ch])`");
+    const auto each = [](const std::string &text, const std::regex &what, auto f) {
+        for (std::sregex_iterator at(text.begin(), text.end(), what), end; at != end; ++at)
+            f(*at);
+    };
+    std::string wrong;
+    std::set<std::string> knobs, forms;
+    size_t files = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(test_file("../doc"))) {
+        if (entry.path().extension() != ".md")
+            continue;
+        ++files;
+        const std::string text = read_all(entry.path()), file = entry.path().filename();
+        const bool tuning = file == "tuning.md";
+        each(text, knob, [&](const std::smatch &m) {
+            if (m[2].matched ? !std::filesystem::exists(test_file("../ompi/mca/coll/wan/" + m[0].str())) : !is_knob(m[1]) && !is_other_name(m[1]))
+                wrong += file + ": there is no " + m[0].str() + "\n";
+            if (tuning)
+                knobs.insert(m[1]);
+        });
+        each(text, named, [&](const std::smatch &m) {
+            bool exists = false;
+            for (int c = 0; c < WAN_COLLECTIVES; ++c)
+                exists |= collective_name(collective_at(c)) == m[1]
+                          && (algorithm_named(collective_at(c), m[2].str()) || (m[2] == adaptive.name && adaptive_serves(collective_at(c))));
+            if (!exists)
+                wrong += file + ": there is no algorithm " + m[0].str() + "\n";
+            if (tuning)
+                forms.insert(m[1].str() + " " + m[2].str());
+        });
+        each(text, path, [&](const std::smatch &m) {
+            bool exists = false;
+            for (const char *below : {"../", "../ompi/mca/coll/wan/", "../ompi/mca/coll/wan/core/exec/"})
+                for (const char *end : {"", ".hpp"})
+                    exists |= std::filesystem::exists(test_file(below + m[1].str() + end));
+            const std::string top = m[1].str().substr(0, m[1].str().find('/'));
+            if (!exists && m[1].str().starts_with("test/"))
+                exists = std::filesystem::exists(test_file(m[1].str().substr(5) + ".cpp"));
+            if (!exists)
+                wrong += file + ": there is no file " + m[1].str() + "\n";
+        });
+    }
+    WAN_CHECK_THAT(wrong.empty(), wrong);
+    WAN_CHECK(files >= 4);
+    for (size_t i = 0; i < wan_knob_count(); ++i)
+        WAN_CHECK_THAT(knobs.contains(wan_knob_get(i)->name), std::string("doc/tuning.md does not name ") + wan_knob_get(i)->name);
+    for (const algorithm *a : algorithms())
+        WAN_CHECK_THAT(forms.contains(collective_name(a->collective) + " " + a->name),
+                       "doc/tuning.md does not name " + collective_name(a->collective) + " " + a->name);
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        WAN_CHECK(!adaptive_serves(collective_at(c)) || forms.contains(collective_name(collective_at(c)) + " adaptive"));
+    return "";
+}
+
+/** The example of the walk-through is right, crosses once a site, and is what the text shows. */
+std::string check_example()
+{
+    for (const std::vector<int> &sizes : {std::vector<int>{2, 2}, {3, 1, 2}, {1, 5}, {4, 4, 4}})
+        for (int lanes : {1, 2}) {
+            const topology t = topology::blocks(sizes, lanes);
+            for (int root = 0; root < t.size(); ++root)
+                for (size_t count : {size_t{0}, size_t{1}, size_t{7}}) {
+                    plan p;
+                    p.algo = &bcast_relay;
+                    p.root = root;
+                    std::vector<std::shared_ptr<const program>> all;
+                    for (int r = 0; r < t.size(); ++r)
+                        all.push_back(std::make_shared<program>(build_schedule(t, p, r)));
+                    observations seen;
+                    const std::string why = verify(t, all, {.collective = WAN_BCAST, .root = root, .count = count, .segment = 3, .window = 2}, &seen);
+                    WAN_CHECK_THAT(why.empty(), why);
+                    uint64_t crossed = 0;
+                    for (const auto &d : seen.between)
+                        crossed += d.elements;
+                    WAN_CHECK(crossed == count * static_cast<size_t>(t.site_count() - 1));
+                    facts f;
+                    f.sites = t.site_count();
+                    WAN_CHECK(bcast_relay.cost(t, f, {.collective = WAN_BCAST, .bytes = 8 * count}, p) >= f.wan_ns);
+                }
+        }
+    const std::string source = read_all(test_file("../doc/bcast_relay.cpp"));
+    std::string text = read_all(test_file("../doc/add-an-algorithm.md"));
+    size_t blocks = 0;
+    for (size_t at; (at = text.find("```cpp\n")) != text.npos; ++blocks) {
+        text.erase(0, at + 7);
+        const std::string code = text.substr(0, text.find("```"));
+        WAN_CHECK_THAT(source.find(code) != source.npos, "doc/bcast_relay.cpp does not have:\n" + code);
+        text.erase(0, code.size() + 3);
+    }
+    WAN_CHECK(blocks >= 3);
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>),
-                                cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>)};
+                                cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>),
+                                cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_example>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

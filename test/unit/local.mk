@@ -33,6 +33,7 @@ TESTS += test/unit/source_id
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
 unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp
+EXTRA_DIST += doc/add-an-algorithm.md doc/administrator.md doc/architecture.md doc/tuning.md
 EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
 
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
@@ -45,7 +46,7 @@ test_unit_discovery_LDADD = $(unit_libs)
 test_unit_drift_SOURCES = test/unit/drift.cpp $(unit_headers)
 test_unit_drift_CPPFLAGS = $(unit_cppflags)
 test_unit_drift_LDADD = $(unit_libs)
-test_unit_documentation_SOURCES = test/unit/documentation.cpp $(unit_headers)
+test_unit_documentation_SOURCES = test/unit/documentation.cpp doc/bcast_relay.cpp $(unit_headers)
 test_unit_documentation_CPPFLAGS = $(unit_cppflags)
 test_unit_documentation_LDADD = $(unit_libs)
 test_unit_fat_tree_SOURCES = test/unit/fat_tree.cpp $(unit_headers)
