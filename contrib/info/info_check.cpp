@@ -82,12 +82,15 @@ std::vector<std::string> doubts(const wan::cluster_map &map, const std::string &
     for (const auto &[region, inner] : regions)
         for (const std::string &part : inner)
             if (part.starts_with("rack") || part.starts_with("switch") || part.starts_with("leaf")) {
-                found.push_back(file + ": '" + region + "/" + part + "' is a site of its own, across which messages are spared; a rack or switch of the site '"
-                                + region + "' is written '" + region + ":" + part + "'");
+                found.push_back(
+                    file + ": '" + region + "/" + part
+                    + "' is a site of its own, across which messages are spared; a rack or switch of the site '"
+                    + region + "' is written '" + region + ":" + part + "'");
                 break;
             }
     if (map.places_hosts() && sites.size() == 1)
-        found.push_back(file + ": all hosts are in one site, '" + *sites.begin() + "': jobs on them run without coll/wan");
+        found.push_back(file + ": all hosts are in one site, '" + *sites.begin()
+                        + "': jobs on them run without coll/wan");
     if (map.places_hosts() && sites.empty())
         found.push_back(file + ": no host is in a site: a lone leaf switch is none");
     return found;
@@ -106,7 +109,8 @@ std::string summary(const wan::cluster_map &map)
     if (map.default_site())
         text += " and a default";
     if (!l.empty())
-        text += ", " + counted(l.links.size(), "link") + ", " + counted(l.nics.size(), "interface") + ", " + counted(l.uplinks.size(), "uplink");
+        text += ", " + counted(l.links.size(), "link") + ", " + counted(l.nics.size(), "interface") + ", "
+                + counted(l.uplinks.size(), "uplink");
     return text;
 }
 
@@ -126,10 +130,13 @@ bool own_site_print(const parameters &params)
         std::cout << "note: this host, " << name << ", has no site by name: " << answer.note
                   << (answer.source == wan::site_source::cluster_map
                           ? ": coll/wan stays out of jobs on it; add it to the map, or a line 'default SITE'\n"
-                          : params.values().discover ? "; jobs find sites by measuring (coll_wan_discover)\n" : ", and coll_wan_discover is 0: coll/wan stays out\n");
+                      : params.values().discover ? "; jobs find sites by measuring (coll_wan_discover)\n"
+                                                 : ", and coll_wan_discover is 0: coll/wan stays out\n");
     else
         std::cout << "good: this host, " << name << ", is in the site " << wan::wan_site(answer.site)
-                  << (wan::site_inside(answer.site).empty() ? "" : ", inside it " + std::string(wan::site_inside(answer.site)))
+                  << (wan::site_inside(answer.site).empty()
+                          ? ""
+                          : ", inside it " + std::string(wan::site_inside(answer.site)))
                   << " (" << wan::site_source_name(answer.source) << ")\n";
     return answer.source != wan::site_source::cluster_map || !answer.site.empty();
 }
@@ -164,7 +171,9 @@ int sites_run(const cluster_words &words, bool each, bool json)
             s.inside.insert(std::string(inside));
     }
     if (json) {
-        nlohmann::ordered_json out = {{"sites", nlohmann::json::array()}, {"without_site", nlohmann::json::array()}, {"served", sites.size() > 1 && lost.empty()}};
+        nlohmann::ordered_json out = {{"sites", nlohmann::json::array()},
+                                      {"without_site", nlohmann::json::array()},
+                                      {"served", sites.size() > 1 && lost.empty()}};
         for (const auto &[name, s] : sites) {
             nlohmann::ordered_json one = {{"name", name}, {"hosts", nlohmann::json::array()}, {"ranks", s.slots}};
             for (const host *h : s.hosts)
@@ -177,12 +186,17 @@ int sites_run(const cluster_words &words, bool each, bool json)
         return lost.empty() ? 0 : 1;
     }
     for (const auto &[name, s] : sites) {
-        std::cout << name << ": " << counted(s.hosts.size(), "host") << ", " << counted(static_cast<size_t>(s.slots), "rank");
+        std::cout << name << ": " << counted(s.hosts.size(), "host") << ", "
+                  << counted(static_cast<size_t>(s.slots), "rank");
         if (!s.inside.empty())
             std::cout << ", " << s.inside.size() << (s.inside.size() == 1 ? " rack or switch" : " racks or switches");
         std::cout << ": " << some_names(s.hosts) << "\n";
         for (const host *h : each ? s.hosts : std::vector<const host *>{})
-            std::cout << "    " << h->name << "  " << h->site << (h->line ? "  line " + std::to_string(h->line) : map_file.empty() || !words.shape.empty() ? "" : "  default") << "\n";
+            std::cout << "    " << h->name << "  " << h->site
+                      << (h->line                                    ? "  line " + std::to_string(h->line)
+                          : map_file.empty() || !words.shape.empty() ? ""
+                                                                     : "  default")
+                      << "\n";
     }
     for (const host *h : lost)
         std::cout << "no site: " << h->name << ": " << h->note << "\n";

@@ -88,7 +88,8 @@ std::vector<host> hostfile_hosts(const std::string &file)
             if (word.starts_with("slots="))
                 slots = whole(std::string_view(word).substr(6));
             if (slots < 1 || (word.starts_with("slots") && !word.starts_with("slots=")))
-                throw wrong_word(file + ":" + std::to_string(line) + ": bad number of slots '" + word + "'\nWrite a host a line: n1 slots=4.");
+                throw wrong_word(file + ":" + std::to_string(line) + ": bad number of slots '" + word
+                                 + "'\nWrite a host a line: n1 slots=4.");
         }
         if (const size_t at = name.find('@'); at != name.npos)      // user@host
             name.erase(0, at + 1);
@@ -115,8 +116,11 @@ std::vector<host> hosts_of(const cluster_words &words, const std::string &map_fi
     if (!words.shape.empty())
         return shape_hosts(words.shape);
     if (map_file.empty())
-        throw wrong_word(given ? "which site a host is in must be told: --map FILE. (Jobs without one find their sites by measuring, coll_wan_discover.)"
-                               : "no sites: give --map FILE (with --hosts LIST or --hostfile FILE for a part of it) or --shape 2x16");
+        throw wrong_word(
+            given
+                ? "which site a host is in must be told: --map FILE. (Jobs without one find their sites by measuring, "
+                  "coll_wan_discover.)"
+                : "no sites: give --map FILE (with --hosts LIST or --hostfile FILE for a part of it) or --shape 2x16");
     wan::cluster_map map;
     wan::input_error error;
     if (!wan::cluster_map::read(map_file, map, error))
@@ -137,7 +141,8 @@ std::vector<host> hosts_of(const cluster_words &words, const std::string &map_fi
         std::map<std::string_view, int> seen;       // a host may be listed twice in one site
         std::erase_if(hosts, [&](const host &h) { return seen[h.name]++ > 0; });
         if (hosts.empty())
-            throw wrong_word(map_file + " lists no hosts: name them with --hosts LIST or --hostfile FILE, or give --shape");
+            throw wrong_word(map_file
+                             + " lists no hosts: name them with --hosts LIST or --hostfile FILE, or give --shape");
     }
     for (host &h : hosts) {
         const wan::map_entry *entry = nullptr;
@@ -211,8 +216,8 @@ cluster::cluster(const cluster_words &words) : params_(words.settings)
         if (words.per_host)
             h.slots = words.per_host;
         if (h.site.empty())
-            throw wrong_word("coll/wan would leave this job alone: of the host " + h.name + " no site is known: " + h.note + " (" + map_file
-                             + ")\nAdd it to the map, or a line 'default SITE'.");
+            throw wrong_word("coll/wan would leave this job alone: of the host " + h.name + " no site is known: "
+                             + h.note + " (" + map_file + ")\nAdd it to the map, or a line 'default SITE'.");
     }
     ranks_ = ranks_of(hosts_, words.placement);
     std::vector<wan_peer_t> peers;
@@ -274,7 +279,8 @@ void cluster::links_tell(const cluster_words &words)
     }
     assume(words.latency.empty() && !all_pairs, "latency between sites (--latency)");
     assume(words.nic.empty() && !any_nic, "rate of an interface (--nic)");
-    assume(words.inside.empty() || words.message.empty() || words.step.empty(), "times inside a site (--inside, --message, --step)");
+    assume(words.inside.empty() || words.message.empty() || words.step.empty(),
+           "times inside a site (--inside, --message, --step)");
 }
 
 std::string cluster::describe() const

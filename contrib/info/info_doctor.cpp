@@ -115,7 +115,10 @@ struct open_mpi {
         int code = 0;
         return output_of(in_quotes(info) + " " + arguments + " --parsable 2>/dev/null", code);
     }
-    std::string path(const char *kind) const { return value_in(ask("--path " + std::string(kind)), "path:" + std::string(kind) + ":"); }
+    std::string path(const char *kind) const
+    {
+        return value_in(ask("--path " + std::string(kind)), "path:" + std::string(kind) + ":");
+    }
 };
 
 /** Why a plugin that is there is not shown. */
@@ -130,7 +133,8 @@ void plugin_examine(findings &f, const open_mpi &mpi, const std::string &file)
     if (child == 0) {
         if (!dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
             std::cout << "BAD:  " << file << " cannot be loaded: " << dlerror()
-                      << "\n      Build it again on this host (../configure; make; make install), with the compiler that this host has.\n";
+                      << "\n      Build it again on this host (../configure; make; make install), with the compiler "
+                         "that this host has.\n";
             std::cout.flush();
             _exit(1);
         }
@@ -155,7 +159,8 @@ bool plugin_judge(findings &f, const open_mpi &mpi)
         if (part.starts_with("/")) {
             places.push_back(part);
             if (access(part.c_str(), R_OK | X_OK) != 0)
-                f.wrong("OMPI_MCA_mca_base_component_path names " + part + ", which cannot be read: Open MPI ends its search there",
+                f.wrong("OMPI_MCA_mca_base_component_path names " + part
+                            + ", which cannot be read: Open MPI ends its search there",
                         "Take it out of the variable, or make the directory.");
         }
     if (!mpi.components.empty())
@@ -169,18 +174,24 @@ bool plugin_judge(findings &f, const open_mpi &mpi)
     for (const std::string &p : places)
         all += "\n  " + p;
     if (const char *set = std::getenv("OMPI_MCA_mca_base_component_path"); set && !*set)
-        f.wrong("OMPI_MCA_mca_base_component_path is set, to nothing: Open MPI looks for components nowhere", "unset OMPI_MCA_mca_base_component_path");
+        f.wrong("OMPI_MCA_mca_base_component_path is set, to nothing: Open MPI looks for components nowhere",
+                "unset OMPI_MCA_mca_base_component_path");
     // ompi_info shows what it can load, jobs take what has their interface: that of Open MPI's own.
-    const auto api = [&](const char *name) { return value_in(mpi.all, "mca:coll:" + std::string(name) + ":version:\"api:"); };
+    const auto api = [&](const char *name) {
+        return value_in(mpi.all, "mca:coll:" + std::string(name) + ":version:\"api:");
+    };
     if (!component.empty() && !api("basic").empty() && api("basic") != api("wan")) {
         f.wrong((file.empty() ? "coll/wan" : file) + " was built for another series of Open MPI than " + mpi.version,
-                "Configure and build it for this one (--with-ompi=DIR), and install it where this one looks: " + mpi.components);
+                "Configure and build it for this one (--with-ompi=DIR), and install it where this one looks: "
+                    + mpi.components);
         return false;
     }
     if (!component.empty()) {
-        f.good("coll/wan " + component.substr(0, component.find('"')) + (file.empty() ? "" : " in " + file.substr(0, file.rfind('/'))));
+        f.good("coll/wan " + component.substr(0, component.find('"'))
+               + (file.empty() ? "" : " in " + file.substr(0, file.rfind('/'))));
         if (component.substr(0, component.find('"')) != PACKAGE_VERSION)
-            f.note("this wan-info is of version " PACKAGE_VERSION, "What it predicts may differ from what the plugin does: install both from the same sources.");
+            f.note("this wan-info is of version " PACKAGE_VERSION,
+                   "What it predicts may differ from what the plugin does: install both from the same sources.");
         return true;
     }
     if (file.empty())
@@ -205,7 +216,8 @@ void selection_judge(findings &f, const open_mpi &mpi)
     for (std::string n; std::getline(names, n, ',');)
         named |= n == "wan";
     if (!list.empty() && named == without)
-        f.wrong("the parameter `coll` is '" + (without ? "^" + list : list) + "', which leaves coll/wan out (" + source + ")",
+        f.wrong("the parameter `coll` is '" + (without ? "^" + list : list) + "', which leaves coll/wan out (" + source
+                    + ")",
                 without ? "Take wan out of the list." : "Add wan to the list, or leave the parameter empty.");
     const std::string priority = value_in(mpi.all, "mca:coll:wan:param:coll_wan_priority:value:");
     if (priority == "-1")
@@ -221,7 +233,8 @@ void text_judge(findings &f, const open_mpi &mpi)
     for (const std::string &p : places)
         if (access((p + "/help-mpi-coll-wan.txt").c_str(), R_OK) == 0)
             return;
-    f.note("help-mpi-coll-wan.txt is not in " + mpi.texts, "Messages of coll/wan will be short: make install puts it there.");
+    f.note("help-mpi-coll-wan.txt is not in " + mpi.texts,
+           "Messages of coll/wan will be short: make install puts it there.");
 }
 
 /** As Open MPI reads them, from its files and the environment. */
@@ -249,7 +262,8 @@ void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
 {
     const int64_t rate = rate_of(w.rate, "--rate"), latency = latency_of(w.latency, "--latency");
     // A connection has a window under way in a round trip; of the kernel's buffer half is payload (core/model/cost.hpp).
-    const int64_t window = static_cast<int64_t>(static_cast<__int128>(rate) * 2 * latency / 1'000'000'000), wanted = 2 * window;
+    const int64_t window = static_cast<int64_t>(static_cast<__int128>(rate) * 2 * latency / 1'000'000'000),
+                  wanted = 2 * window;
     const std::string way = rate_text(static_cast<double>(rate)) + ", " + time_text(latency) + " one way";
     const auto mib = [](int64_t bytes) { return size_text(static_cast<uint64_t>((bytes + (1 << 20) - 1) >> 20 << 20)); };
     for (const char *name : {"net/ipv4/tcp_wmem", "net/ipv4/tcp_rmem"}) {
@@ -263,27 +277,35 @@ void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
             continue;
         }
         const double reaches = static_cast<double>(values[2]) / 2 / (2 * static_cast<double>(latency) / 1e9);
-        f.note(dotted + " goes up to " + mib(values[2]) + ": one connection carries " + rate_text(reaches) + " of " + way,
+        f.note(dotted + " goes up to " + mib(values[2]) + ": one connection carries " + rate_text(reaches) + " of "
+                   + way,
                "coll/wan sends over several at once; for all of it over one, as root on all hosts:\n"
-               "sysctl -w " + dotted + "='" + std::to_string(values[0]) + " " + std::to_string(values[1]) + " " + std::to_string(wanted) + "'");
+               "sysctl -w "
+                   + dotted + "='" + std::to_string(values[0]) + " " + std::to_string(values[1]) + " "
+                   + std::to_string(wanted) + "'");
     }
     for (const char *name : {"btl_tcp_sndbuf", "btl_tcp_rcvbuf"}) {
         const std::string value = value_in(mpi.all, "mca:btl:tcp:param:" + std::string(name) + ":value:");
         if (const int64_t bytes = std::atoll(value.c_str()); bytes > 0 && bytes < wanted)
-            f.wrong(std::string(name) + " is " + value + ": the kernel cannot let the window of a connection grow beyond it",
+            f.wrong(std::string(name) + " is " + value
+                        + ": the kernel cannot let the window of a connection grow beyond it",
                     "Set it to 0 (the kernel decides): --mca " + std::string(name) + " 0");
     }
     if (const auto scaling = kernel_values("net/ipv4/tcp_window_scaling"); scaling == std::vector<int64_t>{0})
-        f.wrong("net.ipv4.tcp_window_scaling is 0: a connection has 64 KB under way at most", "As root on all hosts: sysctl -w net.ipv4.tcp_window_scaling=1");
+        f.wrong("net.ipv4.tcp_window_scaling is 0: a connection has 64 KB under way at most",
+                "As root on all hosts: sysctl -w net.ipv4.tcp_window_scaling=1");
     if (const auto idle = kernel_values("net/ipv4/tcp_slow_start_after_idle"); idle == std::vector<int64_t>{1})
         f.note("net.ipv4.tcp_slow_start_after_idle is 1: connections start slowly again after a pause",
-               "Where long messages follow pauses of seconds, as root on all hosts: sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+               "Where long messages follow pauses of seconds, as root on all hosts: sysctl -w "
+               "net.ipv4.tcp_slow_start_after_idle=0");
     for (const char *name : {"net/core/rmem_max", "net/core/wmem_max"})
-        if (const auto values = kernel_values(name); values.size() == 1 && values[0] < std::min<int64_t>(wanted, 4 << 20)) {
+        if (const auto values = kernel_values(name);
+            values.size() == 1 && values[0] < std::min<int64_t>(wanted, 4 << 20)) {
             std::string dotted = name;
             std::replace(dotted.begin(), dotted.end(), '/', '.');
             f.note(dotted + " is " + std::to_string(values[0]) + " bytes; btl/udp's socket can have no more",
-                   "For jobs with --mca btl self,udp, as root on all hosts: sysctl -w " + dotted + "=" + std::to_string(4 << 20));
+                   "For jobs with --mca btl self,udp, as root on all hosts: sysctl -w " + dotted + "="
+                       + std::to_string(4 << 20));
         }
 }
 
@@ -312,7 +334,8 @@ int doctor_run(const doctor_words &w)
     mpi.version = value_in(output_of(in_quotes(mpi.info) + " --version 2>/dev/null", code), "Open MPI v");
     if (mpi.version.empty()) {
         f.wrong("no Open MPI: " + mpi.info + (code == 127 ? " is not in PATH" : " does not tell a version"),
-                "Install it (Debian: apt-get install openmpi-bin), or name its ompi_info: OMPI_INFO=/opt/openmpi/bin/ompi_info wan-info doctor");
+                "Install it (Debian: apt-get install openmpi-bin), or name its ompi_info: "
+                "OMPI_INFO=/opt/openmpi/bin/ompi_info wan-info doctor");
         return 1;
     }
     mpi.components = mpi.path("pkglibdir");
@@ -331,7 +354,8 @@ int doctor_run(const doctor_words &w)
     if (!own_site_print(parameters_of(f, mpi)))
         ++f.bad;
     kernel_judge(f, mpi, w);
-    std::cout << (f.bad ? std::to_string(f.bad) + (f.bad == 1 ? " thing is wrong\n" : " things are wrong\n") : "nothing is wrong\n");
+    std::cout << (f.bad ? std::to_string(f.bad) + (f.bad == 1 ? " thing is wrong\n" : " things are wrong\n")
+                        : "nothing is wrong\n");
     return f.bad ? 1 : 0;
 }
 

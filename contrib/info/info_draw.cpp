@@ -27,7 +27,8 @@ struct box {
     double height() const { return rows * pitch + 2 * rim - 20 + head; }
     point dot(int host) const
     {
-        return {corner.x + rim - 10 + pitch * (host / rows + 0.5), corner.y + head + rim - 10 + pitch * (host % rows + 0.5)};
+        return {corner.x + rim - 10 + pitch * (host / rows + 0.5),
+                corner.y + head + rim - 10 + pitch * (host % rows + 0.5)};
     }
 };
 
@@ -85,7 +86,8 @@ std::string bow(point a, point b, double bend)
     bend = std::min(bend, most_bend / far);
     const point middle{(a.x + b.x) / 2 - dy * bend, (a.y + b.y) / 2 + dx * bend};
     const double rim = 13 / far;
-    return format("M%.1f %.1fQ%.1f %.1f %.1f %.1f", a.x + dx * rim, a.y + dy * rim, middle.x, middle.y, b.x - dx * rim, b.y - dy * rim);
+    return format("M%.1f %.1fQ%.1f %.1f %.1f %.1f", a.x + dx * rim, a.y + dy * rim, middle.x, middle.y, b.x - dx * rim,
+                  b.y - dy * rim);
 }
 
 } // namespace
@@ -118,25 +120,32 @@ std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const
         most = std::max(most, f.bytes);
 
     constexpr double top = 78, side = 36;
-    std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"100%%\" font-family=\"sans-serif\" role=\"img\">\n",
+    std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"100%%\" "
+                             "font-family=\"sans-serif\" role=\"img\">\n",
                              std::max(size.x + 2 * side, 680.0), size.y + top + side);
-    svg += "<title>" + escaped(title) + "</title>\n"
-           "<defs><marker id=\"far\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-           "<path d=\"M0 0L8 4L0 8z\" fill=\"#c2410c\"/></marker>"
-           "<marker id=\"near\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-           "<path d=\"M0 0L8 4L0 8z\" fill=\"#64748b\"/></marker></defs>\n"
-           "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    svg += "<title>" + escaped(title)
+           + "</title>\n"
+             "<defs><marker id=\"far\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" "
+             "markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+             "<path d=\"M0 0L8 4L0 8z\" fill=\"#c2410c\"/></marker>"
+             "<marker id=\"near\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+             "markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+             "<path d=\"M0 0L8 4L0 8z\" fill=\"#64748b\"/></marker></defs>\n"
+             "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     svg += format("<text x=\"%.0f\" y=\"26\" font-size=\"18\">", side) + escaped(title) + "</text>\n";
-    svg += format("<text x=\"%.0f\" y=\"46\" font-size=\"12\" fill=\"#475569\">predicted %s; across sites %s in %llu messages (red), inside sites %s (grey)</text>\n",
+    svg += format("<text x=\"%.0f\" y=\"46\" font-size=\"12\" fill=\"#475569\">predicted %s; across sites %s in %llu "
+                  "messages (red), inside sites %s (grey)</text>\n",
                   side, time_text(p.predicted_ns).c_str(), size_text(all.across.bytes).c_str(),
                   static_cast<unsigned long long>(all.across.messages), size_text(all.inside.bytes).c_str());
     svg += format("<text x=\"%.0f\" y=\"63\" font-size=\"11\" fill=\"#64748b\">", side) + escaped(print(p)) + "</text>\n";
     svg += format("<g transform=\"translate(%.0f %.0f)\">\n", side, top);
     for (uint32_t s = 0; s < boxes.size(); ++s) {
         const box &b = boxes[s];
-        svg += format("<rect class=\"site\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\" fill=\"#f1f5f9\" stroke=\"#94a3b8\"/>\n",
+        svg += format("<rect class=\"site\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\" "
+                      "fill=\"#f1f5f9\" stroke=\"#94a3b8\"/>\n",
                       b.corner.x, b.corner.y, b.width(), b.height());
-        svg += format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">", b.corner.x + b.width() / 2, b.corner.y + 18)
+        svg += format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">",
+                      b.corner.x + b.width() / 2, b.corner.y + 18)
                + escaped(t.site_name(wan::site_id{s})) + "</text>\n";
     }
     for (const bool far : {false, true})        // what crosses on top
@@ -147,11 +156,13 @@ std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const
             const double wide = 0.7 + 5 * std::sqrt(static_cast<double>(f.bytes) / static_cast<double>(most));
             svg += "<path class=\"" + std::string(far ? "far" : "near") + "\" d=\""
                    + bow(boxes[from.first].dot(from.second), boxes[to.first].dot(to.second), far ? 0.05 : 0.22)
-                   + format("\" fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" stroke-width=\"%.1f\" marker-end=\"url(#%s)\">",
-                            far ? "#c2410c" : "#64748b", far ? "0.75" : "0.45", far ? wide : wide / 2, far ? "far" : "near");
+                   + format("\" fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" stroke-width=\"%.1f\" "
+                            "marker-end=\"url(#%s)\">",
+                            far ? "#c2410c" : "#64748b", far ? "0.75" : "0.45", far ? wide : wide / 2,
+                            far ? "far" : "near");
             svg += "<title>" + escaped(c.host_of(t.rank_at(wan::site_id{from.first}, from.second)).name) + " to "
-                   + escaped(c.host_of(t.rank_at(wan::site_id{to.first}, to.second)).name) + ": " + size_text(f.bytes) + ", "
-                   + std::to_string(f.messages) + " messages</title></path>\n";
+                   + escaped(c.host_of(t.rank_at(wan::site_id{to.first}, to.second)).name) + ": " + size_text(f.bytes)
+                   + ", " + std::to_string(f.messages) + " messages</title></path>\n";
         }
     const bool rooted = wan::kind_of(p.algo->collective).root;
     for (uint32_t s = 0; s < boxes.size(); ++s)
@@ -165,9 +176,12 @@ std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const
                 root |= rooted && rank == p.root;
                 ranks += (l ? ", " : "") + std::to_string(rank);
             }
-            svg += format("<circle class=\"host\" cx=\"%.1f\" cy=\"%.1f\" r=\"12\" fill=\"%s\" stroke=\"#334155\">", at.x, at.y, root ? "#fde047" : "#ffffff");
-            svg += "<title>" + escaped(c.host_of(first).name) + ": rank" + (lanes > 1 ? "s " : " ") + ranks + "</title></circle>";
-            svg += format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\" text-anchor=\"middle\">%d%s</text>\n", at.x, at.y + 3.5, first, lanes > 1 ? "+" : "");
+            svg += format("<circle class=\"host\" cx=\"%.1f\" cy=\"%.1f\" r=\"12\" fill=\"%s\" stroke=\"#334155\">",
+                          at.x, at.y, root ? "#fde047" : "#ffffff");
+            svg += "<title>" + escaped(c.host_of(first).name) + ": rank" + (lanes > 1 ? "s " : " ") + ranks
+                   + "</title></circle>";
+            svg += format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\" text-anchor=\"middle\">%d%s</text>\n", at.x,
+                          at.y + 3.5, first, lanes > 1 ? "+" : "");
         }
     return svg + "</g>\n</svg>\n";
 }

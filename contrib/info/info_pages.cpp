@@ -71,9 +71,12 @@ std::string manual_page(const CLI::App &app)
                     page << "\\fI" << o->get_name(true) << "\\fR\n";
             page << "[options]\n.br\n";
         }
-    page << ".SH DESCRIPTION\n" << roff(app.get_description())
-         << "\n.PP\nNothing is measured and no job is started (but one process by\n.B doctor\n): what is said of times is predicted, by the code "
-            "that the plugin runs. Parameters of coll/wan are taken from the environment, too\n(\\fIOMPI_MCA_coll_wan_*\\fR).\n.SH COMMANDS\n";
+    page << ".SH DESCRIPTION\n"
+         << roff(app.get_description())
+         << "\n.PP\nNothing is measured and no job is started (but one process by\n.B doctor\n): what is said of times "
+            "is predicted, by the code "
+            "that the plugin runs. Parameters of coll/wan are taken from the environment, "
+            "too\n(\\fIOMPI_MCA_coll_wan_*\\fR).\n.SH COMMANDS\n";
     for (const CLI::App *s : app.get_subcommands({})) {
         if (hidden(*s))
             continue;
@@ -81,7 +84,8 @@ std::string manual_page(const CLI::App &app)
         options_write(page, *s);
     }
     page << ".SH EXIT STATUS\n"
-            "0: done, nothing wrong. 1: something is wrong with what was looked at (a map, an installation, a host without a site). "
+            "0: done, nothing wrong. 1: something is wrong with what was looked at (a map, an installation, a host "
+            "without a site). "
             "2: the command line is wrong; standard error says what to write.\n"
             ".SH EXAMPLES\n"
             ".nf\n"
@@ -92,7 +96,8 @@ std::string manual_page(const CLI::App &app)
             "wan\\-info doctor\n"
             ".fi\n"
             ".SH FILES\n"
-            "A map: hosts and their sites, one statement a line, or Slurm's topology.conf; see README, \"Telling it the sites\".\n"
+            "A map: hosts and their sites, one statement a line, or Slurm's topology.conf; see README, \"Telling it "
+            "the sites\".\n"
             ".SH SEE ALSO\n.BR mpirun (1),\n.BR ompi_info (1)\n";
     return page.str();
 }

@@ -61,9 +61,13 @@ std::string title_of(const wan::request &r, uint64_t bytes)
 {
     std::string text = wan_collective_name(r.collective);
     if (r.collective != WAN_BARRIER)
-        text += " of " + size_text(bytes) + (wan::kind_of(r.collective).blocks ? (r.collective == WAN_ALLTOALL ? " for each pair" : " of each rank") : "");
+        text +=
+            " of " + size_text(bytes)
+            + (wan::kind_of(r.collective).blocks ? (r.collective == WAN_ALLTOALL ? " for each pair" : " of each rank")
+                                                 : "");
     if (wan::kind_of(r.collective).root)
-        text += (r.collective == WAN_REDUCE || r.collective == WAN_GATHER ? " to rank " : " from rank ") + std::to_string(r.root);
+        text += (r.collective == WAN_REDUCE || r.collective == WAN_GATHER ? " to rank " : " from rank ")
+                + std::to_string(r.root);
     return text + (r.commutative ? "" : ", an operator that does not commute");
 }
 
@@ -76,8 +80,12 @@ std::string links_of(const wan::plan &p) { return p.algo->parameters & wan::uses
 
 json plan_json(const wan::plan &p)
 {
-    return {{"algorithm", p.algo->name}, {"predicted_us", static_cast<double>(p.predicted_ns) / 1000}, {"n", p.links},
-            {"segment_bytes", p.segment_bytes == UINT64_MAX ? 0 : p.segment_bytes}, {"window", p.window}, {"plan", print(p)},
+    return {{"algorithm", p.algo->name},
+            {"predicted_us", static_cast<double>(p.predicted_ns) / 1000},
+            {"n", p.links},
+            {"segment_bytes", p.segment_bytes == UINT64_MAX ? 0 : p.segment_bytes},
+            {"window", p.window},
+            {"plan", print(p)},
             {"only_by_name", !p.algo->automatic}};
 }
 
@@ -86,7 +94,9 @@ json sites_json(const cluster &c)
     json sites = json::array();
     const wan::topology &t = c.topo();
     for (uint32_t s = 0; s < static_cast<uint32_t>(t.site_count()); ++s)
-        sites.push_back({{"name", t.site_name(wan::site_id{s})}, {"hosts", t.node_count(wan::site_id{s})}, {"ranks", t.rank_count(wan::site_id{s})}});
+        sites.push_back({{"name", t.site_name(wan::site_id{s})},
+                         {"hosts", t.node_count(wan::site_id{s})},
+                         {"ranks", t.rank_count(wan::site_id{s})}});
     return sites;
 }
 
@@ -98,7 +108,9 @@ void write_file(const std::string &file, const std::string &text)
     }
     std::ofstream out(file);
     if (!(out << text).flush())
-        throw wrong_word("--draw: " + file + " cannot be written: give a path in a directory that you may write, or - for standard output");
+        throw wrong_word(
+            "--draw: " + file
+            + " cannot be written: give a path in a directory that you may write, or - for standard output");
 }
 
 void plan_print(const cluster &c, const wan::request &r, const outlook &o, const plan_words &w, uint64_t bytes)
@@ -109,7 +121,8 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
     for (const entry &e : o.entries)
         order.push_back(&e);
     std::stable_sort(order.begin(), order.end(), [](const entry *a, const entry *b) {
-        return std::pair(!a->best, a->best ? a->best->predicted_ns : 0) < std::pair(!b->best, b->best ? b->best->predicted_ns : 0);
+        return std::pair(!a->best, a->best ? a->best->predicted_ns : 0)
+               < std::pair(!b->best, b->best ? b->best->predicted_ns : 0);
     });
     for (const entry *e : order) {
         if (!e->best) {
@@ -117,8 +130,9 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
             continue;
         }
         const auto line = [&](const wan::plan &p, const char *name, bool chosen) {
-            std::printf("%c %-14s %10s %6s %9s%s\n", chosen ? '*' : ' ', name, time_text(p.predicted_ns).c_str(), links_of(p).c_str(),
-                        segment_of(p, r).c_str(), e->algo->automatic ? "" : "  reference, only by name");
+            std::printf("%c %-14s %10s %6s %9s%s\n", chosen ? '*' : ' ', name, time_text(p.predicted_ns).c_str(),
+                        links_of(p).c_str(), segment_of(p, r).c_str(),
+                        e->algo->automatic ? "" : "  reference, only by name");
         };
         line(*e->best, e->algo->name, !o.by_trees && o.chosen && o.chosen->algo == e->algo);
         if (w.all)
@@ -126,7 +140,8 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
                 std::cout << "      " << time_text(p.predicted_ns) << "  " << print(p) << "\n";
     }
     if (wan::adaptive_serves(r.collective))
-        std::printf("%c %-14s %10s %6s %9s  only by name; its trees are found in the job\n", o.by_trees ? '*' : ' ', wan::adaptive.name, "-", "-", "-");
+        std::printf("%c %-14s %10s %6s %9s  only by name; its trees are found in the job\n", o.by_trees ? '*' : ' ',
+                    wan::adaptive.name, "-", "-", "-");
     std::fflush(stdout);
     if (o.by_trees)
         std::cout << "\nBlocking calls take adaptive trees, which no plan tells; calls that they do not serve:\n";
@@ -135,9 +150,11 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
         return;
     }
     const traffic t(c.topo(), *o.chosen, r);
-    std::cout << "\n* chosen: " << o.chosen->algo->summary << "\n  across sites: " << size_text(t.across.bytes) << " in " << t.across.messages
-              << " messages, from up to " << t.senders << (t.senders == 1 ? " rank" : " ranks") << " of a site\n  inside sites, between hosts: "
-              << size_text(t.inside.bytes) << " in " << t.inside.messages << " messages\n  " << print(*o.chosen) << "\n";
+    std::cout << "\n* chosen: " << o.chosen->algo->summary << "\n  across sites: " << size_text(t.across.bytes)
+              << " in " << t.across.messages << " messages, from up to " << t.senders
+              << (t.senders == 1 ? " rank" : " ranks")
+              << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "
+              << t.inside.messages << " messages\n  " << print(*o.chosen) << "\n";
 }
 
 } // namespace
@@ -153,15 +170,21 @@ int plan_run(const plan_words &w)
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
         throw wrong_word("no algorithm of coll/wan serves this call within these parameters: there is no plan to show");
     if (w.json) {
-        json out = {{"call", title_of(r, bytes)}, {"collective", wan_collective_name(r.collective)}, {"bytes", bytes}, {"sites", sites_json(c)},
-                    {"adaptive", o.by_trees}, {"chosen", nullptr}, {"algorithms", json::array()}};
+        json out = {{"call", title_of(r, bytes)},
+                    {"collective", wan_collective_name(r.collective)},
+                    {"bytes", bytes},
+                    {"sites", sites_json(c)},
+                    {"adaptive", o.by_trees},
+                    {"chosen", nullptr},
+                    {"algorithms", json::array()}};
         if (o.chosen) {
             const traffic t(c.topo(), *o.chosen, r);
             out["chosen"] = plan_json(*o.chosen);
             out["across"] = {{"bytes", t.across.bytes}, {"messages", t.across.messages}, {"senders", t.senders}};
         }
         for (const entry &e : o.entries)
-            out["algorithms"].push_back(e.best ? plan_json(*e.best) : json{{"algorithm", e.algo->name}, {"predicted_us", nullptr}});
+            out["algorithms"].push_back(e.best ? plan_json(*e.best)
+                                               : json{{"algorithm", e.algo->name}, {"predicted_us", nullptr}});
         std::cout << out.dump(2) << "\n";
     } else if (w.draw != "-" && w.schedule_of < 0) {
         plan_print(c, r, o, w, bytes);
@@ -169,7 +192,8 @@ int plan_run(const plan_words &w)
     if (w.schedule_of >= 0)
         std::cout << print(wan::build_schedule(c.topo(), *o.chosen, w.schedule_of));
     if (!w.draw.empty())
-        write_file(w.draw, draw(c, *o.chosen, traffic(c.topo(), *o.chosen, r), title_of(r, bytes) + " by " + o.chosen->algo->name));
+        write_file(w.draw, draw(c, *o.chosen, traffic(c.topo(), *o.chosen, r),
+                                title_of(r, bytes) + " by " + o.chosen->algo->name));
     return 0;
 }
 
@@ -180,15 +204,19 @@ int compare_run(const plan_words &w)
     const std::vector<uint64_t> sizes = collective == WAN_BARRIER ? std::vector<uint64_t>{0} : sizes_parse(w.sizes);
     json rows = json::array();
     if (!w.json)
-        std::cout << c.describe() << "\n\n" << wan_collective_name(collective) << ", predicted; * chosen, () only by name:\n\n";
+        std::cout << c.describe() << "\n\n"
+                  << wan_collective_name(collective) << ", predicted; * chosen, () only by name:\n\n";
     bool head = true;
     for (uint64_t bytes : sizes) {
         const wan::request r = c.request_of(collective, bytes, w.root, !w.ordered);
         const outlook o(c, r);
         if (w.json) {
-            json row = {{"bytes", bytes}, {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)}, {"predicted_us", json::object()}};
+            json row = {{"bytes", bytes},
+                        {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)},
+                        {"predicted_us", json::object()}};
             for (const entry &e : o.entries)
-                row["predicted_us"][e.algo->name] = e.best ? json(static_cast<double>(e.best->predicted_ns) / 1000) : json(nullptr);
+                row["predicted_us"][e.algo->name] =
+                    e.best ? json(static_cast<double>(e.best->predicted_ns) / 1000) : json(nullptr);
             rows.push_back(row);
             continue;
         }
@@ -201,12 +229,16 @@ int compare_run(const plan_words &w)
         }
         std::printf("%10s", size_text(bytes).c_str());
         for (const entry &e : o.entries)
-            std::printf(" %12s%c", e.best ? time_text(e.best->predicted_ns).c_str() : "-", o.chosen && o.chosen->algo == e.algo ? '*' : ' ');
-        std::printf("  %s\n", o.chosen ? (links_of(*o.chosen) + ", " + segment_of(*o.chosen, r)).c_str() : "Open MPI's own");
+            std::printf(" %12s%c", e.best ? time_text(e.best->predicted_ns).c_str() : "-",
+                        o.chosen && o.chosen->algo == e.algo ? '*' : ' ');
+        std::printf("  %s\n",
+                    o.chosen ? (links_of(*o.chosen) + ", " + segment_of(*o.chosen, r)).c_str() : "Open MPI's own");
     }
     std::fflush(stdout);
     if (w.json)
-        std::cout << json{{"collective", wan_collective_name(collective)}, {"sites", sites_json(c)}, {"sizes", rows}}.dump(2) << "\n";
+        std::cout
+            << json{{"collective", wan_collective_name(collective)}, {"sites", sites_json(c)}, {"sizes", rows}}.dump(2)
+            << "\n";
     return 0;
 }
 

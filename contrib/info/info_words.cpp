@@ -47,11 +47,12 @@ int64_t knob_parse(const wan_knob_t &knob, const std::string &text)
                 return k;
             all += (k ? ", " : "") + std::string(name);
         }
-        throw wrong_word("coll_wan_" + std::string(knob.name) + " has no value " + in_quotes(text) + ": write one of " + all);
+        throw wrong_word("coll_wan_" + std::string(knob.name) + " has no value " + in_quotes(text) + ": write one of "
+                         + all);
     }
     if (!is_number || number < knob.minimum || number > knob.maximum)
-        throw wrong_word("coll_wan_" + std::string(knob.name) + " is a number from " + std::to_string(knob.minimum) + " to "
-                         + std::to_string(knob.maximum) + ", not " + in_quotes(text));
+        throw wrong_word("coll_wan_" + std::string(knob.name) + " is a number from " + std::to_string(knob.minimum)
+                         + " to " + std::to_string(knob.maximum) + ", not " + in_quotes(text));
     return number;
 }
 
@@ -64,7 +65,8 @@ uint64_t size_parse(std::string_view text)
     uint64_t n = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
     std::string unit(end, text.data() + text.size());
-    std::transform(unit.begin(), unit.end(), unit.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    std::transform(unit.begin(), unit.end(), unit.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     if (error == std::errc())
         for (const auto &u : units)
             if (u.unit == unit && n <= largest_size >> u.shift)
@@ -130,7 +132,8 @@ int64_t latency_of(const std::string &text, const char *option)
 {
     int64_t ns = 0;
     if (!wan::latency_parse(text, ns))
-        throw wrong_word(std::string(option) + ": " + in_quotes(text) + " is no time: write a positive number and a unit (ns, us, ms, s), such as 10ms");
+        throw wrong_word(std::string(option) + ": " + in_quotes(text)
+                         + " is no time: write a positive number and a unit (ns, us, ms, s), such as 10ms");
     return ns;
 }
 
@@ -138,8 +141,9 @@ int64_t rate_of(const std::string &text, const char *option)
 {
     int64_t rate = 0;
     if (!wan::bandwidth_parse(text, rate))
-        throw wrong_word(std::string(option) + ": " + in_quotes(text)
-                         + " is no rate: write a positive number and a unit (b/s or B/s, with k, M, G or T), such as 400Mb/s");
+        throw wrong_word(
+            std::string(option) + ": " + in_quotes(text)
+            + " is no rate: write a positive number and a unit (b/s or B/s, with k, M, G or T), such as 400Mb/s");
     return rate;
 }
 
@@ -199,7 +203,8 @@ void parameters::set(const std::string &name, const std::string &value)
 {
     const wan_knob_t *k = knob_named(name);
     if (!k)
-        throw wrong_word(in_quotes(name) + " is no parameter of coll/wan: ompi_info --param coll wan --level 9 shows all of them");
+        throw wrong_word(in_quotes(name)
+                         + " is no parameter of coll/wan: ompi_info --param coll wan --level 9 shows all of them");
     char *at = reinterpret_cast<char *>(&values_) + k->offset;
     if (k->type == WAN_KNOB_STRING) {
         for (size_t i = 0; i < wan_knob_count(); ++i)

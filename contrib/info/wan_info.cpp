@@ -26,28 +26,41 @@ namespace {
 
 void hosts_declare(CLI::App &app, info::cluster_words &w)
 {
-    app.add_option("--map", w.map, "map of hosts and sites, or Slurm's topology.conf; as coll_wan_cluster_map")->type_name("FILE");
+    app.add_option("--map", w.map, "map of hosts and sites, or Slurm's topology.conf; as coll_wan_cluster_map")
+        ->type_name("FILE");
     app.add_option("--hosts", w.hosts, "these hosts of the map, such as n[001-016],gw1")->type_name("LIST");
     app.add_option("--hostfile", w.hostfile, "the hosts of mpirun's hostfile, with their slots")->type_name("FILE");
     app.add_option("--shape", w.shape, "no map: 2x16 (sites x hosts) or 3+11+5 (hosts of each site)")->type_name("SHAPE");
-    app.add_option("--ranks-per-host", w.per_host, "ranks on each host; 0: its slots in the hostfile, else 1")->type_name("N");
+    app.add_option("--ranks-per-host", w.per_host, "ranks on each host; 0: its slots in the hostfile, else 1")
+        ->type_name("N");
     app.add_option("--param", w.settings, "a parameter of coll/wan, such as links=4 or bcast_algorithm=chain")
-        ->type_name("NAME=VALUE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->type_name("NAME=VALUE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void job_declare(CLI::App &app, info::plan_words &w)
 {
     hosts_declare(app, w.where);
-    app.add_option("collective", w.collective, "bcast, allreduce, ..., also as MPI_Bcast or allgatherv")->type_name("COLLECTIVE")->required();
-    app.add_option("--placement", w.where.placement, "ranks over hosts: block, roundrobin (over sites), shuffled or shuffled:SEED")
-        ->type_name("HOW")->capture_default_str();
-    app.add_option("--latency", w.where.latency, "one way between sites where the map tells none; a job measures it")->type_name("TIME");
+    app.add_option("collective", w.collective, "bcast, allreduce, ..., also as MPI_Bcast or allgatherv")
+        ->type_name("COLLECTIVE")
+        ->required();
+    app.add_option("--placement", w.where.placement,
+                   "ranks over hosts: block, roundrobin (over sites), shuffled or shuffled:SEED")
+        ->type_name("HOW")
+        ->capture_default_str();
+    app.add_option("--latency", w.where.latency, "one way between sites where the map tells none; a job measures it")
+        ->type_name("TIME");
     app.add_option("--nic", w.where.nic, "rate of a host's interface")->type_name("RATE");
-    app.add_option("--uplink", w.where.uplink, "rate that the hosts of a site share on their way to others")->type_name("RATE");
+    app.add_option("--uplink", w.where.uplink, "rate that the hosts of a site share on their way to others")
+        ->type_name("RATE");
     app.add_option("--inside", w.where.inside, "one way inside a site")->type_name("TIME");
     app.add_option("--message", w.where.message, "what a process spends on a message")->type_name("TIME");
-    app.add_option("--step", w.where.step, "a step in which all hosts of a site exchange messages and wait for them")->type_name("TIME");
-    app.add_option("--burst", w.where.burst, "bytes that an interface lets pass at once after a pause")->type_name("SIZE");
+    app.add_option("--step", w.where.step, "a step in which all hosts of a site exchange messages and wait for them")
+        ->type_name("TIME");
+    app.add_option("--burst", w.where.burst, "bytes that an interface lets pass at once after a pause")
+        ->type_name("SIZE");
     app.add_option("--root", w.root, "rank of the root")->type_name("RANK")->capture_default_str();
     app.add_flag("--ordered", w.ordered, "an operator that does not commute");
     app.add_flag("--json", w.json, "for programs");
@@ -57,8 +70,10 @@ void job_declare(CLI::App &app, info::plan_words &w)
 
 int main(int argc, char **argv)
 {
-    CLI::App app("Shows which sites coll/wan would find, what it would choose for a collective and what that would take, checks maps of "
-                 "hosts, and finds out why an installation does not work.", "wan-info");
+    CLI::App app("Shows which sites coll/wan would find, what it would choose for a collective and what that would "
+                 "take, checks maps of "
+                 "hosts, and finds out why an installation does not work.",
+                 "wan-info");
     app.require_subcommand(1);
     app.set_version_flag("--version", "wan-info " PACKAGE_VERSION);
 
@@ -69,37 +84,53 @@ int main(int argc, char **argv)
     bool each = false, json = false, strict = false;
     int code = 0;
 
-    CLI::App &sites = *app.add_subcommand("sites", "The sites of hosts, as the plugin reads them from a map; without any option, of this host.");
+    CLI::App &sites = *app.add_subcommand(
+        "sites", "The sites of hosts, as the plugin reads them from a map; without any option, of this host.");
     hosts_declare(sites, hosts);
     sites.add_flag("--each", each, "a line for each host, with the line of the map");
     sites.add_flag("--json", json, "for programs");
     sites.callback([&] { code = info::sites_run(hosts, each, json); });
 
-    CLI::App &show = *app.add_subcommand("plan", "What would be chosen for one call: all algorithms with their predicted times, the number n of "
-                                                 "processes that send across at once, the segment, what crosses between sites.");
+    CLI::App &show = *app.add_subcommand(
+        "plan", "What would be chosen for one call: all algorithms with their predicted times, the number n of "
+                "processes that send across at once, the segment, what crosses between sites.");
     job_declare(show, plan);
-    show.add_option("size", plan.size, "bytes, 64K, 1M: of the message, or of a rank's block where there are blocks (alltoall: of a pair's)")
-        ->type_name("SIZE")->capture_default_str();
+    show.add_option(
+            "size", plan.size,
+            "bytes, 64K, 1M: of the message, or of a rank's block where there are blocks (alltoall: of a pair's)")
+        ->type_name("SIZE")
+        ->capture_default_str();
     show.add_flag("--all", plan.all, "every candidate, not each algorithm's best");
-    show.add_option("--draw", plan.draw, "write an SVG picture of who sends to whom; - is standard output")->type_name("FILE");
-    show.add_option("--schedule", plan.schedule_of, "print this rank's operations instead")->type_name("RANK")->check(CLI::NonNegativeNumber);
+    show.add_option("--draw", plan.draw, "write an SVG picture of who sends to whom; - is standard output")
+        ->type_name("FILE");
+    show.add_option("--schedule", plan.schedule_of, "print this rank's operations instead")
+        ->type_name("RANK")
+        ->check(CLI::NonNegativeNumber);
     show.callback([&] { code = info::plan_run(plan); });
 
     CLI::App &table = *app.add_subcommand("compare", "Predicted times of all algorithms of a collective over sizes.");
     job_declare(table, compare);
-    table.add_option("--sizes", compare.sizes, "1,1K,64K or 1..16M or 64K..16M:4")->type_name("SIZES")->capture_default_str();
+    table.add_option("--sizes", compare.sizes, "1,1K,64K or 1..16M or 64K..16M:4")
+        ->type_name("SIZES")
+        ->capture_default_str();
     table.callback([&] { code = info::compare_run(compare); });
 
-    CLI::App &check = *app.add_subcommand("check", "Reads maps, or Slurm's topology.conf, and says what is wrong in which line, and what to write.");
+    CLI::App &check = *app.add_subcommand(
+        "check", "Reads maps, or Slurm's topology.conf, and says what is wrong in which line, and what to write.");
     check.add_option("file", files, "the maps")->type_name("FILE")->required();
     check.add_flag("--strict", strict, "exit code 1 for warnings, too");
     check.callback([&] { code = info::check_run(files, strict); });
 
-    CLI::App &heal = *app.add_subcommand("doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "
-                                                   "the kernel's buffers. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
-                                                   "those of another Open MPI.");
-    heal.add_option("--rate", doctor.rate, "of the way between sites, for which buffers are judged")->type_name("RATE")->capture_default_str();
-    heal.add_option("--latency", doctor.latency, "one way between sites, for the same")->type_name("TIME")->capture_default_str();
+    CLI::App &heal = *app.add_subcommand(
+        "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "
+                  "the kernel's buffers. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
+                  "those of another Open MPI.");
+    heal.add_option("--rate", doctor.rate, "of the way between sites, for which buffers are judged")
+        ->type_name("RATE")
+        ->capture_default_str();
+    heal.add_option("--latency", doctor.latency, "one way between sites, for the same")
+        ->type_name("TIME")
+        ->capture_default_str();
     heal.add_flag("!--no-jobs", doctor.jobs, "start nothing by mpirun");
     heal.callback([&] { code = info::doctor_run(doctor); });
 
