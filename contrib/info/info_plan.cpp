@@ -165,7 +165,7 @@ int plan_run(const plan_words &w)
     const uint64_t bytes = size_parse(w.size);
     const wan::request r = c.request_of(collective_of(w.collective), bytes, w.root, !w.ordered);
     const outlook o(c, r);
-    if (w.schedule_of >= c.topo().size())
+    if (w.schedule_of < -1 || w.schedule_of >= c.topo().size())
         throw wrong_word("--schedule: a rank from 0 to " + std::to_string(c.topo().size() - 1));
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
         throw wrong_word("no algorithm of coll/wan serves this call within these parameters: there is no plan to show");

@@ -104,8 +104,7 @@ int main(int argc, char **argv)
     show.add_option("--draw", plan.draw, "write an SVG picture of who sends to whom; - is standard output")
         ->type_name("FILE");
     show.add_option("--schedule", plan.schedule_of, "print this rank's operations instead")
-        ->type_name("RANK")
-        ->check(CLI::NonNegativeNumber);
+        ->type_name("RANK");
     show.callback([&] { code = info::plan_run(plan); });
 
     CLI::App &table = *app.add_subcommand("compare", "Predicted times of all algorithms of a collective over sizes.");
