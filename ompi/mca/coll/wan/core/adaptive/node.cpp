@@ -34,7 +34,8 @@ void adaptive_node::send(int to, const tell_message &m)
 bool adaptive_node::room(int to) const
 {
     const uint64_t bandwidth = near_.bandwidth(to) ? near_.bandwidth(to) : near_.most_bandwidth();
-    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * near_.rtt_ns(to) / 1'000'000'000);
+    const int64_t rtt_ns = near_.rtt_ns(to) ? near_.rtt_ns(to) : near_.largest_rtt_ns();     // it may be that only the other one has asked
+    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * rtt_ns / 1'000'000'000);
     return port_.under_way(to) < std::max(least_window, 2 * holds);
 }
 

@@ -224,7 +224,7 @@ void tree::take_accept(int from, uint64_t op)
     ++changes_, ++moves_;
     parents_ = told_[from];
     near_.want_bandwidth(from);
-    if (under_ != offered_) {
+    if (under_ != offered_ || mine_.tip != me_) {       // (which it takes for the tip)
         m.what = tell_kind::under;
         m.ranks = under_;
         m.hint = mine_.tip;
