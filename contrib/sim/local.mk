@@ -27,7 +27,22 @@ contrib/sim/sim_platform.so: contrib/sim/sim_platform.cpp
 	@$(MKDIR_P) contrib/sim
 	$(AM_V_CXX)$(CXX) $(CXXFLAGS) -std=c++20 $(SIMGRID_CFLAGS) -shared -fPIC -o $@ \
 	    $(top_srcdir)/contrib/sim/sim_platform.cpp $(SIMGRID_LIBS)
+# Adaptive trees, on SimGrid without MPI.
+trees_sources = \
+	contrib/sim/trees_network.cpp \
+	contrib/sim/trees_network.hpp \
+	contrib/sim/trees_process.cpp \
+	contrib/sim/trees_process.hpp \
+	contrib/sim/trees_sim.cpp \
+	contrib/sim/trees_static.cpp \
+	contrib/sim/trees_static.hpp
 if HAVE_SIMGRID
+if HAVE_BENCH
+noinst_PROGRAMS += contrib/sim/wantrees_sim
+contrib_sim_wantrees_sim_SOURCES = $(trees_sources)
+contrib_sim_wantrees_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
+contrib_sim_wantrees_sim_LDADD = libwan_core.la $(SIMGRID_LIBS)
+endif
 noinst_DATA += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
 endif
 CLEANFILES += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
@@ -48,4 +63,6 @@ EXTRA_DIST += \
 	contrib/sim/wansimlib/network.py \
 	contrib/sim/wansimlib/plots.py \
 	contrib/sim/wansimlib/table.py \
+	contrib/sim/wansimlib/trees.py \
+	$(trees_sources) \
 	test/sim/sim_test

@@ -86,3 +86,41 @@ def paper_plot(points, stem):
     figure.suptitle('simulated: ' + points[0]['network'], fontsize=9)
     figure.tight_layout()
     return figure_save(figure, stem)
+
+
+def trees_plot(records, stem):
+    """The Phoenix paper's figures 6 to 9, those that there are."""
+    from . import trees
+    figures = [f for f in (6, 7, 8, 9) if trees.points_of(records, f)]
+    figure, grid = plt.subplots(1, len(figures), figsize=(5.6 * len(figures), 4.6), squeeze=False)
+    for axes, number in zip(grid[0], figures):
+        points = trees.points_of(records, number)
+        if number == 9:
+            for at, setting in enumerate(dict.fromkeys(r['setting'] for r in points)):
+                line = [r for r in points if r['setting'] == setting]
+                axes.plot([r['start_s'] for r in line], [r['bytes'] * r['processes'] / r['us'] for r in line],
+                          label='new processes come' if setting == 'anew' else 'the same come back', **style_of(at) | {'markersize': 2})
+            axes.set_xlabel('s')
+            axes.set_ylabel('bytes x processes / time, MB/s')
+            axes.set_title('4 MB Bcast, half of 160 processes leave and come back')
+        for at, how in enumerate(dict.fromkeys(trees.how_of(r) for r in points) if number != 9 else ()):
+            line = sorted((r for r in points if trees.how_of(r) == how), key=lambda r: r['bytes'])
+            style = style_of(at, how == 'adaptive')
+            if number == 6:
+                axes.plot(range(1, len(line[0]['each']) + 1), [us / 1000 for us in line[0]['each']], label=trees.NAMES[how], **style | {'marker': ''})
+            else:
+                axes.plot([r['bytes'] for r in line], [r['bytes'] * r['processes'] / r['us'] for r in line], label=trees.NAMES[how], **style)
+        if number == 6:
+            axes.set_xlabel('processes served')
+            axes.set_ylabel('ms')
+            axes.set_title(f"1 B Bcast, {points[0]['processes']} processes")
+        elif number != 9:
+            sizes_axis(axes, sorted({r['bytes'] for r in points}))
+            axes.set_yscale('log')
+            axes.set_ylabel('bytes x processes / time, MB/s')
+            axes.set_title(f"{points[0]['op']}, {points[0]['processes']} processes")
+        axes.grid(True, alpha=0.3)
+        axes.legend(fontsize=8)
+    figure.suptitle('simulated: 1 Gb/s interfaces and uplinks, 2 ms between clusters', fontsize=9)
+    figure.tight_layout()
+    return figure_save(figure, stem)

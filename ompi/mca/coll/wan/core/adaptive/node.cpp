@@ -68,7 +68,7 @@ uint64_t adaptive_node::segment_for(uint64_t bytes, uint64_t element_bytes) cons
     return std::max(element_bytes, s / element_bytes * element_bytes);
 }
 
-/** The longest known time to a root, and what so many bytes take there. */
+/** The longest known time to a root, what so many bytes take there, and the first of them through a chain of all that are below. */
 int64_t adaptive_node::timeout_ns(tree_name name, uint64_t bytes) const
 {
     if (options_.reduce_timeout_ns)
@@ -79,8 +79,11 @@ int64_t adaptive_node::timeout_ns(tree_name name, uint64_t bytes) const
     if (longest == 0)
         longest = near_.largest_rtt_ns() ? rtts_before_trees * near_.largest_rtt_ns() : any_timeout_ns;
     const tree *t = tree_at(name);
-    if (t && name.bandwidth && t->view().est)
-        longest += static_cast<int64_t>(static_cast<__int128>(bytes) * 1'000'000'000 / t->view().est);
+    if (t && name.bandwidth && t->view().est) {
+        const auto below = static_cast<uint64_t>(t->under().size());
+        longest += static_cast<int64_t>(below) * near_.least_rtt_ns();
+        longest += static_cast<int64_t>(static_cast<__int128>(bytes + below * segment_for(bytes, 1)) * 1'000'000'000 / t->view().est);
+    }
     return longest;
 }
 

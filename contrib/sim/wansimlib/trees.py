@@ -1,0 +1,143 @@
+"""The Phoenix paper's figures 6 to 9, with coll/wan's adaptive trees on a simulated network.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+from wanbenchlib.sizes import size_text, sizes_parse
+from wanbenchlib.table import grid_text, ms_text
+
+from . import jobs
+
+NAMES = {'mpich': 'MPICH-like', 'magpie': 'MagPIe-like', 'list': 'List', 'phoenix': "Phoenix's rules", 'adaptive': 'adaptive'}
+VARIANTS = 0            # not the paper's: what each of our changes is good for
+# Of each figure: hosts of the clusters, operation, sizes, what is compared.
+FIGURES = {
+    6: ('67,67,67', 'bcast', '1', ('mpich', 'magpie', 'phoenix', 'adaptive')),
+    7: ('35,34,34,34', 'bcast', '32K..64M:2', ('mpich', 'magpie', 'list', 'phoenix', 'adaptive')),
+    8: ('43,43,42', 'reduce', '4..16M:8', ('mpich', 'magpie', 'phoenix', 'adaptive')),
+    9: ('40,40,40,40', 'bcast', '4M', ('same', 'anew')),
+    VARIANTS: ('20,20,20', 'bcast', '1,4M', ('hints', 'gates', 'hops', 'chains', 'same', 'order')),
+}
+REPEAT = {'leave': 2, 'back': 4, 'until': 6}    # seconds; the paper's 60, 90 and 130
+
+
+def _run(arguments, deadline_s):
+    """Objects that wantrees_sim prints."""
+    command = [jobs.built('wantrees_sim'), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    found = list(jobs.lines_of(process, deadline_s))
+    code = process.wait()
+    if code:
+        text = process.stderr.read().strip()
+        raise jobs.SimError(text if code == 2 else f'the simulation ended with {code}: {text[-1000:]}')
+    return found
+
+
+def _figure_jobs(figure, args):
+    """Yields (setting, arguments) of the simulations of a figure."""
+    clusters, op, span, compared = FIGURES[figure]
+    clusters = args.clusters or clusters
+    common = ['--clusters', clusters, '--seed', str(args.seed)]
+    if figure == VARIANTS:
+        points = [f'{op}:{size}:adaptive' for size in sizes_parse(args.sizes or span)]
+        yield 'all', [*common, *points]
+        for variant in compared:
+            yield f'without {variant}', [*common, '--without', variant, *points]
+        yield 'none: phoenix', [*common, '--phoenix', *points]
+        return
+    if figure == 9:
+        times = [word for key, value in REPEAT.items() for word in (f'--{key}', str(value))]
+        for setting in compared:
+            yield setting, [*common, '--repeat', str(sizes_parse(args.sizes or span)[0]), *times, *(['--anew'] if setting == 'anew' else [])]
+        return
+    sizes = sizes_parse(args.sizes or span)
+    static = [how for how in compared if how not in ('phoenix',)]
+    yield 'adaptive', [*common, '--each', *(f'{op}:{size}:{how}' for size in sizes for how in static)]
+    yield 'phoenix', [*common, '--each', '--phoenix', *(f'{op}:{size}:adaptive' for size in sizes)]
+
+
+def run(args):
+    """Simulates what is not yet in args.json, prints tables, draws."""
+    records = []
+    if args.json and os.path.exists(args.json):
+        with open(args.json, encoding='utf-8') as file:
+            records = [json.loads(line) for line in file if line.strip()]
+    for figure in (int(text) for text in (args.figures or '6,7,8,9,0').split(',')):
+        if figure not in FIGURES:
+            raise ValueError(f'{figure} is none of 6, 7, 8, 9 and 0 (the variants)')
+        for setting, arguments in _figure_jobs(figure, args):
+            key = {'figure': figure, 'setting': setting, 'arguments': arguments}
+            if any(all(r.get(k) == v for k, v in key.items()) for r in records):
+                continue
+            print(f'... figure {figure}, {setting}', file=sys.stderr)
+            lines = _run(arguments, args.job_seconds)
+            if not lines or lines[-1].get('type') != 'end':
+                print(f'  figure {figure}, {setting}: CUT, it took more than {args.job_seconds:g} s', file=sys.stderr)
+                continue
+            if lines[-1]['wrong']:
+                raise jobs.SimError(f'figure {figure}, {setting}: {lines[-1]["wrong"]} wrong results')
+            new = [dict(key, **line) for line in lines]
+            records += new
+            if args.json:
+                with open(args.json, 'a', encoding='utf-8') as file:
+                    file.writelines(json.dumps(r) + '\n' for r in new)
+    print(tables_text(records), end='')
+    if args.plot and records:
+        from . import plots
+        for path in plots.trees_plot(records, args.plot):
+            print(f'wrote {path}')
+    return 0
+
+
+def how_of(record):
+    """'mpich', ...: 'adaptive' with the paper's rules is 'phoenix'."""
+    return record['setting'] if record['how'] == 'adaptive' and record['setting'] != 'adaptive' else record['how']
+
+
+def points_of(records, figure):
+    return [r for r in records if r['figure'] == figure and r['type'] == 'point']
+
+
+def phases(records, setting):
+    """Of figure 9: (processes, operations, first three of them, median) between changes; milliseconds."""
+    out, last = [], None
+    for r in (r for r in points_of(records, 9) if r['setting'] == setting):
+        if r['processes'] != last:
+            out.append((r['processes'], []))
+            last = r['processes']
+        out[-1][1].append(r['us'] / 1000)
+    return [(n, len(t), t[:4], sorted(t)[len(t) // 2]) for n, t in out]
+
+
+def tables_text(records):
+    out = []
+    for figure in (6, 7, 8):
+        points = points_of(records, figure)
+        if not points:
+            continue
+        hows = list(dict.fromkeys(how_of(r) for r in points))
+        rows = [[size_text(size)] + [next((ms_text(r['us']) for r in points if r['bytes'] == size and how_of(r) == how), '') for how in hows]
+                for size in sorted({r['bytes'] for r in points})]
+        out += [f"figure {figure}: {points[0]['op']}, {points[0]['processes']} processes, ms, last process"]
+        out += grid_text(['bytes'] + [NAMES[h] for h in hows], rows) + ['']
+    ends = [r for r in records if r['type'] == 'end' and r['figure'] == VARIANTS]
+    if ends:
+        def at(r, size):
+            us = [p['us'] for p in records if p['type'] == 'point' and p['how'] == 'adaptive' and p['figure'] == r['figure']
+                  and p['setting'] == r['setting'] and p['bytes'] == size]
+            return ms_text(us[0]) if us else ''
+        rows = [[r['setting'], at(r, 1), at(r, 4194304), f"{r['changed_s']:.2f}"]
+                + [str(r[tree][k]) for tree in ('latency_tree', 'bandwidth_tree') for k in ('crossing', 'depth', 'children')] for r in ends]
+        out += ['variants: Bcast of 1 B and 4 MB (ms), last change (s), edges between clusters, depth, most children']
+        out += grid_text(['', '1 B', '4 MB', 's', 'latency: edges', 'depth', 'children', 'bandwidth: edges', 'depth', 'children'], rows) + ['']
+    for setting in ('same', 'anew'):
+        rows = [[str(n), str(count), ' '.join(f'{t:.0f}' for t in first), f'{median:.1f}'] for n, count, first, median in phases(records, setting)]
+        if rows:
+            out += [f"figure 9: 4 MB Bcast again and again, half of the processes leave and come back ({'new processes' if setting == 'anew' else 'the same'})"]
+            out += grid_text(['processes', 'operations', 'the first four, ms', 'median, ms'], rows) + ['']
+    return '\n'.join(out).rstrip() + '\n'
