@@ -11,6 +11,7 @@ mttl_headers = \
 	contrib/mttl/mttl/future.hpp \
 	contrib/mttl/mttl/global_ptr.hpp \
 	contrib/mttl/mttl/group.hpp \
+	contrib/mttl/mttl/inbox.hpp \
 	contrib/mttl/mttl/invoke.hpp \
 	contrib/mttl/mttl/landing.hpp \
 	contrib/mttl/mttl/memory_job.hpp \
@@ -70,27 +71,27 @@ mttl-programs: $(mttl_programs)
 
 mttl_mpi_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -I$(top_srcdir)/contrib/mttl
 
-contrib_mttl_bench_chase_mpi_SOURCES = contrib/mttl/bench/chase_mpi.cpp contrib/mttl/bench/chase.hpp
+contrib_mttl_bench_chase_mpi_SOURCES = contrib/mttl/bench/chase_mpi.cpp contrib/mttl/bench/chase.hpp contrib/mttl/npb/clock.hpp contrib/mttl/npb/plain_mpi.hpp
 contrib_mttl_bench_chase_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_chase_mpi_LDADD = $(OMPI_LIBS)
-contrib_mttl_bench_chase_mttl_SOURCES = contrib/mttl/bench/chase_mttl.cpp contrib/mttl/bench/chase.hpp
+contrib_mttl_bench_chase_mttl_SOURCES = contrib/mttl/bench/chase_mttl.cpp contrib/mttl/bench/chase.hpp contrib/mttl/npb/clock.hpp
 contrib_mttl_bench_chase_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_chase_mttl_LDADD = $(OMPI_LIBS)
-contrib_mttl_bench_mttl_bench_SOURCES = contrib/mttl/bench/mttl_bench.cpp
+contrib_mttl_bench_mttl_bench_SOURCES = contrib/mttl/bench/mttl_bench.cpp contrib/mttl/bench/spread.hpp
 contrib_mttl_bench_mttl_bench_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_mttl_bench_LDADD = $(OMPI_LIBS)
-contrib_mttl_bench_npb_bench_SOURCES = contrib/mttl/bench/npb_bench.cpp
+contrib_mttl_bench_npb_bench_SOURCES = contrib/mttl/bench/npb_bench.cpp contrib/mttl/bench/spread.hpp
 contrib_mttl_bench_npb_bench_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_npb_bench_LDADD = $(OMPI_LIBS)
-contrib_mttl_npb_cg_mpi_SOURCES = contrib/mttl/npb/cg_mpi.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_cg_mpi_SOURCES = contrib/mttl/npb/cg_mpi.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/clock.hpp contrib/mttl/npb/npb.hpp contrib/mttl/npb/plain_mpi.hpp
 contrib_mttl_npb_cg_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_npb_cg_mpi_LDADD = $(OMPI_LIBS)
-contrib_mttl_npb_cg_mttl_SOURCES = contrib/mttl/npb/cg_mttl.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_cg_mttl_SOURCES = contrib/mttl/npb/cg_mttl.cpp contrib/mttl/npb/cg.hpp contrib/mttl/npb/clock.hpp contrib/mttl/npb/npb.hpp
 contrib_mttl_npb_cg_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_npb_cg_mttl_LDADD = $(OMPI_LIBS)
-contrib_mttl_npb_is_mpi_SOURCES = contrib/mttl/npb/is_mpi.cpp contrib/mttl/npb/is.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_is_mpi_SOURCES = contrib/mttl/npb/is_mpi.cpp contrib/mttl/npb/is.hpp contrib/mttl/npb/clock.hpp contrib/mttl/npb/npb.hpp contrib/mttl/npb/plain_mpi.hpp
 contrib_mttl_npb_is_mpi_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_npb_is_mpi_LDADD = $(OMPI_LIBS)
-contrib_mttl_npb_is_mttl_SOURCES = contrib/mttl/npb/is_mttl.cpp contrib/mttl/npb/is.hpp contrib/mttl/npb/npb.hpp
+contrib_mttl_npb_is_mttl_SOURCES = contrib/mttl/npb/is_mttl.cpp contrib/mttl/npb/is.hpp contrib/mttl/npb/clock.hpp contrib/mttl/npb/npb.hpp
 contrib_mttl_npb_is_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_npb_is_mttl_LDADD = $(OMPI_LIBS)

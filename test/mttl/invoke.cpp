@@ -77,6 +77,105 @@ std::string functions()
     });
 }
 
+struct too_long {};
+
+} // namespace
+
+template <> struct mttl::serial<too_long> {
+    static void put(writer &w, const too_long &) { w.bytes(nullptr, port::nsend_bytes + 1); }
+    static too_long get(reader &) { return {}; }
+};
+
+namespace {
+
+// More than can be sent is refused before anything leaves, as an argument and as a result; what follows is not in its way.
+std::string limits()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        std::string why;
+        for (int k = 0; k < 2; ++k)
+            try {
+                k ? (void)invoke(1, [] { return too_long(); }) : invoke(1, [](too_long) {}, too_long());
+            } catch (const std::exception &e) {
+                why += std::string(e.what()) + "; ";
+            }
+        const std::string what = "one argument or result of more than 1 GiB; ";
+        WAN_CHECK_THAT(why.starts_with(what) && why.ends_with(what) && why.size() > what.size(), why);
+        WAN_CHECK(invoke(1, fn<twice>, 3) == 6);
+        return "";
+    });
+}
+
+// Records that are no records, behind a function in one message: an error of that node, after the function has run.
+std::string malformed()
+{
+    static int ran;
+    for (const bool blocks : {false, true})
+        for (const bool cut : {false, true}) {
+            ran = 0;
+            memory_job job(2, wan_test::test_seed());
+            const std::string why = job.run([=] {
+                batch b;
+                post(1, [](bool wait) {
+                    ++ran;
+                    if (wait)
+                        yield();
+                }, blocks);
+                if (cut)
+                    node::here().out().send_plain(1, wire::invoke_head{{wire::invoke, 0, 100, 0}, 1});
+                else
+                    node::here().out().send_plain(1, wire::plain_head{{77, 0, 0, 0}});
+                return 0;
+            });
+            WAN_CHECK_THAT(why == (cut ? "node 1: a record is longer than its message" : "node 1: a record of kind 77"), why);
+            WAN_CHECK(ran == 1 && job.at(0).network().counters().sends > 0);
+        }
+    return "";
+}
+
+// Where there is no such node, nothing is taken, awaited or sent: not a ticket, not a channel, not a receive.
+std::string no_such_node()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        node &n = node::here();
+        detail::state<int> s;
+        s.hold();       // lives here, on the stack
+        const auto numbers = [&] {      // the next ticket and the next channel: one comes again at once, the other does not
+            const uint32_t ticket = n.open_ticket(&s);
+            const int channel = n.open_channel();
+            n.close_ticket(ticket);
+            n.close_channel(static_cast<uint16_t>(channel));
+            return std::pair(ticket, channel);
+        };
+        std::vector<char> data(2 * n.network().small_bytes());
+        const auto before = numbers();
+        const port_counters counted = n.network().counters();
+        int thrown = 0;
+        const auto refused = [&](auto f) {
+            try {
+                f();
+            } catch (const std::out_of_range &e) {
+                thrown += e.what() == std::string("mttl: no node 99 among 3");
+            }
+        };
+        const GlobalPtr<char> p(99, reinterpret_cast<uint64_t>(data.data()));
+        for (const size_t bytes : {size_t(1), data.size()}) {
+            refused([&] { p.nwrite(data.data(), bytes); });
+            refused([&] { p.anwrite(data.data(), bytes).get(); });
+            refused([&] { p.nread(data.data(), bytes); });
+            refused([&] { p.anread(data.data(), bytes).get(); });
+        }
+        refused([&] { Landing<char> l(data.data(), 1, 99); });
+        refused([&] { LandingPtr<char>(99, 1).write(data.data(), 1); });
+        WAN_CHECK_THAT(thrown == 10, std::to_string(thrown));
+        const auto after = numbers();
+        WAN_CHECK_THAT(after.first == before.first, std::to_string(after.first));
+        WAN_CHECK_THAT(after.second == before.second + 1, std::to_string(after.second));
+        WAN_CHECK(n.network().counters().recv_nodes == counted.recv_nodes && n.network().counters().nsends == counted.nsends);
+        return "";
+    });
+}
+
 template <class T> bool echoed(const T &t)
 {
     return invoke(1, [](T x) { return x; }, t) == t;
@@ -317,7 +416,7 @@ std::string flood()
 
 std::string outstanding()
 {
-    const int n = std::getenv("WAN_TEST_LONG") ? 1000000 : 100000;
+    const int n = wan_test::is_long() ? 1000000 : wan_test::is_short() ? 20000 : 100000;
     return jobs(2, [n](memory_job &job) -> std::string {
         std::vector<future<int>> all;
         for (int i = 0; i < n; ++i)
@@ -389,7 +488,7 @@ std::string blocked_in_batches()
         }
         WAN_CHECK(node::here().network().counters().sends == sent + 3);
         invoke(1, [] {
-            while (ended.size() < 51)       // of those that do not wait: 60 - 9
+            while (ended.size() < 52)       // of those that do not wait: 60 - 8
                 yield();
             for (int i = 0; i < 30; ++i)
                 gate->write(0);
@@ -417,7 +516,9 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(wan_test::test<blocked_in_batches>),
-        cmocka_unit_test(wan_test::test<functions>),   cmocka_unit_test(wan_test::test<arguments>),
+        cmocka_unit_test(wan_test::test<functions>),   cmocka_unit_test(wan_test::test<no_such_node>),
+        cmocka_unit_test(wan_test::test<limits>),      cmocka_unit_test(wan_test::test<malformed>),
+        cmocka_unit_test(wan_test::test<arguments>),
         cmocka_unit_test(wan_test::test<short_messages>), cmocka_unit_test(wan_test::test<exceptions>),
         cmocka_unit_test(wan_test::test<futures>),     cmocka_unit_test(wan_test::test<order>),
         cmocka_unit_test(wan_test::test<blocking>),    cmocka_unit_test(wan_test::test<flood>),

@@ -18,9 +18,12 @@ namespace mttl_test {
 
 using namespace mttl;
 
-/** Lets main(say) run on node 0 (or all) of `nodes`, 20 times; `say(message)` is the first thing that is wrong. */
+/** Lets main(job) run on node 0 (or all) of `nodes`, so many times, few where tests are to be short; what it returns is
+ *  the first thing that is wrong, or "". */
 template <class Main> std::string jobs(int nodes, Main main, options o = {}, int times = 20)
 {
+    if (wan_test::is_short())
+        times = std::min(times, 4);
     for (int i = 0; i < times; ++i) {
         const uint64_t seed = wan_test::test_seed() + static_cast<uint64_t>(i);
         memory_job job(nodes, seed, o);

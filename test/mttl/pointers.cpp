@@ -81,8 +81,7 @@ std::string global_pointers()
         const uint64_t sent = node::here().network().counters().sends;
         const int five = 5;
         int read = 0;
-        here.anwrite(&five, 1).get();
-        here.anread(&read, 1).get();
+        WAN_CHECK(here.anwrite(&five, 1).ready() && here.anread(&read, 1).ready());
         WAN_CHECK(mine == 5 && read == 5 && node::here().network().counters().sends == sent);
         return "";
     });
@@ -125,15 +124,16 @@ std::string streams()
         std::fill(std::begin(there), std::end(there), -1);
         const GlobalPtr<int> p(1, reinterpret_cast<uint64_t>(there));
         const port_counters &c = node::here().network().counters();
-        // Half a window of writes: each has left when it returns.
+        // Three eighths of a window of writes: each has left when it returns.
+        constexpr int single = window * 3 / 8;
         uint64_t before = c.sends;
-        for (int i = 0; i < window / 2; ++i) {
+        for (int i = 0; i < single; ++i) {
             p[i] = i;
             WAN_CHECK_THAT(c.sends == before + static_cast<uint64_t>(i) + 1, std::to_string(i));
         }
         // Those after them go together ...
         before = c.sends;
-        for (int i = window / 2; i < n; ++i)
+        for (int i = single; i < n; ++i)
             p[i] = i;
         WAN_CHECK_THAT(c.sends - before <= 10 && there[n - 1] == -1, std::to_string(c.sends - before));
         // ... and before what the thread does next to that node, whatever that is; a post takes them along at once.
@@ -170,14 +170,16 @@ std::string streams()
         for (int turns = 0; turns < patience && there[n - 1] != n - 1; ++turns)
             yield();
         WAN_CHECK(there[n - 1] == n - 1);
-        // or ends.
+        // or ends, and nobody else here does anything.
         spawn([p] {
             for (int i = 0; i < n; ++i)
                 p[i] = 7;
         }).detach();
-        for (int turns = 0; turns < patience && there[n - 1] != 7; ++turns)
-            yield();
-        WAN_CHECK(there[n - 1] == 7);
+        WAN_CHECK(invoke(2, [] {
+            for (int turns = 0; turns < patience && there[n - 1] != 7; ++turns)
+                yield();
+            return there[n - 1];
+        }) == 7);
         // Confirmed ones too.
         std::vector<future<void>> all;
         static const int value = 8;
@@ -283,8 +285,149 @@ std::string landings()
             WAN_CHECK(thrown && in[499] == -1 && in[500 + n] == -1);
             WAN_CHECK(n == 0 || (in[500] == 100 + static_cast<double>(n) && in[499 + n] == in[500]));
         }
+        // More than a network takes at once: refused on both sides, and nothing is armed then.
+        const size_t gib = size_t(1) << 27;
+        std::string why;
+        for (const size_t n : {gib + 1, ~size_t(0) / sizeof(double), ~size_t(0)}) {
+            try {
+                landing.arm(in.data(), n);
+            } catch (const error &e) {
+                why += e.what();
+            }
+            try {
+                to[other].write(out.data(), n);
+            } catch (const error &e) {
+                why += std::string(", ") + e.what() + "; ";
+            }
+        }
+        const std::string once = "a landing of more than 1 GiB: write in parts, "
+                                 "an announced write of more than 1 GiB: write in parts; ";
+        WAN_CHECK_THAT(why == once + once + once, why);
+        landing.arm(in.data(), 1);
+        to[other].write(out.data(), 1);
+        landing.wait();
         return "";
     }, spmd());
+}
+
+// A write is held only while others are on their way: what has been taken already does not count, whether or not there
+// has been credit for it.  And not when no other one of its size fits into its message.
+std::string idle_links()
+{
+    constexpr int window = 64;
+    static int there[4 * window];
+    static char large[4032];
+    return jobs(2, [](memory_job &) -> std::string {
+        const GlobalPtr<int> p(1, reinterpret_cast<uint64_t>(there));
+        const port_counters &c = node::here().network().counters();
+        for (int taken = 0; taken <= window; ++taken) {
+            for (int i = 0; i < taken; ++i)
+                invoke(1, [] {});
+            for (int i = 0; i < window / 8; ++i) {
+                const uint64_t before = c.sends;
+                p[i] = taken;
+                WAN_CHECK_THAT(c.sends == before + 1, std::to_string(taken) + " taken, " + std::to_string(i) + " under way");
+            }
+            invoke(1, [] {});
+        }
+        for (int i = 0; i < window; ++i)
+            p[i] = i;
+        uint64_t before = c.sends;
+        p[0] = 1;
+        WAN_CHECK(c.sends == before);       // held,
+        yield();
+        WAN_CHECK(c.sends == before + 1);   // and sent before its thread computes
+        // Larger ones by themselves, however many are under way; where two fit into a message, two go together.
+        const size_t small = node::here().network().small_bytes(), half = (small - 2 * 16) / 2;
+        const GlobalPtr<char> q(1, reinterpret_cast<uint64_t>(large));
+        const std::vector<char> data(small, 'z');
+        before = c.sends;
+        q.nwrite(data.data(), half + 1);
+        WAN_CHECK(c.sends == before + 1);
+        for (int pair = 0; pair < 3; ++pair) {
+            before = c.sends;
+            q.nwrite(data.data(), half);
+            q.nwrite(data.data() + half, half);
+            WAN_CHECK(c.sends == before + (pair > 0));      // the first pair leaves when the second begins
+        }
+        before = c.sends;
+        p[0] = 2;
+        q.nwrite(data.data(), half + 1);    // behind those before it, and they do not wait for more
+        WAN_CHECK(c.sends == before + 2);
+        p[0] = 3;
+        q.nwrite(data.data(), 1);
+        before = c.sends;
+        q.nwrite(data.data(), small - 16);
+        WAN_CHECK(c.sends == before + 2);
+        {
+            batch b;
+            before = c.sends;
+            q.nwrite(data.data(), half + 1);
+            WAN_CHECK(c.sends == before + 1);
+            p[1] = 4;
+            WAN_CHECK(c.sends == before + 1);
+        }
+        WAN_CHECK(c.sends == before + 2);
+        WAN_CHECK(invoke(1, [] { return there[0] == 3 && there[1] == 4 && large[0] == 'z' && large[4032 - 17] == 'z'; }));
+        return "";
+    });
+}
+
+// A write that travels by itself comes after the small ones to the same memory that are held, and before those after it.
+std::string large_over_small()
+{
+    static char there[10000];
+    return jobs(2, [](memory_job &) -> std::string {
+        std::fill(std::begin(there), std::end(there), 'a');
+        const GlobalPtr<char> p(1, reinterpret_cast<uint64_t>(there));
+        const std::vector<char> large(10000, 'L');
+        const port_counters &c = node::here().network().counters();
+        for (int i = 0; i < 200; ++i)
+            p[i] = 's';
+        const uint64_t before = c.sends;
+        p[9999] = 's';
+        WAN_CHECK(c.sends == before);       // held
+        p.nwrite(large.data(), large.size());
+        p[5000] = 't';
+        WAN_CHECK(invoke(1, [] {
+            return std::count(there, there + 10000, 'L') == 9999 && there[5000] == 't';
+        }));
+        return "";
+    });
+}
+
+// Small writes that are held leave before an announced write to the same node.
+std::string writes_before_landings()
+{
+    static int there[200];
+    static Landing<int> *landing;
+    static int landed;
+    return jobs(2, [](memory_job &) -> std::string {
+        std::fill(std::begin(there), std::end(there), -1);
+        const GlobalPtr<int> p(1, reinterpret_cast<uint64_t>(there));
+        const LandingPtr<int> to = invoke(1, [] {
+            landing = new Landing<int>(&landed, 1, 0);
+            landing->arm();
+            return landing->handle();
+        });
+        const port_counters &c = node::here().network().counters();
+        for (int i = 0; i < 200; ++i)
+            p[i] = i;
+        const port_counters before = c;
+        p[0] = 7;
+        WAN_CHECK(c.sends == before.sends);     // held
+        const int nine = 9;
+        thread_handle w = spawn([&] { to.write(&nine, 1); });
+        node::here().threads().yield();     // to that thread and, as it blocks, straight back
+        WAN_CHECK(c.nsends == before.nsends + 1 && c.sends == before.sends + 1);
+        w.join();
+        WAN_CHECK(invoke(1, [] {
+            landing->wait();
+            delete landing;
+            return landed == 9 && there[0] == 7 && there[199] == 199;
+        }));
+        return "";
+    });
 }
 
 std::string groups()
@@ -443,6 +586,8 @@ int main()
         cmocka_unit_test(wan_test::test<global_pointers>), cmocka_unit_test(wan_test::test<bulk>),
         cmocka_unit_test(wan_test::test<streams>),         cmocka_unit_test(wan_test::test<members>),
         cmocka_unit_test(wan_test::test<syncs>),           cmocka_unit_test(wan_test::test<landings>),
+        cmocka_unit_test(wan_test::test<large_over_small>),
+        cmocka_unit_test(wan_test::test<writes_before_landings>), cmocka_unit_test(wan_test::test<idle_links>),
         cmocka_unit_test(wan_test::test<groups>),          cmocka_unit_test(wan_test::test<exit_waits>),
         cmocka_unit_test(wan_test::test<blocked_at_exit>), cmocka_unit_test(wan_test::test<failures>),
     };

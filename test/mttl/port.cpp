@@ -145,6 +145,10 @@ std::string invocation_is_one_message()
         WAN_CHECK(c.sends - before.sends == 1 && c.send_bytes - before.send_bytes == 12 + 4);
         WAN_CHECK(job.at(1).network().counters().sends - there.sends == 1);
         WAN_CHECK(job.at(1).network().counters().send_bytes - there.send_bytes == 8);
+        for (int i = 1; i < 200; ++i)
+            invoke(1, [](int v) { target = v; }, i);
+        WAN_CHECK(c.sends - before.sends == 200);
+        WAN_CHECK(job.at(1).network().counters().sends - there.sends == 200);      // credit goes along with results
         return "";
     });
 }

@@ -9,7 +9,8 @@
 #ifndef CHASE_HPP
 #define CHASE_HPP
 
-#include <chrono>
+#include "../npb/clock.hpp"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -76,11 +77,6 @@ inline uint64_t expected(const plan &p, int me, int np)
         }
     }
     return sum;
-}
-
-inline double seconds()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /** Says what bench/sites reads. */

@@ -9,11 +9,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "../npb/plain_mpi.hpp"
 #include "chase.hpp"
-
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
 
 #include <algorithm>
 
@@ -138,16 +135,4 @@ int run(int argc, char **argv)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-    MPI_Init(&argc, &argv);
-    int code = 1;
-    try {
-        code = run(argc, argv);
-    } catch (const std::exception &e) {
-        std::fprintf(stderr, "%s\n", e.what());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    MPI_Finalize();
-    return code;
-}
+int main(int argc, char **argv) { return plain_mpi(argc, argv, run); }

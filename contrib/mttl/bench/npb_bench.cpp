@@ -6,20 +6,22 @@
  *
  *   mpirun -np 2 npb_bench cg|is S|W|A|B|C [PAIRS]      default: as many as the benchmark has iterations
  *
- * Ends with exit code 1 where one does not verify (with fewer pairs than the
- * benchmark has iterations, CG cannot, and says so).
+ * Says how often each side was verified: IS in every iteration and at the end,
+ * CG after as many iterations as the benchmark has.  Ends with exit code 1 where
+ * one did not verify; CG with fewer pairs than that cannot, and says so.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "../npb/cg.hpp"
 #include "../npb/is.hpp"
+#include "../npb/plain_mpi.hpp"
+#include "spread.hpp"
 
 #include <mttl/mttl.hpp>
 
 #include <deque>
+#include <map>
 #include <numeric>
-
-#include <sys/resource.h>
 
 // The programs as they are, main() included; what they include has been included above.
 namespace cg_plain {
@@ -40,23 +42,15 @@ namespace {
 struct pair_of_times {
     double plain_s, mttl_s;
     bool undisturbed;       // no process was preempted
-    double ratio() const { return mttl_s / plain_s; }
 };
-
-long preempted()
-{
-    rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return u.ru_nivcsw;
-}
 
 /** Seconds that f() takes on the slowest process. */
 template <class F> double slowest_s(F f)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    const double start = npb::seconds();
+    const double start = seconds();
     f();
-    double t = npb::seconds() - start;
+    double t = seconds() - start;
     MPI_Allreduce(MPI_IN_PLACE, &t, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return t;
 }
@@ -81,30 +75,29 @@ template <class Plain, class Mttl> std::vector<pair_of_times> turns(int n, Plain
     return all;
 }
 
-template <class Of> double quantile(const std::vector<pair_of_times> &all, double q, Of of)
-{
-    std::vector<double> v;
-    for (const pair_of_times &p : all)
-        v.push_back(of(p));
-    std::sort(v.begin(), v.end());
-    return v[static_cast<size_t>(q * static_cast<double>(v.size() - 1))];
-}
-
 void print_ratios(const char *what, const std::vector<pair_of_times> &all)
 {
     if (all.empty())
         return;
-    const auto ratio = [](const pair_of_times &p) { return p.ratio(); };
-    std::printf("  %-24s plain %9.4f ms, mttl %9.4f ms, mttl / plain %.4f (quartiles %.4f to %.4f, 90%% %.3f to %.3f), %zu pairs\n", what,
-                1e3 * quantile(all, .5, [](const pair_of_times &p) { return p.plain_s; }),
-                1e3 * quantile(all, .5, [](const pair_of_times &p) { return p.mttl_s; }), quantile(all, .5, ratio), quantile(all, .25, ratio),
-                quantile(all, .75, ratio), quantile(all, .05, ratio), quantile(all, .95, ratio), all.size());
+    spread plain, on_mttl, ratio;
+    for (const pair_of_times &p : all)
+        plain.v.push_back(1e3 * p.plain_s), on_mttl.v.push_back(1e3 * p.mttl_s), ratio.v.push_back(p.mttl_s / p.plain_s);
+    std::printf("  %-24s plain %9.4f ms, mttl %9.4f ms, mttl / plain %.4f (quartiles %.4f to %.4f, 90%% %.3f to %.3f),"
+                " %zu pairs\n",
+                what, plain.median(), on_mttl.median(), ratio.median(), ratio.at(.25), ratio.at(.75), ratio.at(.05),
+                ratio.at(.95), all.size());
 }
 
-int print_all(const char *name, char size, const std::vector<pair_of_times> &all, const char *verified, bool good)
+/** `plain`, `on_mttl`: how often each was verified. */
+int print_all(const char *name, char size, const std::vector<pair_of_times> &all, int plain, int on_mttl, bool good)
 {
     if (mttl::my_node() == 0) {
-        std::printf("%s class %c on %d processes, times of one iteration, medians; verification: %s\n", name, size, mttl::nodes(), verified);
+        std::printf("%s class %c on %d processes, times of one iteration, medians; verification: ", name, size,
+                    mttl::nodes());
+        if (plain && on_mttl)
+            std::printf("%s (of plain %d, of mttl %d)\n", good ? "SUCCESSFUL" : "UNSUCCESSFUL", plain, on_mttl);
+        else
+            std::printf("not reached: fewer pairs than iterations\n");
         print_ratios("all pairs", all);
         std::vector<pair_of_times> some;
         std::copy_if(all.begin(), all.end(), std::back_inserter(some), [](const pair_of_times &p) { return p.undisturbed; });
@@ -119,29 +112,23 @@ int cg_turns(const char *size, int pairs)
     const int me = mttl::my_node(), np = mttl::nodes();
     cg_plain::solver plain(s, me, np);
     cg_on_mttl::solver on_mttl(s, me, np);
-    double norm = 0, zeta[2] = {0, 0};
-    bool tried = false, good = true;
+    double norm = 0;
+    bool good = true;
+    const auto turn = [&](auto &solver, int i, int &verified) {
+        if (i % s.niter == 0)
+            solver.reset();
+        const double zeta = solver.iterate(norm);
+        if (i % s.niter == s.niter - 1) {
+            ++verified;
+            good &= std::fabs(zeta - s.zeta) / s.zeta <= 1e-10;
+        }
+    };
+    int verified[2] = {0, 0};
     plain.reset(), on_mttl.reset();
     plain.iterate(norm), on_mttl.iterate(norm);
     const auto all = turns(
-        pairs ? pairs : s.niter,
-        [&](int i) {
-            if (i % s.niter == 0)
-                plain.reset();
-            zeta[0] = plain.iterate(norm);
-        },
-        [&](int i) {
-            if (i % s.niter == 0)
-                on_mttl.reset();
-            zeta[1] = on_mttl.iterate(norm);
-            if (i % s.niter == s.niter - 1) {
-                tried = true;
-                good &= std::fabs(zeta[1] - s.zeta) / s.zeta <= 1e-10;
-            }
-        });
-    if (static_cast<int>(all.size()) % s.niter == 0)
-        good &= std::fabs(zeta[0] - s.zeta) / s.zeta <= 1e-10;
-    return print_all("CG", s.name, all, !tried ? "not reached: fewer pairs than iterations" : good ? "SUCCESSFUL" : "UNSUCCESSFUL", good);
+        pairs ? pairs : s.niter, [&](int i) { turn(plain, i, verified[0]); }, [&](int i) { turn(on_mttl, i, verified[1]); });
+    return print_all("CG", s.name, all, verified[0], verified[1], good);
 }
 
 int is_turns(const char *size, int pairs)
@@ -161,7 +148,8 @@ int is_turns(const char *size, int pairs)
     passed += on_mttl.check();
     MPI_Allreduce(MPI_IN_PLACE, &passed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     const bool good = passed == 2 * (npb::is::tests * static_cast<int>(all.size()) + np);
-    return print_all("IS", s.name, all, good ? "SUCCESSFUL" : "UNSUCCESSFUL", good);
+    const int times = static_cast<int>(all.size()) + 1;
+    return print_all("IS", s.name, all, times, times, good);
 }
 
 int measure(int argc, char **argv)

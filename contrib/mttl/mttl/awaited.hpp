@@ -1,5 +1,6 @@
 /*
- * What a node has asked for and waits for: results by ticket, data by channel.
+ * What a node has asked for and waits for: results by ticket, data by channel,
+ * contributions to collectives.
  * A ticket and a channel are numbers that the other side sends back; here they
  * are turned into whoever waits.  Nothing here sends.
  *
@@ -8,6 +9,7 @@
 #ifndef MTTL_AWAITED_HPP
 #define MTTL_AWAITED_HPP
 
+#include "contributions.hpp"
 #include "future.hpp"
 #include "port.hpp"
 
@@ -30,18 +32,6 @@ struct transfer final : completion {
     scheduler &threads;
     wait_queue waiter;
     bool finished = false;
-};
-
-/** Data that is sent and then given up. */
-struct own_data final : completion {
-    explicit own_data(std::vector<std::byte> d) : data(std::move(d)) {}
-    void done() override { delete this; }
-    std::vector<std::byte> data;
-};
-
-/** Data that somebody else looks after. */
-struct nobody final : completion {
-    void done() override {}
 };
 
 /** A small remote read that has been asked for; lives on the stack of the thread that waits. */
@@ -120,6 +110,14 @@ private:
     size_t next_ = 0;
     wait_queue free_;
     transfer reserved_;
+};
+
+/** All of it. */
+struct awaited {
+    explicit awaited(scheduler &s) : channels(s), contributions(s) {}
+    ticket_table tickets;
+    channel_table channels;
+    detail::contributions contributions;
 };
 
 } // namespace detail

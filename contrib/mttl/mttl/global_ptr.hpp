@@ -1,8 +1,9 @@
 /*
  * GlobalPtr<T>: a T, or an array of them, in the memory of some node.  It
- * travels as it is (16 bytes).  Small writes return when the data has left
- * (what this thread does to that node later sees it there); larger ones when it
- * has arrived; reads when it is here.  Only types that are copied as bytes are
+ * travels as it is (16 bytes).  Small writes return at once, and may be held
+ * for others to the same node (outbox.hpp); what this thread does to that node
+ * later sees them there.  Larger ones return when they have arrived, reads when
+ * the data is here.  Only types that are copied as bytes are
  * read and written; others are reached by invoking their member functions.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -117,18 +118,13 @@ public:
     /** The same without waiting; `to` is filled, `from` may be reused, when the future is ready. */
     future<void> anread(T *to, size_t n) const
     {
-        return started([p = *this, to, n] { p.nread(to, n); });
+        check();
+        return is_local() ? here([&] { nread(to, n); }) : started([p = *this, to, n] { p.nread(to, n); });
     }
     future<void> anwrite(const T *from, size_t n) const
     {
         check();
-        if (is_local()) {
-            promise<void> p;
-            future<void> done = p.get_future();
-            p.run([&] { nwrite(from, n); });
-            return done;
-        }
-        return node::here().write_async(node_, address_, from, n * sizeof(T));
+        return is_local() ? here([&] { nwrite(from, n); }) : node::here().write_async(node_, address_, from, n * sizeof(T));
     }
 
     /** Calls a member function of the object there: p.invoke<&C::f>(arguments...). */
@@ -184,9 +180,17 @@ public:
 private:
     void check() const
     {
-        static_assert(detail::direct<T>, "mttl: only what is copied as its bytes is read and written from elsewhere: invoke member functions");
+        static_assert(detail::direct<T>,
+                      "mttl: only what is copied as its bytes is read and written from elsewhere: invoke member functions");
         if (node_ < 0)
             throw error("a global pointer that points nowhere was used");
+    }
+    /** Done already, on one's own node. */
+    template <class F> static future<void> here(F f)
+    {
+        promise<void> p;
+        p.run(f);
+        return p.get_future();
     }
     template <class F> static future<void> started(F f)
     {

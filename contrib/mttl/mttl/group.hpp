@@ -71,6 +71,7 @@ protected:
     template <class Start> void through_network(Start start)
     {
         transfer t(node_.threads());
+        node_.out().flush();    // the process may wait inside the network: small writes that are held leave before
         start(*native_, &t);
         t.wait();
         next();

@@ -125,8 +125,8 @@ template <class F, class... P> struct handler<F, types<P...>> {
 
     static void send(node &n, int to, uint32_t ticket, uint8_t flags, const P &...p)
     {
-        n.send(to, wire::invoke_head{{wire::invoke, flags, 0, ticket}, self.id},
-               [&]([[maybe_unused]] writer &w) { (serial<P>::put(w, p), ...); });
+        n.out().send(to, wire::invoke_head{{wire::invoke, flags, 0, ticket}, self.id},
+                     [&]([[maybe_unused]] writer &w) { (serial<P>::put(w, p), ...); });
     }
 
     static inline const registration self{typeid(handler).name(), &handler::run};
@@ -203,10 +203,10 @@ template <class F, class... A> void post(int to, F, A &&...a)
  *  are enough, when the node has nothing else to do, and at its end. */
 class batch {
 public:
-    batch() : n_(node::here()) { n_.batch(); }
+    batch() : n_(node::here()) { n_.out().batch_begin(); }
     batch(const batch &) = delete;
     batch &operator=(const batch &) = delete;
-    ~batch() { n_.unbatch(); }
+    ~batch() { n_.out().batch_end(); }
 
 private:
     node &n_;
@@ -216,8 +216,13 @@ private:
 
 /** A thread of this node that runs f(); join() throws what f throws. */
 template <class F> thread_handle spawn(F f) { return node::here().threads().spawn(std::move(f)); }
-/** Lets other threads and messages go first. */
-inline void yield() { node::here().threads().yield(); }
+/** Lets other threads and messages go first; small writes that are held leave. */
+inline void yield()
+{
+    node &n = node::here();
+    n.out().flush();
+    n.threads().yield();
+}
 inline int my_node() { return node::here().id(); }
 inline int nodes() { return node::here().size(); }
 

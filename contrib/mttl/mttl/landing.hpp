@@ -9,7 +9,10 @@
  *   in.arm();                              out.write(y, n);
  *   in.wait();
  *
- * Writes land in the order of arm(); a write before arm() waits in MPI.
+ * Writes land in the order of arm(); a write before arm() waits in MPI.  They
+ * are ordered only among themselves: the same thread's small writes and
+ * invocations before them have left, but what arrives together is told to the
+ * receiver in an order of the port's.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -29,10 +32,11 @@ public:
     /** Writes `n` elements, as many as are awaited; blocks the thread until `from` may be reused. */
     void write(const T *from, size_t n) const
     {
-        if (n * sizeof(T) > port::nsend_bytes)
-            throw error("an announced write of more than 1 GiB");
+        if (n > port::nsend_bytes / sizeof(T))
+            throw error("an announced write of more than 1 GiB: write in parts");
         mttl::node &h = mttl::node::here();
         detail::transfer sent(h.threads());
+        h.out().flush(node_);       // small writes that are held: they were before
         h.network().nsend(node_, channel_, from, n * sizeof(T), &sent);
         sent.wait();
     }
@@ -47,8 +51,11 @@ template <class T> class Landing final : completion {
     static_assert(detail::direct<T>);
 
 public:
-    /** The next write of `from` lands at `to`, `n` elements. */
-    Landing(T *to, size_t n, int from) : node_(node::here()), to_(to), n_(n), from_(from), channel_(node_.open_channel()) {}
+    /** The next write of `from` lands at `to`, `n` elements; throws std::out_of_range where there is no such node. */
+    Landing(T *to, size_t n, int from)
+        : node_(node::here()), to_(to), n_(n), from_(node_.out().checked(from)), channel_(node_.open_channel())
+    {
+    }
     Landing(const Landing &) = delete;
     Landing &operator=(const Landing &) = delete;
     ~Landing() { node_.close_channel(channel_); }
@@ -56,20 +63,16 @@ public:
     LandingPtr<T> handle() const { return {node_.id(), channel_}; }
 
     /** Expects the next write; the memory is the port's until wait() has returned. */
-    void arm()
-    {
-        if (armed_)
-            throw error("a landing was armed twice");
-        armed_ = true;
-        node_.network().recv_node(from_, channel_, to_, n_ * sizeof(T), this);
-    }
+    void arm() { arm(to_, n_); }
     /** The same, elsewhere: the next write lands at `to`, `n` elements. */
     void arm(T *to, size_t n)
     {
         if (armed_)
             throw error("a landing was armed twice");
-        to_ = to, n_ = n;
-        arm();
+        if (n > port::nsend_bytes / sizeof(T))
+            throw error("a landing of more than 1 GiB: write in parts");
+        to_ = to, n_ = n, armed_ = true;
+        node_.network().recv_node(from_, channel_, to_, n_ * sizeof(T), this);
     }
     /** Blocks the thread until it has landed. */
     void wait()

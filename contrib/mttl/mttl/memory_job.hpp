@@ -65,7 +65,7 @@ private:
                     return "node " + std::to_string(i) + ": " + e.what();
                 }
                 if (lives[i]->stopped())
-                    nodes_[i]->flush();
+                    nodes_[i]->out().flush();
                 if (lives[i]->main_failed())
                     return "main on node " + std::to_string(i) + ": " + detail::text_of(lives[i]->failed());
             }

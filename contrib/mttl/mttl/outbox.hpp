@@ -1,21 +1,42 @@
 /*
- * What is to leave for other nodes: batches that are being filled, and credit.
- * A node sends at most `window` small messages that ask for something to
- * another one before that has taken them; then the thread that sends waits.
+ * What leaves for other nodes: records (wire.hpp), the batches in which they go
+ * together, and credit.
+ *
+ * Flow control: a node sends at most `window` small messages that ask for
+ * something to another one before that has taken them; then the thread that
+ * sends waits, and the process goes on serving.  What answers is never held
+ * back, so two nodes that flood each other do not stop.  Credit goes along with
+ * results where there are any.  Small writes go together when three eighths of
+ * the window are used up.  Of those less than two have been taken already, so at
+ * least an eighth is on its way: a write to a node that nothing goes to is never
+ * held.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MTTL_OUTBOX_HPP
 #define MTTL_OUTBOX_HPP
 
-#include "port.hpp"
 #include "thread.hpp"
+#include "wire.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 
 namespace mttl [[gnu::visibility("default")]] {
 namespace detail {
+
+/** Data that is sent and then given up. */
+struct own_data final : completion {
+    explicit own_data(std::vector<std::byte> d) : data(std::move(d)) {}
+    void done() override { delete this; }
+    std::vector<std::byte> data;
+};
+
+/** Data that somebody else looks after. */
+struct nobody final : completion {
+    void done() override {}
+};
 
 /** What this node has for, and owes to, one other node. */
 struct peer {
@@ -30,19 +51,123 @@ struct peer {
 
 class outbox {
 public:
-    outbox(port &p, scheduler &s, uint32_t window) : port_(p), threads_(s), peers_(static_cast<size_t>(p.nodes()))
+    outbox(port &p, scheduler &s, uint32_t window)
+        : port_(p), threads_(s), window_(window), small_(p.small_bytes()), peers_(static_cast<size_t>(p.nodes()))
     {
         for (peer &q : peers_)
             q.credit = window;
     }
 
-    /** Throws std::out_of_range where there is no such node. */
-    peer &at(int node)
+    /** One record with a header H and a payload that `put(writer &)` writes; `known`: its bytes, where that is known. */
+    template <class H, class Put> void send(int to, H header, Put put, size_t known = 0)
+    {
+        wire::head &h = header.h;
+        peer &q = at(to);
+        const size_t least = sizeof header + (known ? known : least_payload);
+        for (;;) {
+            if (h.flags & wire::credited)
+                take_credit(to, q);
+            if (q.used && q.used + least > small_) {
+                flush(to);
+                continue;
+            }
+            const bool batched = q.used || stays(header, least, q);
+            std::byte *buffer = batched ? batch(to, q) + q.used : port_.send_buffer();
+            writer w(buffer + sizeof header, small_ - (batched ? q.used : 0) - sizeof header);
+            put(w);
+            if (w.spilled() && batched && q.used) {     // alone it may fit
+                flush(to);
+                continue;
+            }
+            own_data *own = nullptr;
+            size_t bytes = sizeof header + w.size();
+            if (w.spilled()) {
+                own = new own_data(w.take());
+                h.flags |= wire::apart;
+                const uint64_t length = own->data.size();
+                std::memcpy(buffer + sizeof header, &length, sizeof length);
+                bytes = sizeof header + sizeof length;
+            } else if (w.size()) {
+                h.length = static_cast<uint16_t>(w.size());
+            }
+            std::memcpy(buffer, &header, sizeof header);
+            if (!(h.flags & wire::system))
+                ++sent_;
+            q.credited |= (h.flags & wire::credited) != 0;
+            if (!batched)
+                transmit(to, q, bytes);
+            else
+                q.used += bytes;
+            if (batched && (own || !stays(header, least, q)))
+                flush(to);
+            if (own)
+                send_data(to, 0, own->data.data(), own->data.size(), own);
+            return;
+        }
+    }
+    /** A record without a payload. */
+    template <class H> void send_plain(int to, const H &header)
+    {
+        send(to, header, [](writer &) {});
+    }
+    /** What travels by itself, at most port::nsend_bytes; `data` stays untouched until `c` is done. */
+    void send_data(int to, int channel, const void *data, size_t bytes, completion *c)
+    {
+        port_.nsend(to, channel, data, bytes, c);
+    }
+
+    /** Records are collected until batch_end(), a full message, or until this node waits. */
+    void batch_begin() { ++batches_; }
+    void batch_end()
+    {
+        if (--batches_ == 0)
+            flush();
+    }
+    void flush()
+    {
+        while (!dirty_.empty())
+            flush(dirty_.back());
+    }
+    void flush(int to)
+    {
+        peer &q = at(to);
+        dirty_.erase(std::remove(dirty_.begin(), dirty_.end(), to), dirty_.end());
+        if (!q.used)
+            return;
+        std::memcpy(port_.send_buffer(), q.batch.get(), q.used);
+        transmit(to, q, std::exchange(q.used, 0));
+    }
+
+    void give_credit(int from, uint32_t messages)
+    {
+        peer &q = at(from);
+        q.credit += messages;
+        q.waiting.wake_all(threads_);
+    }
+    /** A message that needed credit has been taken; credit goes back for a quarter of a window at once, with what is
+     *  sent there next: the caller flushes. */
+    void owe_credit(int from)
+    {
+        peer &q = at(from);
+        if (++q.owed >= (window_ + 3) / 4)
+            send_plain(from, wire::plain_head{{wire::credit, 0, 0, std::exchange(q.owed, 0)}});
+    }
+
+    /** Records but for those of the runtime itself. */
+    uint64_t sent() const { return sent_; }
+
+    /** The same number; throws std::out_of_range where there is no such node. */
+    int checked(int node) const
     {
         if (node < 0 || static_cast<size_t>(node) >= peers_.size())
             throw std::out_of_range("mttl: no node " + std::to_string(node) + " among " + std::to_string(peers_.size()));
-        return peers_[static_cast<size_t>(node)];
+        return node;
     }
+
+private:
+    static constexpr size_t least_payload = 64;     // a batch with less room is sent
+
+    peer &at(int node) { return peers_[static_cast<size_t>(checked(node))]; }
 
     /** Blocks until the next message to that node is paid for. */
     void take_credit(int to, peer &q)
@@ -59,18 +184,27 @@ public:
         --q.credit;
         q.paid = true;
     }
-    void give_credit(int from, uint32_t messages)
+
+    /** Whether a record of at least so many bytes may wait for others to the same node, of which one like it must fit
+     *  beside it: any in a batch; outside of one, a small write in a stream, which shows in that three eighths of the
+     *  window are used up.  It leaves when the message is full, when anything else is sent there, in yield(), or when the process
+     *  has nothing to run. */
+    template <class H> bool stays(const H &header, size_t least, const peer &q) const
     {
-        peer &q = at(from);
-        q.credit += messages;
-        q.waiting.wake_all(threads_);
+        if (2 * least > small_)
+            return false;
+        if (header.h.kind == wire::credit)
+            return true;
+        if (std::is_same_v<H, wire::write_head> && !(header.h.flags & wire::apart) && q.credit < uint64_t{window_} * 5 / 8)
+            return true;
+        return batches_ > 0;
     }
 
     /** The batch for that node, of small_bytes(). */
     std::byte *batch(int to, peer &q)
     {
         if (!q.batch)
-            q.batch = std::make_unique<std::byte[]>(port_.small_bytes());
+            q.batch = std::make_unique<std::byte[]>(small_);
         if (!q.used)
             dirty_.push_back(to);
         return q.batch.get();
@@ -82,26 +216,15 @@ public:
         if (q.credited)
             q.paid = q.credited = false;
     }
-    void flush(int to)
-    {
-        peer &q = at(to);
-        dirty_.erase(std::remove(dirty_.begin(), dirty_.end(), to), dirty_.end());
-        if (!q.used)
-            return;
-        std::memcpy(port_.send_buffer(), q.batch.get(), q.used);
-        transmit(to, q, std::exchange(q.used, 0));
-    }
-    void flush()
-    {
-        while (!dirty_.empty())
-            flush(dirty_.back());
-    }
 
-private:
     port &port_;
     scheduler &threads_;
+    const uint32_t window_;
+    const size_t small_;        // the port's, which is asked for with every record
     std::vector<peer> peers_;
     std::vector<int> dirty_;    // nodes with something in their batch
+    int batches_ = 0;           // that have begun and not ended
+    uint64_t sent_ = 0;
 };
 
 } // namespace detail

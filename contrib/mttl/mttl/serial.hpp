@@ -62,9 +62,12 @@ public:
     }
 
 private:
+    /** Refused here, before anything of the message has left. */
     void grow(size_t n)
     {
         const size_t used = size();
+        if (n > port::nsend_bytes - used)
+            throw error("one argument or result of more than 1 GiB");
         if (own_.empty())
             own_.assign(begin_, at_);
         own_.resize(2 * used + n);

@@ -22,8 +22,7 @@
 #ifndef MTTL_WIRE_HPP
 #define MTTL_WIRE_HPP
 
-#include <cstddef>
-#include <cstdint>
+#include "serial.hpp"
 
 namespace mttl::wire {
 
@@ -41,6 +40,11 @@ struct head {
     uint8_t flags;
     uint16_t length;    // of the payload, bytes
     uint32_t ticket;    // whom the reply is for; 0: nobody
+};
+
+/** Of a record that has nothing else. */
+struct plain_head {
+    head h;
 };
 
 struct invoke_head {
@@ -68,6 +72,23 @@ struct collective_head {
 static_assert(sizeof(head) == 8 && sizeof(invoke_head) == 12 && sizeof(collective_head) == 16);
 static_assert(sizeof(write_head) <= 16, "the paper's header of a remote write");
 static_assert(sizeof(read_head) <= 24, "the paper's header of a remote read");
+
+/** The header H at the beginning; throws wire_error where there are not so many bytes. */
+template <class H> H get(const std::byte *data, size_t bytes)
+{
+    H h;
+    if (bytes < sizeof h)
+        throw wire_error("a message of " + std::to_string(bytes) + " bytes");
+    std::memcpy(&h, data, sizeof h);
+    return h;
+}
+/** The payload behind a header of `head` bytes; throws wire_error where the record does not hold it. */
+inline std::span<const std::byte> payload(const std::byte *data, size_t bytes, size_t head, size_t length)
+{
+    if (bytes < head + length)
+        throw wire_error("a record is longer than its message");
+    return {data + head, length};
+}
 
 } // namespace mttl::wire
 

@@ -155,7 +155,4 @@ int run(int argc, char **argv)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-    return mttl::run(argc, argv, run, mttl::start::spmd);
-}
+int main(int argc, char **argv) { return mttl::run(argc, argv, run, mttl::start::spmd); }

@@ -114,8 +114,6 @@ public:
     }
     const keys &sorted() const { return sorted_; }
     const places &send() const { return send_; }
-    /** Keys that come here from all together. */
-    int expected() const { return expected_; }
 
     /** Ranks what has come here; how many of the keys under test have the right rank. */
     int rank(int iteration, const keys &got)

@@ -8,7 +8,7 @@
 
 #include <mttl/mttl.hpp>
 
-#include <deque>
+#include <map>
 
 using namespace npb;
 using namespace npb::is;
@@ -25,11 +25,11 @@ public:
     sorter(const is::size &s, int me, int np) : process_(s, me, np), me_(me), np_(np), got_(process_.room())
     {
         for (int k = 0; k < np; ++k) {
-            in_.emplace_back(nullptr, 0, k);
-            mttl::post(k, [](int from, mttl::LandingPtr<int> p) { handles[from].write(p); }, me, in_.back().handle());
+            in_.try_emplace(k, nullptr, 0, k);
+            mttl::post(k, [](int from, mttl::LandingPtr<int> p) { handles[from].write(p); }, me, in_.at(k).handle());
         }
         for (int k = 0; k < np; ++k)
-            out_.push_back(handles[k].read());
+            out_[k] = handles[k].read();
     }
 
     /** One ranking; how many of the keys under test have the right rank here. */
@@ -56,24 +56,24 @@ public:
 private:
     void move_keys(const places &send)
     {
-        std::deque<mttl::thread_handle> writers;
+        std::vector<mttl::thread_handle> writers;
         for (int k = 0; k < np_; ++k) {
-            const size_t at = static_cast<size_t>(send[k]), n = static_cast<size_t>(send[k + 1]) - at;
-            mttl::post(k, [](int from, size_t n) { counts[from].write(static_cast<int>(n)); }, me_, n);
+            const int at = send[k], n = send[k + 1] - at;
+            mttl::post(k, [](int from, int n) { counts[from].write(n); }, me_, n);
             if (k != me_)
-                writers.push_back(mttl::spawn([=, this] { out_[static_cast<size_t>(k)].write(&process_.sorted()[at], n); }));
+                writers.push_back(mttl::spawn([=, this] { out_.at(k).write(process_.sorted().data() + at, size_t(n)); }));
         }
-        auto land = got_.begin();
+        int *land = got_.data();
         for (int k = 0, n; k < np_; ++k, land += n) {
             n = counts[k].read();
             if (k == me_)
                 std::copy_n(process_.sorted().begin() + send[k], n, land);
             else
-                in_[static_cast<size_t>(k)].arm(&*land, static_cast<size_t>(n));
+                in_.at(k).arm(land, static_cast<size_t>(n));
         }
         for (int k = 0; k < np_; ++k)
             if (k != me_)
-                in_[static_cast<size_t>(k)].wait();
+                in_.at(k).wait();
         for (mttl::thread_handle &w : writers)
             w.join();
     }
@@ -83,8 +83,8 @@ private:
     std::vector<int> buckets_;
     keys got_;
     mttl::Reduction<int> sum_;
-    std::deque<mttl::Landing<int>> in_;
-    std::vector<mttl::LandingPtr<int>> out_;
+    std::map<int, mttl::Landing<int>> in_;
+    std::map<int, mttl::LandingPtr<int>> out_;
 };
 
 int run(int argc, char **argv)
@@ -114,7 +114,4 @@ int run(int argc, char **argv)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-    return mttl::run(argc, argv, run, mttl::start::spmd);
-}
+int main(int argc, char **argv) { return mttl::run(argc, argv, run, mttl::start::spmd); }

@@ -7,7 +7,8 @@
 #ifndef NPB_NPB_HPP
 #define NPB_NPB_HPP
 
-#include <chrono>
+#include "clock.hpp"
+
 #include <cstdint>
 #include <cstdio>
 
@@ -35,11 +36,6 @@ private:
     static constexpr uint64_t multiplier = 1220703125, mask = (uint64_t(1) << 46) - 1;
     uint64_t x_;
 };
-
-inline double seconds()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct report {
     const char *name;
