@@ -14,9 +14,15 @@ AC_DEFUN([WAN_CX16_FIND], [
 ])
 
 AC_DEFUN([WAN_CRYPTO], [
-    PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 3.0],
-        [wan_udp=yes],
-        [wan_udp="no (install libssl-dev)"])
+    AC_ARG_WITH([udp],
+        [AS_HELP_STRING([--without-udp], [leave btl/udp out; --with-udp: stop where it cannot be built])],
+        [], [with_udp=check])
+    AS_IF([test "$with_udp" = no], [wan_udp="no (--without-udp)"],
+        [PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 3.0],
+            [wan_udp=yes],
+            [wan_udp="no (install libssl-dev)"
+            AS_IF([test "$with_udp" != check],
+                [AC_MSG_ERROR([--with-udp: btl/udp needs libcrypto 3 (Debian: apt-get install libssl-dev)])])])])
     WAN_CX16_FIND
     AC_SUBST([UDP_CFLAGS])
     AM_CONDITIONAL([HAVE_UDP], [test "$wan_udp" = yes])

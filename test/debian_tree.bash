@@ -4,10 +4,16 @@
 #   suite     the release
 #   tree      where the tree is or goes
 #   packages  what is in it, separated by commas
-# Ends with exit code 77 where it cannot be tried: not root, no debootstrap, no mirror.
+# Ends with exit code 77 where it cannot be tried: not root, no debootstrap, no mirror.  What the
+# test has counted before (passed, failed) is told then, too, and a failure stays one.
 # SPDX-License-Identifier: BSD-3-Clause
 
-skip() { echo "$name: skipped: $1"; exit 77; }
+skip() {
+    echo "$name: skipped: $1"
+    [[ -n ${passed:-} ]] && echo "$passed passed, ${failed:-0} failed"
+    [[ ${failed:-0} == 0 ]] || exit 1
+    exit 77
+}
 die() { echo "$name: $1"; exit 1; }
 
 tree_tools_check() {
@@ -18,13 +24,14 @@ tree_tools_check() {
     done
 }
 
-# The archive that apt fetches this release from, and apt's proxy.
+# $mirror: the archive that apt fetches this release from, by apt's proxy.  1: $mirror_lacks says what is missing.
 mirror_find() {
     local codename http_proxy_apt=
     codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
     mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME)' 2>/dev/null |
         sed -n "s/^\\(.*\\) $codename\$/\\1/p" | sort -u | head -1)
-    [[ $mirror =~ ^(https?|file): ]] || skip "apt names no mirror for $codename that debootstrap can use (apt-get update?)"
+    mirror_lacks="apt names no mirror for $codename by http, https or file (apt-get update?)"
+    [[ $mirror =~ ^(https?|file): ]] || return
     eval "$(apt-config shell http_proxy_apt Acquire::http::Proxy)"
     [[ -n $http_proxy_apt && $http_proxy_apt != DIRECT ]] && export http_proxy=$http_proxy_apt
     return 0
@@ -32,7 +39,7 @@ mirror_find() {
 
 tree_make() {
     command -v debootstrap >/dev/null || skip 'debootstrap is missing (apt-get install debootstrap)'
-    mirror_find
+    mirror_find || skip "$mirror_lacks"
     echo "$name: making $tree from $mirror (minutes)"
     rm -rf --one-file-system "$tree.new"
     mkdir -p "$tree.new"
@@ -58,7 +65,7 @@ tree_ready() {
 }
 
 # The sources as they would be committed or are distributed, as a tar file.
-sources() {
+sources_pack() {
     if git -C "$src" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git -C "$src" ls-files -z --cached --others --exclude-standard |
             (cd "$src" && while IFS= read -r -d '' f; do [[ -e $f ]] && printf '%s\0' "$f"; done) |

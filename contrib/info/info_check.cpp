@@ -114,78 +114,90 @@ std::string summary(const wan::cluster_map &map)
     return text;
 }
 
-} // namespace
+using json = nlohmann::ordered_json;
 
-bool own_site_print(const parameters &params)
-{
-    const std::string name = own_host();
-    wan_runtime_hints_t hints{name.c_str(), nullptr, nullptr, 0};
+/** The site of this host, as the plugin finds it. */
+struct own_site {
+    std::string host = own_host();
     wan::site_answer answer;
     wan::input_error error;
-    if (!wan::site_resolve(params.values(), &hints, answer, error)) {
-        std::cout << "BAD:  " << error.where << ": " << error.what << "\n      " << error.remedy << "\n";
-        return false;
+    bool read;              // false: `error`
+    bool stays_out;         // of all jobs: the map does not have it, or there is no other way to find its site
+
+    explicit own_site(const parameters &params)
+    {
+        wan_runtime_hints_t hints{host.c_str(), nullptr, nullptr, 0};
+        read = wan::site_resolve(params.values(), &hints, answer, error);
+        stays_out = read && answer.site.empty() && (in_map() || !params.values().discover);
     }
-    if (answer.site.empty())
-        std::cout << "note: this host, " << name << ", has no site by name: " << answer.note
-                  << (answer.source == wan::site_source::cluster_map
-                          ? ": coll/wan stays out of jobs on it; add it to the map, or a line 'default SITE'\n"
-                      : params.values().discover ? "; jobs find sites by measuring (coll_wan_discover)\n"
-                                                 : ", and coll_wan_discover is 0: coll/wan stays out\n");
-    else
-        std::cout << "good: this host, " << name << ", is in the site " << wan::wan_site(answer.site)
-                  << (wan::site_inside(answer.site).empty()
-                          ? ""
-                          : ", inside it " + std::string(wan::site_inside(answer.site)))
-                  << " (" << wan::site_source_name(answer.source) << ")\n";
-    return answer.source != wan::site_source::cluster_map || !answer.site.empty();
+    bool in_map() const { return answer.source == wan::site_source::cluster_map; }
+    bool good() const { return read && !stays_out; }
+};
+
+json own_site_json(const own_site &own)
+{
+    json out = {{"host", own.host}, {"site", nullptr}, {"inside", nullptr}, {"source", nullptr}, {"note", nullptr}};
+    if (!own.read)
+        out["error"] = {{"where", own.error.where}, {"what", own.error.what}, {"remedy", own.error.remedy}};
+    else if (own.answer.site.empty())
+        out["note"] = own.answer.note, out["stays_out"] = own.stays_out;
+    else {
+        out["site"] = wan::wan_site(own.answer.site);
+        if (const auto inside = wan::site_inside(own.answer.site); !inside.empty())
+            out["inside"] = inside;
+        out["source"] = wan::site_source_name(own.answer.source);
+    }
+    return out;
 }
 
-int sites_run(const cluster_words &words, bool each, bool json)
-{
-    parameters params(words.settings);
-    if (!words.map.empty())
-        params.set("cluster_map", words.map);
-    const std::string map_file = params.values().cluster_map;
-    if (map_file.empty() && words.hosts.empty() && words.hostfile.empty() && words.shape.empty())
-        return own_site_print(params) ? 0 : 1;
-    std::vector<host> hosts = hosts_of(words, map_file);
-    std::map<std::string, size_t> number;
-    std::vector<std::pair<std::string, site_sum>> sites;       // in the order of the hosts: as a job numbers them
+/** Hosts by sites, in the order of the hosts: as a job numbers them. */
+struct sites_sum {
+    std::vector<std::pair<std::string, site_sum>> sites;
     std::vector<const host *> lost;
-    for (host &h : hosts) {
-        if (words.per_host > 0)
-            h.slots = words.per_host;
-        if (h.site.empty()) {
-            lost.push_back(&h);
-            continue;
+
+    explicit sites_sum(const std::vector<host> &hosts)
+    {
+        std::map<std::string, size_t> number;
+        for (const host &h : hosts) {
+            if (h.site.empty()) {
+                lost.push_back(&h);
+                continue;
+            }
+            const std::string site(wan::wan_site(h.site));
+            const auto [it, fresh] = number.try_emplace(site, sites.size());
+            if (fresh)
+                sites.emplace_back(site, site_sum{});
+            site_sum &s = sites[it->second].second;
+            s.hosts.push_back(&h);
+            s.slots += h.slots;
+            if (const auto inside = wan::site_inside(h.site); !inside.empty())
+                s.inside.insert(std::string(inside));
         }
-        const std::string site(wan::wan_site(h.site));
-        const auto [it, fresh] = number.try_emplace(site, sites.size());
-        if (fresh)
-            sites.emplace_back(site, site_sum{});
-        site_sum &s = sites[it->second].second;
-        s.hosts.push_back(&h);
-        s.slots += h.slots;
-        if (const auto inside = wan::site_inside(h.site); !inside.empty())
-            s.inside.insert(std::string(inside));
     }
-    if (json) {
-        nlohmann::ordered_json out = {{"sites", nlohmann::json::array()},
-                                      {"without_site", nlohmann::json::array()},
-                                      {"served", sites.size() > 1 && lost.empty()}};
-        for (const auto &[name, s] : sites) {
-            nlohmann::ordered_json one = {{"name", name}, {"hosts", nlohmann::json::array()}, {"ranks", s.slots}};
-            for (const host *h : s.hosts)
-                one["hosts"].push_back(h->name);
-            out["sites"].push_back(one);
-        }
-        for (const host *h : lost)
-            out["without_site"].push_back(h->name);
-        std::cout << out.dump(2) << "\n";
-        return lost.empty() ? 0 : 1;
+};
+
+/** `each`: of every host its nested site and the map's line, null: its default. */
+json sites_json(const sites_sum &sum, bool each)
+{
+    json out = {{"sites", json::array()},
+                {"without_site", json::array()},
+                {"served", sum.sites.size() > 1 && sum.lost.empty()}};
+    for (const auto &[name, s] : sum.sites) {
+        json one = {{"name", name}, {"hosts", json::array()}, {"ranks", s.slots}};
+        for (const host *h : s.hosts)
+            one["hosts"].push_back(
+                each ? json{{"name", h->name}, {"site", h->site}, {"line", h->line ? json(h->line) : json(nullptr)}}
+                     : json(h->name));
+        out["sites"].push_back(one);
     }
-    for (const auto &[name, s] : sites) {
+    for (const host *h : sum.lost)
+        out["without_site"].push_back(h->name);
+    return out;
+}
+
+void sites_print(const sites_sum &sum, bool each, bool by_map)
+{
+    for (const auto &[name, s] : sum.sites) {
         std::cout << name << ": " << counted(s.hosts.size(), "host") << ", "
                   << counted(static_cast<size_t>(s.slots), "rank");
         if (!s.inside.empty())
@@ -193,17 +205,59 @@ int sites_run(const cluster_words &words, bool each, bool json)
         std::cout << ": " << some_names(s.hosts) << "\n";
         for (const host *h : each ? s.hosts : std::vector<const host *>{})
             std::cout << "    " << h->name << "  " << h->site
-                      << (h->line                                    ? "  line " + std::to_string(h->line)
-                          : map_file.empty() || !words.shape.empty() ? ""
-                                                                     : "  default")
+                      << (h->line ? "  line " + std::to_string(h->line)
+                          : by_map ? "  default"
+                                   : "")
                       << "\n";
     }
-    for (const host *h : lost)
+    for (const host *h : sum.lost)
         std::cout << "no site: " << h->name << ": " << h->note << "\n";
-    std::cout << (!lost.empty() ? "coll/wan would leave a job on all of these alone: every host needs a site\n"
-                  : sites.size() > 1 ? "coll/wan would serve a job on these\n"
-                                     : "coll/wan would leave a job on these alone: all ranks are in one site\n");
-    return lost.empty() ? 0 : 1;
+    std::cout << (!sum.lost.empty() ? "coll/wan would leave a job on all of these alone: every host needs a site\n"
+                  : sum.sites.size() > 1 ? "coll/wan would serve a job on these\n"
+                                         : "coll/wan would leave a job on these alone: all ranks are in one site\n");
+}
+
+} // namespace
+
+bool own_site_print(const parameters &params)
+{
+    const own_site own(params);
+    const wan::site_answer &answer = own.answer;
+    if (!own.read)
+        std::cout << "BAD:  " << own.error.where << ": " << own.error.what << "\n      " << own.error.remedy << "\n";
+    else if (answer.site.empty())
+        std::cout << "note: this host, " << own.host << ", has no site by name: " << answer.note
+                  << (own.in_map()
+                          ? ": coll/wan stays out of jobs on it; add it to the map, or a line 'default SITE'\n"
+                      : params.values().discover ? "; jobs find sites by measuring (coll_wan_discover)\n"
+                                                 : ", and coll_wan_discover is 0: coll/wan stays out\n");
+    else
+        std::cout << "good: this host, " << own.host << ", is in the site " << wan::wan_site(answer.site)
+                  << (wan::site_inside(answer.site).empty()
+                          ? ""
+                          : ", inside it " + std::string(wan::site_inside(answer.site)))
+                  << " (" << wan::site_source_name(answer.source) << ")\n";
+    return own.good();
+}
+
+int sites_run(const cluster_words &words, bool each, bool as_json)
+{
+    const parameters params = parameters_of(words);
+    const std::string map_file = params.values().cluster_map;
+    if (map_file.empty() && words.hosts.empty() && words.hostfile.empty() && words.shape.empty()) {
+        if (!as_json)
+            return own_site_print(params) ? 0 : 1;
+        const own_site own(params);
+        std::cout << own_site_json(own).dump(2) << "\n";
+        return own.good() ? 0 : 1;
+    }
+    const std::vector<host> hosts = hosts_of(words, map_file);
+    const sites_sum sum(hosts);
+    if (as_json)
+        std::cout << sites_json(sum, each).dump(2) << "\n";
+    else
+        sites_print(sum, each, !map_file.empty());
+    return sum.lost.empty() ? 0 : 1;
 }
 
 int check_run(const std::vector<std::string> &files, bool warnings_count)

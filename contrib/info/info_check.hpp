@@ -10,8 +10,8 @@
 
 namespace info {
 
-/** 0; 1 where coll/wan would stay out because a host has no site. */
-int sites_run(const cluster_words &words, bool each, bool json);
+/** Of a job's hosts, or of this one where none are given.  0; 1 where coll/wan would stay out because a host has no site. */
+int sites_run(const cluster_words &words, bool each, bool as_json);
 
 /** 0: all good; 1: a mistake in some file.  Warnings leave it at 0, unless they count. */
 int check_run(const std::vector<std::string> &files, bool warnings_count);

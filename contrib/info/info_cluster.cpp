@@ -106,18 +106,52 @@ std::vector<host> hostfile_hosts(const std::string &file)
     return hosts;
 }
 
-} // namespace
-
-std::vector<host> hosts_of(const cluster_words &words, const std::string &map_file)
+/** Their hosts without sites, in the map's order where nobody names them. */
+std::vector<host> hosts_named(const cluster_words &words, const std::string &map_file, const wan::cluster_map &map)
 {
-    const int given = !words.hosts.empty() + !words.hostfile.empty() + !words.shape.empty();
-    if (given > 1)
-        throw wrong_word("--hosts, --hostfile and --shape: give one of them");
-    if (!words.shape.empty())
-        return shape_hosts(words.shape);
+    std::vector<host> hosts;
+    if (!words.hosts.empty()) {
+        wan::hostlist list;
+        std::string what;
+        if (!wan::hostlist::parse(words.hosts, list, what))
+            throw wrong_word("--hosts: " + what + ": write names and ranges such as n[001-016],gw1");
+        names_take(list, hosts);
+        return hosts;
+    }
+    if (!words.hostfile.empty())
+        return hostfile_hosts(words.hostfile);
+    for (const wan::map_entry &e : map.entries())
+        names_take(e.hosts, hosts);
+    std::map<std::string_view, int> seen;       // a host may be listed twice in one site
+    std::erase_if(hosts, [&](const host &h) { return seen[h.name]++ > 0; });
+    if (hosts.empty())
+        throw wrong_word(map_file + " lists no hosts: name them with --hosts LIST or --hostfile FILE, or give --shape");
+    return hosts;
+}
+
+/** What the map says of where a host is. */
+void site_find(const wan::cluster_map &map, host &h)
+{
+    const wan::map_entry *entry = nullptr;
+    for (const wan::map_entry &e : map.entries())
+        if (e.hosts.contains(h.name)) {
+            entry = &e;
+            break;
+        }
+    const auto site = entry ? std::optional(entry->site) : map.site_of(h.name);
+    h.site = site.value_or("");
+    h.line = entry ? entry->line : 0;
+    if (!site)
+        h.note = "the map does not list it";
+    else if (site->empty())
+        h.note = "it is under a lone leaf switch";
+}
+
+std::vector<host> hosts_by_map(const cluster_words &words, const std::string &map_file)
+{
     if (map_file.empty())
         throw wrong_word(
-            given
+            !words.hosts.empty() || !words.hostfile.empty()
                 ? "which site a host is in must be told: --map FILE. (Jobs without one find their sites by measuring, "
                   "coll_wan_discover.)"
                 : "no sites: give --map FILE (with --hosts LIST or --hostfile FILE for a part of it) or --shape 2x16");
@@ -126,39 +160,40 @@ std::vector<host> hosts_of(const cluster_words &words, const std::string &map_fi
     if (!wan::cluster_map::read(map_file, map, error))
         throw wrong_word(located(error));
 
-    std::vector<host> hosts;
-    if (!words.hosts.empty()) {
-        wan::hostlist list;
-        std::string what;
-        if (!wan::hostlist::parse(words.hosts, list, what))
-            throw wrong_word("--hosts: " + what + ": write names and ranges such as n[001-016],gw1");
-        names_take(list, hosts);
-    } else if (!words.hostfile.empty()) {
-        hosts = hostfile_hosts(words.hostfile);
-    } else {
-        for (const wan::map_entry &e : map.entries())
-            names_take(e.hosts, hosts);
-        std::map<std::string_view, int> seen;       // a host may be listed twice in one site
-        std::erase_if(hosts, [&](const host &h) { return seen[h.name]++ > 0; });
-        if (hosts.empty())
-            throw wrong_word(map_file
-                             + " lists no hosts: name them with --hosts LIST or --hostfile FILE, or give --shape");
-    }
-    for (host &h : hosts) {
-        const wan::map_entry *entry = nullptr;
-        for (const wan::map_entry &e : map.entries())
-            if (e.hosts.contains(h.name)) {
-                entry = &e;
-                break;
-            }
-        const auto site = entry ? std::optional(entry->site) : map.site_of(h.name);
-        h.site = site.value_or("");
-        h.line = entry ? entry->line : 0;
-        if (!site)
-            h.note = "the map does not list it";
-        else if (site->empty())
-            h.note = "it is under a lone leaf switch";
-    }
+    std::vector<host> hosts = hosts_named(words, map_file, map);
+    for (host &h : hosts)
+        site_find(map, h);
+    return hosts;
+}
+
+} // namespace
+
+parameters parameters_of(const cluster_words &words)
+{
+    parameters params(words.settings);
+    const bool set = std::any_of(words.settings.begin(), words.settings.end(), [](const std::string &s) {
+        return s.starts_with("cluster_map=") || s.starts_with("coll_wan_cluster_map=");
+    });
+    if (!words.shape.empty() && (set || !words.map.empty()))
+        throw wrong_word("--shape has sites of its own: give it or "
+                         + std::string(set ? "the parameter cluster_map" : "--map"));
+    if (!words.map.empty())
+        params.set("cluster_map", words.map);
+    if (!words.shape.empty())
+        params.leave("cluster_map");        // of the environment: its links are not meant for sites of these names
+    return params;
+}
+
+std::vector<host> hosts_of(const cluster_words &words, const std::string &map_file)
+{
+    if (!words.hosts.empty() + !words.hostfile.empty() + !words.shape.empty() > 1)
+        throw wrong_word("--hosts, --hostfile and --shape: give one of them");
+    if (words.per_host < 0)
+        throw wrong_word("--ranks-per-host: a positive number, or 0 for a host's slots in the hostfile, else 1");
+    std::vector<host> hosts = words.shape.empty() ? hosts_by_map(words, map_file) : shape_hosts(words.shape);
+    for (host &h : hosts)
+        if (words.per_host)
+            h.slots = words.per_host;
     return hosts;
 }
 
@@ -204,21 +239,14 @@ std::vector<size_t> ranks_of(const std::vector<host> &hosts, const std::string &
     return ranks;
 }
 
-cluster::cluster(const cluster_words &words) : params_(words.settings)
+cluster::cluster(const cluster_words &words) : params_(parameters_of(words))
 {
-    if (!words.map.empty())
-        params_.set("cluster_map", words.map);
     const std::string map_file = params_.values().cluster_map;
     hosts_ = hosts_of(words, map_file);
-    if (words.per_host < 0)
-        throw wrong_word("--ranks-per-host: a positive number");
-    for (host &h : hosts_) {
-        if (words.per_host)
-            h.slots = words.per_host;
+    for (const host &h : hosts_)
         if (h.site.empty())
             throw wrong_word("coll/wan would leave this job alone: of the host " + h.name + " no site is known: "
                              + h.note + " (" + map_file + ")\nAdd it to the map, or a line 'default SITE'.");
-    }
     ranks_ = ranks_of(hosts_, words.placement);
     std::vector<wan_peer_t> peers;
     peers.reserve(ranks_.size());
@@ -238,17 +266,16 @@ cluster::cluster(const cluster_words &words) : params_(words.settings)
 
 void cluster::links_tell(const cluster_words &words)
 {
-    // The places in which a job has what it measured: model/probe.cpp.
-    const auto time = [&](size_t at, const std::string &text, const char *option) {
+    const auto time = [&](wan::fact::place at, const std::string &text, const char *option) {
         if (!text.empty())
             comm_->learned[at] = latency_of(text, option);
     };
-    time(0, words.inside, "--inside");
-    time(1, words.message, "--message");
-    time(3, words.latency, "--latency");
-    time(5, words.step, "--step");
+    time(wan::fact::inside_ns, words.inside, "--inside");
+    time(wan::fact::message_ns, words.message, "--message");
+    time(wan::fact::farthest_ns, words.latency, "--latency");
+    time(wan::fact::step_ns, words.step, "--step");
     if (!words.nic.empty())
-        comm_->learned[2] = std::max<int64_t>(1, 1'000'000'000'000 / rate_of(words.nic, "--nic"));
+        comm_->learned[wan::fact::byte_ps] = std::max<int64_t>(1, 1'000'000'000'000 / rate_of(words.nic, "--nic"));
     comm_->learn();
     wan::facts &f = comm_->known.back();
     if (!words.burst.empty())

@@ -31,8 +31,11 @@ struct host {
     int line = 0;                   // of the map; 0: its default
 };
 
+/** The parameters of `words`, with --map as cluster_map; a shape has none.  Throws wrong_word. */
+parameters parameters_of(const cluster_words &words);
+
 /**
- * Hosts by --shape, --hosts, --hostfile or all of the map, and their sites by the map
+ * Hosts by --shape, --hosts, --hostfile or all of the map, their slots, and their sites by the map
  * (topo/cluster_map.hpp).  Throws wrong_word.
  */
 std::vector<host> hosts_of(const cluster_words &words, const std::string &map_file);
@@ -48,7 +51,6 @@ public:
     const wan_comm &comm() const { return *comm_; }
     const wan::topology &topo() const { return comm_->topo; }
     const wan::facts &facts() const { return comm_->known.back(); }
-    const parameters &params() const { return params_; }
     const host &host_of(int rank) const { return hosts_[ranks_[static_cast<size_t>(rank)]]; }
     /** Sites and links in a line each, as coll_wan_verbose tells them, and which of them are assumed. */
     std::string describe() const;

@@ -14,10 +14,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include <dlfcn.h>
@@ -56,7 +60,8 @@ std::string variable(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-std::string in_quotes(const std::string &word)
+/** As one word of a shell's command. */
+std::string shell_word(const std::string &word)
 {
     std::string text = "'";
     for (char c : word)
@@ -82,16 +87,22 @@ std::string output_of(const std::string &command, int &code)
     return text;
 }
 
-/** What follows `key` in a line of its own; "": no such line. */
-std::string value_in(const std::string &text, const std::string &key)
+/**
+ * What follows `key` in a line of its own.  ompi_info puts in quotes what has a colon: these are
+ * no part of it.
+ */
+std::optional<std::string> line_value(const std::string &text, const std::string &key)
 {
     for (size_t at = 0; at < text.size();) {
         const size_t end = std::min(text.find('\n', at), text.size());
-        if (text.compare(at, key.size(), key) == 0)
-            return text.substr(at + key.size(), end - at - key.size());
+        if (text.compare(at, key.size(), key) == 0) {
+            const std::string value = text.substr(at + key.size(), end - at - key.size());
+            const bool quoted = value.size() > 1 && value.front() == '"' && value.back() == '"';
+            return quoted ? value.substr(1, value.size() - 2) : value;
+        }
         at = end + 1;
     }
-    return "";
+    return std::nullopt;
 }
 
 /** Numbers of /proc/sys/...; empty: no such file. */
@@ -113,13 +124,90 @@ struct open_mpi {
     std::string ask(const std::string &arguments) const
     {
         int code = 0;
-        return output_of(in_quotes(info) + " " + arguments + " --parsable 2>/dev/null", code);
+        return output_of(shell_word(info) + " " + arguments + " --parsable 2>/dev/null", code);
     }
     std::string path(const char *kind) const
     {
-        return value_in(ask("--path " + std::string(kind)), "path:" + std::string(kind) + ":");
+        return line_value(ask("--path " + std::string(kind)), "path:" + std::string(kind) + ":").value_or("");
+    }
+    /** `what` of a component of coll: "component", or "api", its interface; "": it is not shown. */
+    std::string coll_version(const std::string &component, const std::string &what) const
+    {
+        const std::string text = line_value(all, "mca:coll:" + component + ":version:\"" + what + ":").value_or("");
+        return text.substr(0, text.find('"'));
+    }
+    /** The value of "coll:wan:param:coll_wan_links"; nullopt: no such parameter. */
+    std::optional<std::string> parameter_value(const std::string &name) const
+    {
+        return line_value(all, "mca:" + name + ":value:");
+    }
+    /** Where it is from: "default", "environment", "file (/etc/...)". */
+    std::string parameter_source(const std::string &name) const
+    {
+        return line_value(all, "mca:" + name + ":source:").value_or("");
     }
 };
+
+/** Where Open MPI looks for components, in that order. */
+struct component_path {
+    std::string text, source;           // as set
+    std::vector<std::string> places;    // words for Open MPI's own directories written out
+    bool own = false;                   // whether Open MPI's own components are in it
+
+    explicit component_path(const open_mpi &mpi)
+    {
+        const std::string name = "mca:base:param:mca_base_component_path";
+        const char *const set = std::getenv("OMPI_MCA_mca_base_component_path");
+        text = mpi.parameter_value(name).value_or(set ? set : "SYSTEM_DEFAULT:USER_DEFAULT");
+        source = mpi.parameter_source(name);
+        std::istringstream parts(text);
+        for (std::string part; std::getline(parts, part, ':');) {
+            if (part == "SYSTEM_DEFAULT" || part == "SYS_DEFAULT")
+                part = mpi.components;
+            else if (part == "USER_DEFAULT" || part == "USR_DEFAULT")
+                part = user_default();
+            if (!part.empty())
+                places.push_back(part);
+            std::error_code none;
+            own |= part == mpi.components || std::filesystem::equivalent(part, mpi.components, none);
+        }
+    }
+    static std::string user_default() { return variable("HOME", "") + "/.openmpi/components"; }
+    /** `name` in the first place that has it; "": none. */
+    std::string find(const std::string &name) const
+    {
+        for (const std::string &p : places)
+            if (access((p + "/" + name).c_str(), F_OK) == 0)
+                return p + "/" + name;
+        return "";
+    }
+    std::string lines() const
+    {
+        std::string all;
+        for (const std::string &p : places)
+            all += "\n  " + p;
+        return all;
+    }
+};
+
+void path_judge(findings &f, const open_mpi &mpi, const component_path &path)
+{
+    const std::string from = path.source.empty() ? "" : " (" + path.source + ")";
+    if (path.text.empty()) {
+        f.wrong("mca_base_component_path is set, to nothing" + from + ": Open MPI looks for components nowhere",
+                "unset OMPI_MCA_mca_base_component_path, or take the line out of the file.");
+        return;
+    }
+    for (const std::string &p : path.places)
+        if (p != mpi.components && p != component_path::user_default() && access(p.c_str(), R_OK | X_OK) != 0)
+            f.wrong("mca_base_component_path" + from + " names " + p
+                        + ", which cannot be read: Open MPI ends its search there",
+                    "Take it out, or make the directory.");
+    if (!path.own)
+        f.wrong("mca_base_component_path is " + path.text + from + ": without Open MPI's own components in "
+                    + mpi.components + " no job runs",
+                "Append :SYSTEM_DEFAULT to it.");
+}
 
 /** Why a plugin that is there is not shown. */
 void plugin_examine(findings &f, const open_mpi &mpi, const std::string &file)
@@ -128,8 +216,14 @@ void plugin_examine(findings &f, const open_mpi &mpi, const std::string &file)
         f.wrong(file + " cannot be read", "chmod a+r " + file);
         return;
     }
-    // In a child: what a library does when it is loaded is not ours.
+    // In a child: what a library does when it is loaded is not ours.  Nothing of ours is left for it to write.
+    std::cout.flush();
+    std::fflush(nullptr);
     const pid_t child = fork();
+    if (child < 0) {
+        f.note(file + " is there; whether it can be loaded was not tried: " + std::strerror(errno));
+        return;
+    }
     if (child == 0) {
         if (!dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
             std::cout << "BAD:  " << file << " cannot be loaded: " << dlerror()
@@ -144,58 +238,40 @@ void plugin_examine(findings &f, const open_mpi &mpi, const std::string &file)
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
         ++f.bad;
+    else if (WIFSIGNALED(status))
+        f.wrong("a process that loads " + file + " ends by signal " + std::to_string(WTERMSIG(status)) + " ("
+                    + strsignal(WTERMSIG(status)) + ")",
+                "Build it again on this host (../configure; make; make install), for this Open MPI.");
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        f.wrong("a process that loads " + file + " ends before it is loaded",
+                "Build it again on this host (../configure; make; make install), for this Open MPI.");
     else
         f.wrong(file + " is there and can be loaded, but Open MPI " + mpi.version + " does not take it",
                 "Is it a component of this Open MPI? Configure and build it for this one (--with-ompi=DIR).");
 }
 
 /** The plugin among the components; whether it is shown. */
-bool plugin_judge(findings &f, const open_mpi &mpi)
+bool plugin_judge(findings &f, const open_mpi &mpi, const component_path &path)
 {
-    const std::string component = value_in(mpi.all, "mca:coll:wan:version:\"component:");
-    std::vector<std::string> places;
-    std::istringstream path(variable("OMPI_MCA_mca_base_component_path", ""));
-    for (std::string part; std::getline(path, part, ':');)
-        if (part.starts_with("/")) {
-            places.push_back(part);
-            if (access(part.c_str(), R_OK | X_OK) != 0)
-                f.wrong("OMPI_MCA_mca_base_component_path names " + part
-                            + ", which cannot be read: Open MPI ends its search there",
-                        "Take it out of the variable, or make the directory.");
-        }
-    if (!mpi.components.empty())
-        places.push_back(mpi.components);
-    places.push_back(variable("HOME", "") + "/.openmpi/components");
-    std::string file;
-    for (const std::string &p : places)
-        if (file.empty() && access((p + "/mca_coll_wan.so").c_str(), F_OK) == 0)
-            file = p + "/mca_coll_wan.so";
-    std::string all;
-    for (const std::string &p : places)
-        all += "\n  " + p;
-    if (const char *set = std::getenv("OMPI_MCA_mca_base_component_path"); set && !*set)
-        f.wrong("OMPI_MCA_mca_base_component_path is set, to nothing: Open MPI looks for components nowhere",
-                "unset OMPI_MCA_mca_base_component_path");
+    const std::string version = mpi.coll_version("wan", "component");
+    const std::string file = path.find("mca_coll_wan.so");
     // ompi_info shows what it can load, jobs take what has their interface: that of Open MPI's own.
-    const auto api = [&](const char *name) {
-        return value_in(mpi.all, "mca:coll:" + std::string(name) + ":version:\"api:");
-    };
-    if (!component.empty() && !api("basic").empty() && api("basic") != api("wan")) {
+    const std::string interface = mpi.coll_version("basic", "api");
+    if (!version.empty() && !interface.empty() && interface != mpi.coll_version("wan", "api")) {
         f.wrong((file.empty() ? "coll/wan" : file) + " was built for another series of Open MPI than " + mpi.version,
                 "Configure and build it for this one (--with-ompi=DIR), and install it where this one looks: "
                     + mpi.components);
         return false;
     }
-    if (!component.empty()) {
-        f.good("coll/wan " + component.substr(0, component.find('"'))
-               + (file.empty() ? "" : " in " + file.substr(0, file.rfind('/'))));
-        if (component.substr(0, component.find('"')) != PACKAGE_VERSION)
+    if (!version.empty()) {
+        f.good("coll/wan " + version + (file.empty() ? "" : " in " + file.substr(0, file.rfind('/'))));
+        if (version != PACKAGE_VERSION)
             f.note("this wan-info is of version " PACKAGE_VERSION,
                    "What it predicts may differ from what the plugin does: install both from the same sources.");
         return true;
     }
     if (file.empty())
-        f.wrong("coll/wan is not where Open MPI looks for components:" + all,
+        f.wrong("coll/wan is not where Open MPI looks for components:" + path.lines(),
                 "make install (from the build directory, mostly as root), or where it is elsewhere:\n"
                 "export OMPI_MCA_mca_base_component_path=DIRECTORY:SYSTEM_DEFAULT");
     else
@@ -206,8 +282,8 @@ bool plugin_judge(findings &f, const open_mpi &mpi)
 /** `--mca coll` and coll_wan_priority. */
 void selection_judge(findings &f, const open_mpi &mpi)
 {
-    std::string list = value_in(mpi.all, "mca:coll:base:param:coll:value:");
-    const std::string source = value_in(mpi.all, "mca:coll:base:param:coll:source:");
+    std::string list = mpi.parameter_value("coll:base:param:coll").value_or("");
+    const std::string source = mpi.parameter_source("coll:base:param:coll");
     const bool without = list.starts_with("^");
     if (without)
         list.erase(0, 1);
@@ -219,43 +295,44 @@ void selection_judge(findings &f, const open_mpi &mpi)
         f.wrong("the parameter `coll` is '" + (without ? "^" + list : list) + "', which leaves coll/wan out (" + source
                     + ")",
                 without ? "Take wan out of the list." : "Add wan to the list, or leave the parameter empty.");
-    const std::string priority = value_in(mpi.all, "mca:coll:wan:param:coll_wan_priority:value:");
-    if (priority == "-1")
+    if (mpi.parameter_value("coll:wan:param:coll_wan_priority") == "-1")
         f.wrong("coll_wan_priority is -1: coll/wan is off", "Leave it out, or set it to 50.");
 }
 
-void text_judge(findings &f, const open_mpi &mpi)
+/** Where the plugin looks for its texts: coll_wan_message.c. */
+void text_judge(findings &f, const open_mpi &mpi, const component_path &path)
 {
-    std::vector<std::string> places{mpi.texts};
-    std::istringstream path(variable("OMPI_MCA_mca_base_component_path", ""));
-    for (std::string part; std::getline(path, part, ':');)
-        places.push_back(part);
-    for (const std::string &p : places)
+    const std::string plugin = path.find("mca_coll_wan.so");
+    for (const std::string &p : {mpi.texts, plugin.substr(0, plugin.rfind('/')), std::string(WAN_HELPDIR)})
         if (access((p + "/help-mpi-coll-wan.txt").c_str(), R_OK) == 0)
             return;
-    f.note("help-mpi-coll-wan.txt is not in " + mpi.texts,
+    f.note("help-mpi-coll-wan.txt is not in " + mpi.texts + ", nor beside the plugin",
            "Messages of coll/wan will be short: make install puts it there.");
 }
 
-/** As Open MPI reads them, from its files and the environment. */
-parameters parameters_of(findings &f, const open_mpi &mpi)
+/** As jobs have them: as Open MPI read them from its files and the environment, or else from the environment. */
+parameters parameters_seen(findings &f, const open_mpi &mpi)
 {
-    std::vector<std::string> settings;
+    parameters params;
     for (size_t i = 0; i < wan_knob_count(); ++i) {
-        const std::string name = wan_knob_get(i)->name;
-        const std::string value = value_in(mpi.all, "mca:coll:wan:param:coll_wan_" + name + ":value:");
-        const std::string source = value_in(mpi.all, "mca:coll:wan:param:coll_wan_" + name + ":source:");
-        if (value.empty() || source == "default" || source.empty())
+        const std::string name = wan_knob_get(i)->name, full = "coll_wan_" + name;
+        std::string value = mpi.parameter_value("coll:wan:param:" + full).value_or("");
+        std::string source = mpi.parameter_source("coll:wan:param:" + full);
+        if (source.empty() || source == "default" || source == "environment") {
+            // Not shown, or shown as the default that Open MPI or coll/wan took for a value that they refused.
+            value = parameters::environment(name);
+            source = "environment";
+        }
+        if (value.empty())
             continue;
-        settings.push_back("coll_wan_" + name + "=" + value);
-        f.note("coll_wan_" + name + " is " + value + " (" + source + ")");
+        f.note(full + " is " + value + " (" + source + ")");
+        try {
+            params.set(name, value);
+        } catch (const wrong_word &e) {
+            f.wrong(e.what(), "Processes refuse it, too.");
+        }
     }
-    try {
-        return parameters(settings);
-    } catch (const wrong_word &e) {
-        f.wrong(e.what(), "Processes refuse it, too.");
-        return parameters({});
-    }
+    return params;
 }
 
 void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
@@ -285,7 +362,7 @@ void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
                    + std::to_string(wanted) + "'");
     }
     for (const char *name : {"btl_tcp_sndbuf", "btl_tcp_rcvbuf"}) {
-        const std::string value = value_in(mpi.all, "mca:btl:tcp:param:" + std::string(name) + ":value:");
+        const std::string value = mpi.parameter_value("btl:tcp:param:" + std::string(name)).value_or("");
         if (const int64_t bytes = std::atoll(value.c_str()); bytes > 0 && bytes < wanted)
             f.wrong(std::string(name) + " is " + value
                         + ": the kernel cannot let the window of a connection grow beyond it",
@@ -313,7 +390,7 @@ void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
 void jobs_judge(findings &f)
 {
     int code = 0;
-    const std::string said = output_of("bash -c " + in_quotes(installed_text), code);
+    const std::string said = output_of("bash -c " + shell_word(installed_text), code);
     if (code == 0)
         f.good("jobs find it");
     else if (code == 77)
@@ -331,7 +408,7 @@ int doctor_run(const doctor_words &w)
     (void)latency_of(w.latency, "--latency");
     open_mpi mpi;
     int code = 0;
-    mpi.version = value_in(output_of(in_quotes(mpi.info) + " --version 2>/dev/null", code), "Open MPI v");
+    mpi.version = line_value(output_of(shell_word(mpi.info) + " --version 2>/dev/null", code), "Open MPI v").value_or("");
     if (mpi.version.empty()) {
         f.wrong("no Open MPI: " + mpi.info + (code == 127 ? " is not in PATH" : " does not tell a version"),
                 "Install it (Debian: apt-get install openmpi-bin), or name its ompi_info: "
@@ -345,13 +422,15 @@ int doctor_run(const doctor_words &w)
         f.good("Open MPI " + mpi.version + ", components in " + mpi.components);
     else
         f.note("Open MPI " + mpi.version + ": coll/wan was written for 4.1 and 5.0");
-    if (plugin_judge(f, mpi)) {
-        text_judge(f, mpi);
+    const component_path path(mpi);
+    path_judge(f, mpi, path);
+    if (plugin_judge(f, mpi, path)) {
+        text_judge(f, mpi, path);
         selection_judge(f, mpi);
-        if (w.jobs)
+        if (!w.no_jobs)
             jobs_judge(f);
     }
-    if (!own_site_print(parameters_of(f, mpi)))
+    if (!own_site_print(parameters_seen(f, mpi)))
         ++f.bad;
     kernel_judge(f, mpi, w);
     std::cout << (f.bad ? std::to_string(f.bad) + (f.bad == 1 ? " thing is wrong\n" : " things are wrong\n")

@@ -12,7 +12,7 @@ namespace info {
 
 struct doctor_words {
     std::string rate = "1Gb/s", latency = "10ms";      // for which windows are judged
-    bool jobs = true;                                   // start one process by mpirun
+    bool no_jobs = false;                               // do not start a process by mpirun
 };
 
 /** 0: nothing bad; 1: what is bad is told, with what to do. */

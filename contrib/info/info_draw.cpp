@@ -90,23 +90,14 @@ std::string bow(point a, point b, double bend)
                   b.y - dy * rim);
 }
 
-} // namespace
+/** A host: its site and its number there. */
+using spot = std::pair<uint32_t, int>;
+using spot_flows = std::map<std::pair<spot, spot>, flow>;
 
-std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const std::string &title)
+/** Ranks of a host are one dot: what they send to each other is not drawn. */
+spot_flows flows_of_hosts(const wan::topology &t, const traffic &all)
 {
-    const wan::topology &t = c.topo();
-    int hosts = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        hosts += t.node_count(wan::site_id{static_cast<uint32_t>(s)});
-    if (hosts > most_drawn_hosts)
-        throw wrong_word("--draw: a picture of " + std::to_string(hosts) + " hosts shows nothing: draw up to "
-                         + std::to_string(most_drawn_hosts) + ", the plan of fewer is of the same kind");
-
-    std::vector<box> boxes;
-    const point size = boxes_place(t, boxes);
-    // Ranks of a host are one dot.
-    using spot = std::pair<uint32_t, int>;
-    std::map<std::pair<spot, spot>, flow> flows;
+    spot_flows flows;
     for (const auto &[ranks, f] : all.flows) {
         const auto a = t.locate(ranks.first), b = t.locate(ranks.second);
         if (a.site == b.site && a.node == b.node)
@@ -115,11 +106,14 @@ std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const
         sum.bytes += f.bytes;
         sum.messages += f.messages;
     }
-    uint64_t most = 1;
-    for (const auto &[ends, f] : flows)
-        most = std::max(most, f.bytes);
+    return flows;
+}
 
-    constexpr double top = 78, side = 36;
+constexpr double top = 78, side = 36;       // around the boxes
+
+/** The picture's size, arrows' heads, and what it shows. */
+std::string head_svg(point size, const wan::plan &p, const traffic &all, const std::string &title)
+{
     std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"100%%\" "
                              "font-family=\"sans-serif\" role=\"img\">\n",
                              std::max(size.x + 2 * side, 680.0), size.y + top + side);
@@ -137,52 +131,88 @@ std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const
                   "messages (red), inside sites %s (grey)</text>\n",
                   side, time_text(p.predicted_ns).c_str(), size_text(all.across.bytes).c_str(),
                   static_cast<unsigned long long>(all.across.messages), size_text(all.inside.bytes).c_str());
-    svg += format("<text x=\"%.0f\" y=\"63\" font-size=\"11\" fill=\"#64748b\">", side) + escaped(print(p)) + "</text>\n";
-    svg += format("<g transform=\"translate(%.0f %.0f)\">\n", side, top);
-    for (uint32_t s = 0; s < boxes.size(); ++s) {
-        const box &b = boxes[s];
-        svg += format("<rect class=\"site\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\" "
-                      "fill=\"#f1f5f9\" stroke=\"#94a3b8\"/>\n",
-                      b.corner.x, b.corner.y, b.width(), b.height());
-        svg += format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">",
-                      b.corner.x + b.width() / 2, b.corner.y + 18)
-               + escaped(t.site_name(wan::site_id{s})) + "</text>\n";
+    return svg + format("<text x=\"%.0f\" y=\"63\" font-size=\"11\" fill=\"#64748b\">", side) + escaped(print(p))
+           + "</text>\n";
+}
+
+std::string box_svg(const box &b, const std::string &name)
+{
+    return format("<rect class=\"site\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\" "
+                  "fill=\"#f1f5f9\" stroke=\"#94a3b8\"/>\n",
+                  b.corner.x, b.corner.y, b.width(), b.height())
+           + format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">", b.corner.x + b.width() / 2,
+                    b.corner.y + 18)
+           + escaped(name) + "</text>\n";
+}
+
+/** `wide`: in pixels; `what`: shown where the mouse rests. */
+std::string flow_svg(point from, point to, bool far, double wide, const std::string &what)
+{
+    return "<path class=\"" + std::string(far ? "far" : "near") + "\" d=\"" + bow(from, to, far ? 0.05 : 0.22)
+           + format("\" fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" stroke-width=\"%.1f\" marker-end=\"url(#%s)\">",
+                    far ? "#c2410c" : "#64748b", far ? "0.75" : "0.45", far ? wide : wide / 2, far ? "far" : "near")
+           + "<title>" + escaped(what) + "</title></path>\n";
+}
+
+/** The dot of a host, with the number of its first rank; the root's is yellow. */
+std::string host_svg(const cluster &c, const wan::plan &p, spot host, point at)
+{
+    const wan::topology &t = c.topo();
+    const wan::site_id site{host.first};
+    const bool rooted = wan::kind_of(p.algo->collective).root;
+    const int lanes = t.lane_count(site, host.second), first = t.rank_at(site, host.second);
+    bool root = false;
+    std::string ranks;
+    for (int l = 0; l < lanes; ++l) {
+        const int rank = t.rank_at(site, host.second, l);
+        root |= rooted && rank == p.root;
+        ranks += (l ? ", " : "") + std::to_string(rank);
     }
+    return format("<circle class=\"host\" cx=\"%.1f\" cy=\"%.1f\" r=\"12\" fill=\"%s\" stroke=\"#334155\">", at.x, at.y,
+                  root ? "#fde047" : "#ffffff")
+           + "<title>" + escaped(c.host_of(first).name) + ": rank" + (lanes > 1 ? "s " : " ") + ranks
+           + "</title></circle>"
+           + format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\" text-anchor=\"middle\">%d%s</text>\n", at.x,
+                    at.y + 3.5, first, lanes > 1 ? "+" : "");
+}
+
+} // namespace
+
+std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const std::string &title)
+{
+    const wan::topology &t = c.topo();
+    int hosts = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        hosts += t.node_count(wan::site_id{static_cast<uint32_t>(s)});
+    if (hosts > most_drawn_hosts)
+        throw wrong_word("--draw: a picture of " + std::to_string(hosts) + " hosts shows nothing: draw up to "
+                         + std::to_string(most_drawn_hosts) + ", the plan of fewer is of the same kind");
+
+    std::vector<box> boxes;
+    const point size = boxes_place(t, boxes);
+    const spot_flows flows = flows_of_hosts(t, all);
+    uint64_t most = 1;
+    for (const auto &[ends, f] : flows)
+        most = std::max(most, f.bytes);
+    const auto name = [&](spot s) { return c.host_of(t.rank_at(wan::site_id{s.first}, s.second)).name; };
+    const auto dot = [&](spot s) { return boxes[s.first].dot(s.second); };
+
+    std::string svg = head_svg(size, p, all, title) + format("<g transform=\"translate(%.0f %.0f)\">\n", side, top);
+    for (uint32_t s = 0; s < boxes.size(); ++s)
+        svg += box_svg(boxes[s], t.site_name(wan::site_id{s}));
     for (const bool far : {false, true})        // what crosses on top
         for (const auto &[ends, f] : flows) {
             const auto &[from, to] = ends;
             if ((from.first != to.first) != far)
                 continue;
             const double wide = 0.7 + 5 * std::sqrt(static_cast<double>(f.bytes) / static_cast<double>(most));
-            svg += "<path class=\"" + std::string(far ? "far" : "near") + "\" d=\""
-                   + bow(boxes[from.first].dot(from.second), boxes[to.first].dot(to.second), far ? 0.05 : 0.22)
-                   + format("\" fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" stroke-width=\"%.1f\" "
-                            "marker-end=\"url(#%s)\">",
-                            far ? "#c2410c" : "#64748b", far ? "0.75" : "0.45", far ? wide : wide / 2,
-                            far ? "far" : "near");
-            svg += "<title>" + escaped(c.host_of(t.rank_at(wan::site_id{from.first}, from.second)).name) + " to "
-                   + escaped(c.host_of(t.rank_at(wan::site_id{to.first}, to.second)).name) + ": " + size_text(f.bytes)
-                   + ", " + std::to_string(f.messages) + " messages</title></path>\n";
+            svg += flow_svg(dot(from), dot(to), far, wide,
+                            name(from) + " to " + name(to) + ": " + size_text(f.bytes) + ", "
+                                + std::to_string(f.messages) + " messages");
         }
-    const bool rooted = wan::kind_of(p.algo->collective).root;
     for (uint32_t s = 0; s < boxes.size(); ++s)
-        for (int n = 0; n < t.node_count(wan::site_id{s}); ++n) {
-            const point at = boxes[s].dot(n);
-            const int lanes = t.lane_count(wan::site_id{s}, n), first = t.rank_at(wan::site_id{s}, n);
-            bool root = false;
-            std::string ranks;
-            for (int l = 0; l < lanes; ++l) {
-                const int rank = t.rank_at(wan::site_id{s}, n, l);
-                root |= rooted && rank == p.root;
-                ranks += (l ? ", " : "") + std::to_string(rank);
-            }
-            svg += format("<circle class=\"host\" cx=\"%.1f\" cy=\"%.1f\" r=\"12\" fill=\"%s\" stroke=\"#334155\">",
-                          at.x, at.y, root ? "#fde047" : "#ffffff");
-            svg += "<title>" + escaped(c.host_of(first).name) + ": rank" + (lanes > 1 ? "s " : " ") + ranks
-                   + "</title></circle>";
-            svg += format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\" text-anchor=\"middle\">%d%s</text>\n", at.x,
-                          at.y + 3.5, first, lanes > 1 ? "+" : "");
-        }
+        for (int n = 0; n < t.node_count(wan::site_id{s}); ++n)
+            svg += host_svg(c, p, {s, n}, dot({s, n}));
     return svg + "</g>\n</svg>\n";
 }
 

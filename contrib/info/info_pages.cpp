@@ -5,7 +5,7 @@
  */
 #include "info_pages.hpp"
 
-#include "algo/registry.hpp"
+#include "info_words.hpp"
 #include "wan_config.h"
 
 #include <CLI/CLI.hpp>
@@ -112,32 +112,33 @@ std::string completion(const CLI::App &app)
         commands += (commands.empty() ? "" : " ") + c->get_name();
         cases += "    " + c->get_name() + ") words='" + words_of(*c) + "' ;;\n";
     }
-    std::string collectives;
-    for (int c = 0; c < WAN_COLLECTIVES; ++c)
-        collectives += (c ? " " : "") + std::string(wan_collective_name(wan::collective_at(c)));
     std::string knobs;
     for (size_t i = 0; i < wan_knob_count(); ++i)
         knobs += (i ? " " : "") + std::string(wan_knob_get(i)->name) + "=";
     s << "# bash completion of wan-info.  Written by `wan-info completion`; to write it anew: test/info --regenerate\n"
          "# SPDX-License-Identifier: BSD-3-Clause\n"
+         "# Words, or names of files, that begin as the current one does.\n"
+         "_wan_info_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$current\"); }\n"
+         "_wan_info_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); }\n"
          "_wan_info() {\n"
          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "    COMPREPLY=()\n"
          "    if [[ $COMP_CWORD == 1 ]]; then\n"
-         "        COMPREPLY=($(compgen -W '" << commands << " " << words_of(app) << "' -- \"$current\"))\n"
+         "        _wan_info_words '" << commands << " " << words_of(app) << "'\n"
          "        return\n"
          "    fi\n"
          "    case $previous in\n"
-         "    --map | --hostfile | --draw) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
-         "    --placement) COMPREPLY=($(compgen -W 'block roundrobin shuffled' -- \"$current\")); return ;;\n"
-         "    --param) COMPREPLY=($(compgen -W '" << knobs << "' -- \"$current\")); return ;;\n"
+         "    --map | --hostfile | --draw) _wan_info_files; return ;;\n"
+         "    --placement) _wan_info_words 'block roundrobin shuffled'; return ;;\n"
+         "    --param) compopt -o nospace; _wan_info_words '" << knobs << "'; return ;;\n"
          "    esac\n"
          "    case ${COMP_WORDS[1]} in\n" << cases << "    esac\n"
          "    if [[ $current == -* ]]; then\n"
-         "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         "        _wan_info_words \"$words\"\n"
          "    elif [[ ${COMP_WORDS[1]} == check ]]; then\n"
-         "        COMPREPLY=($(compgen -f -- \"$current\"))\n"
+         "        _wan_info_files\n"
          "    elif [[ $COMP_CWORD == 2 && ${COMP_WORDS[1]} == @(plan|compare) ]]; then\n"
-         "        COMPREPLY=($(compgen -W '" << collectives << "' -- \"$current\"))\n"
+         "        _wan_info_words '" << collective_names(" ") << "'\n"
          "    fi\n"
          "}\n"
          "complete -F _wan_info wan-info\n";

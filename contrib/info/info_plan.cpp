@@ -157,10 +157,58 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
               << t.inside.messages << " messages\n  " << print(*o.chosen) << "\n";
 }
 
+json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uint64_t bytes)
+{
+    json out = {{"call", title_of(r, bytes)},
+                {"collective", wan_collective_name(r.collective)},
+                {"bytes", bytes},
+                {"sites", sites_json(c)},
+                {"adaptive", o.by_trees},
+                {"chosen", nullptr},
+                {"algorithms", json::array()}};
+    if (o.chosen) {
+        const traffic t(c.topo(), *o.chosen, r);
+        out["chosen"] = plan_json(*o.chosen);
+        out["across"] = {{"bytes", t.across.bytes}, {"messages", t.across.messages}, {"senders", t.senders}};
+    }
+    for (const entry &e : o.entries)
+        out["algorithms"].push_back(e.best ? plan_json(*e.best)
+                                           : json{{"algorithm", e.algo->name}, {"predicted_us", nullptr}});
+    return out;
+}
+
+/** A line of the table, with a mark at what a job would take, as plan_print has it. */
+void row_print(const outlook &o, const wan::request &r, uint64_t bytes)
+{
+    std::printf("%10s", size_text(bytes).c_str());
+    for (const entry &e : o.entries)
+        std::printf(" %12s%c", e.best ? time_text(e.best->predicted_ns).c_str() : "-",
+                    !o.by_trees && o.chosen && o.chosen->algo == e.algo ? '*' : ' ');
+    if (wan::adaptive_serves(r.collective))
+        std::printf(" %12s%c", "-", o.by_trees ? '*' : ' ');
+    std::printf("  %s\n", o.by_trees   ? "trees found in the job"
+                          : o.chosen ? (links_of(*o.chosen) + ", " + segment_of(*o.chosen, r)).c_str()
+                                     : "Open MPI's own");
+}
+
+json row_json(const outlook &o, uint64_t bytes)
+{
+    json row = {{"bytes", bytes},
+                {"adaptive", o.by_trees},
+                {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)},
+                {"predicted_us", json::object()}};
+    for (const entry &e : o.entries)
+        row["predicted_us"][e.algo->name] =
+            e.best ? json(static_cast<double>(e.best->predicted_ns) / 1000) : json(nullptr);
+    return row;
+}
+
 } // namespace
 
 int plan_run(const plan_words &w)
 {
+    if (w.json + (w.schedule_of != -1) + (w.draw == "-") > 1)
+        throw wrong_word("--json, --schedule and --draw - all write to standard output: give one of them");
     const cluster c(w.where);
     const uint64_t bytes = size_parse(w.size);
     const wan::request r = c.request_of(collective_of(w.collective), bytes, w.root, !w.ordered);
@@ -169,26 +217,10 @@ int plan_run(const plan_words &w)
         throw wrong_word("--schedule: a rank from 0 to " + std::to_string(c.topo().size() - 1));
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
         throw wrong_word("no algorithm of coll/wan serves this call within these parameters: there is no plan to show");
-    if (w.json) {
-        json out = {{"call", title_of(r, bytes)},
-                    {"collective", wan_collective_name(r.collective)},
-                    {"bytes", bytes},
-                    {"sites", sites_json(c)},
-                    {"adaptive", o.by_trees},
-                    {"chosen", nullptr},
-                    {"algorithms", json::array()}};
-        if (o.chosen) {
-            const traffic t(c.topo(), *o.chosen, r);
-            out["chosen"] = plan_json(*o.chosen);
-            out["across"] = {{"bytes", t.across.bytes}, {"messages", t.across.messages}, {"senders", t.senders}};
-        }
-        for (const entry &e : o.entries)
-            out["algorithms"].push_back(e.best ? plan_json(*e.best)
-                                               : json{{"algorithm", e.algo->name}, {"predicted_us", nullptr}});
-        std::cout << out.dump(2) << "\n";
-    } else if (w.draw != "-" && w.schedule_of < 0) {
+    if (w.json)
+        std::cout << outlook_json(c, r, o, bytes).dump(2) << "\n";
+    else if (w.draw != "-" && w.schedule_of < 0)
         plan_print(c, r, o, w, bytes);
-    }
     if (w.schedule_of >= 0)
         std::cout << print(wan::build_schedule(c.topo(), *o.chosen, w.schedule_of));
     if (!w.draw.empty())
@@ -211,28 +243,19 @@ int compare_run(const plan_words &w)
         const wan::request r = c.request_of(collective, bytes, w.root, !w.ordered);
         const outlook o(c, r);
         if (w.json) {
-            json row = {{"bytes", bytes},
-                        {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)},
-                        {"predicted_us", json::object()}};
-            for (const entry &e : o.entries)
-                row["predicted_us"][e.algo->name] =
-                    e.best ? json(static_cast<double>(e.best->predicted_ns) / 1000) : json(nullptr);
-            rows.push_back(row);
+            rows.push_back(row_json(o, bytes));
             continue;
         }
         if (head) {
             std::printf("%10s", "bytes");
             for (const entry &e : o.entries)
                 std::printf(" %13s", (e.algo->automatic ? e.algo->name : "(" + std::string(e.algo->name) + ")").c_str());
+            if (wan::adaptive_serves(collective))
+                std::printf(" %13s", ("(" + std::string(wan::adaptive.name) + ")").c_str());
             std::printf("  chosen: n, segment\n");
             head = false;
         }
-        std::printf("%10s", size_text(bytes).c_str());
-        for (const entry &e : o.entries)
-            std::printf(" %12s%c", e.best ? time_text(e.best->predicted_ns).c_str() : "-",
-                        o.chosen && o.chosen->algo == e.algo ? '*' : ' ');
-        std::printf("  %s\n",
-                    o.chosen ? (links_of(*o.chosen) + ", " + segment_of(*o.chosen, r)).c_str() : "Open MPI's own");
+        row_print(o, r, bytes);
     }
     std::fflush(stdout);
     if (w.json)

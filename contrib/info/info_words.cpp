@@ -21,7 +21,8 @@ namespace {
 
 constexpr uint64_t largest_size = uint64_t{1} << 40;
 
-std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+/** For messages only: nothing is escaped. */
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 /** The knob of "links" or "coll_wan_links"; nullptr: none. */
 const wan_knob_t *knob_named(std::string_view name)
@@ -47,12 +48,12 @@ int64_t knob_parse(const wan_knob_t &knob, const std::string &text)
                 return k;
             all += (k ? ", " : "") + std::string(name);
         }
-        throw wrong_word("coll_wan_" + std::string(knob.name) + " has no value " + in_quotes(text) + ": write one of "
+        throw wrong_word("coll_wan_" + std::string(knob.name) + " has no value " + quoted(text) + ": write one of "
                          + all);
     }
     if (!is_number || number < knob.minimum || number > knob.maximum)
         throw wrong_word("coll_wan_" + std::string(knob.name) + " is a number from " + std::to_string(knob.minimum)
-                         + " to " + std::to_string(knob.maximum) + ", not " + in_quotes(text));
+                         + " to " + std::to_string(knob.maximum) + ", not " + quoted(text));
     return number;
 }
 
@@ -71,7 +72,7 @@ uint64_t size_parse(std::string_view text)
         for (const auto &u : units)
             if (u.unit == unit && n <= largest_size >> u.shift)
                 return n << u.shift;
-    throw wrong_word(in_quotes(text) + " is no size: write bytes, 64K, 1M or 2G, up to 1024G");
+    throw wrong_word(quoted(text) + " is no size: write bytes, 64K, 1M or 2G, up to 1024G");
 }
 
 std::vector<uint64_t> sizes_parse(std::string_view text)
@@ -83,15 +84,16 @@ std::vector<uint64_t> sizes_parse(std::string_view text)
         if (const size_t dots = span.find(".."); dots == span.npos) {
             sizes.insert(size_parse(span));
             if (span.size() != part.size())
-                throw wrong_word(in_quotes(part) + " is no range: write 1..16M or 1..16M:4");
+                throw wrong_word(quoted(part) + " is no range: write 1..16M or 1..16M:4");
         } else {
             const uint64_t step = span.size() == part.size() ? 2 : size_parse(part.substr(span.size() + 1));
             const uint64_t last = size_parse(span.substr(dots + 2));
             uint64_t size = size_parse(span.substr(0, dots));
             if (step < 2 || size < 1 || last < size)
-                throw wrong_word(in_quotes(part) + " is no range: write 1..16M or 1..16M:4");
-            for (; size <= last; size *= step)
-                sizes.insert(size);
+                throw wrong_word(quoted(part) + " is no range: write 1..16M or 1..16M:4");
+            sizes.insert(size);
+            while (size <= last / step)     // the product might be more than there is room for
+                sizes.insert(size *= step);
         }
         if (part.size() == text.size())
             return {sizes.begin(), sizes.end()};
@@ -132,7 +134,7 @@ int64_t latency_of(const std::string &text, const char *option)
 {
     int64_t ns = 0;
     if (!wan::latency_parse(text, ns))
-        throw wrong_word(std::string(option) + ": " + in_quotes(text)
+        throw wrong_word(std::string(option) + ": " + quoted(text)
                          + " is no time: write a positive number and a unit (ns, us, ms, s), such as 10ms");
     return ns;
 }
@@ -142,16 +144,16 @@ int64_t rate_of(const std::string &text, const char *option)
     int64_t rate = 0;
     if (!wan::bandwidth_parse(text, rate))
         throw wrong_word(
-            std::string(option) + ": " + in_quotes(text)
+            std::string(option) + ": " + quoted(text)
             + " is no rate: write a positive number and a unit (b/s or B/s, with k, M, G or T), such as 400Mb/s");
     return rate;
 }
 
-std::string collective_names()
+std::string collective_names(const char *between)
 {
     std::string all;
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
-        all += (c ? ", " : "") + std::string(wan_collective_name(wan::collective_at(c)));
+        all += (c ? between : "") + std::string(wan_collective_name(wan::collective_at(c)));
     return all;
 }
 
@@ -169,15 +171,14 @@ wan_collective_t collective_of(std::string_view text)
                 if (asked == before + name + behind)
                     return wan::collective_at(c);
     }
-    throw wrong_word(in_quotes(text) + " is no collective of coll/wan: write one of " + collective_names());
+    throw wrong_word(quoted(text) + " is no collective of coll/wan: write one of " + collective_names());
 }
 
-parameters::parameters(const std::vector<std::string> &settings)
+parameters::parameters()
 {
     strings_.resize(wan_knob_count());
     for (size_t i = 0; i < wan_knob_count(); ++i) {
         const wan_knob_t &k = *wan_knob_get(i);
-        const std::string variable = "OMPI_MCA_coll_wan_" + std::string(k.name);
         char *at = reinterpret_cast<char *>(&values_) + k.offset;
         if (k.type == WAN_KNOB_STRING)
             *reinterpret_cast<char **>(at) = strings_[i].data();
@@ -185,25 +186,44 @@ parameters::parameters(const std::vector<std::string> &settings)
             *reinterpret_cast<int64_t *>(at) = k.initial;
         else
             *reinterpret_cast<int *>(at) = static_cast<int>(k.initial);
-        if (const char *value = std::getenv(variable.c_str()); value && *value) {
-            set(k.name, value);
-            told_.push_back("coll_wan_" + std::string(k.name) + "=" + value + " (environment)");
+    }
+}
+
+parameters::parameters(const std::vector<std::string> &settings) : parameters()
+{
+    for (size_t i = 0; i < wan_knob_count(); ++i) {
+        const std::string name = wan_knob_get(i)->name;
+        if (const std::string value = environment(name); !value.empty()) {
+            set(name, value);
+            told_.push_back("coll_wan_" + name + "=" + value + " (environment)");
         }
     }
     for (const std::string &s : settings) {
         const size_t equals = s.find('=');
         if (equals == s.npos)
-            throw wrong_word(in_quotes(s) + " is no setting: write NAME=VALUE, such as links=4");
+            throw wrong_word(quoted(s) + " is no setting: write NAME=VALUE, such as links=4");
         set(s.substr(0, equals), s.substr(equals + 1));
         told_.push_back((s.starts_with("coll_wan_") ? "" : "coll_wan_") + s);
     }
+}
+
+std::string parameters::environment(const std::string &name)
+{
+    const char *value = std::getenv(("OMPI_MCA_coll_wan_" + name).c_str());
+    return value ? value : "";
+}
+
+void parameters::leave(const std::string &name)
+{
+    set(name, "");
+    std::erase_if(told_, [&](const std::string &t) { return t.starts_with("coll_wan_" + name + "="); });
 }
 
 void parameters::set(const std::string &name, const std::string &value)
 {
     const wan_knob_t *k = knob_named(name);
     if (!k)
-        throw wrong_word(in_quotes(name)
+        throw wrong_word(quoted(name)
                          + " is no parameter of coll/wan: ompi_info --param coll wan --level 9 shows all of them");
     char *at = reinterpret_cast<char *>(&values_) + k->offset;
     if (k->type == WAN_KNOB_STRING) {

@@ -44,20 +44,28 @@ int64_t rate_of(const std::string &text, const char *option);
 /** "bcast", "allgatherv", "MPI_Bcast", "iallreduce": of all their forms. */
 wan_collective_t collective_of(std::string_view text);
 /** "bcast, allreduce, ...". */
-std::string collective_names();
+std::string collective_names(const char *between = ", ");
 
-/**
- * Parameters of coll/wan as a job would have them: defaults, OMPI_MCA_coll_wan_* of the environment,
- * then `settings` ("links=4", "coll_wan_bcast_algorithm=chain").  Ranges are the knobs'.
- */
+/** Parameters of coll/wan.  Ranges are the knobs'. */
 class parameters {
 public:
+    /** Defaults only. */
+    parameters();
+    /**
+     * As a job would have them: defaults, OMPI_MCA_coll_wan_* of the environment, then `settings`
+     * ("links=4", "coll_wan_bcast_algorithm=chain").  Throws wrong_word for the first that is wrong.
+     */
     explicit parameters(const std::vector<std::string> &settings);
     const wan_params_t &values() const { return values_; }
-    /** Overrides a string parameter. */
+    /** Any parameter, with or without "coll_wan_".  Throws wrong_word for a name or value that there is not. */
     void set(const std::string &name, const std::string &value);
-    /** "links=4 (environment)", what is not as by default. */
+    /** A string parameter, as if nobody had told it. */
+    void leave(const std::string &name);
+    /** What environment and settings told: "coll_wan_links=4 (environment)", "coll_wan_links=4". */
     const std::vector<std::string> &told() const { return told_; }
+
+    /** What OMPI_MCA_coll_wan_NAME is; "": not set. */
+    static std::string environment(const std::string &name);
 
 private:
     wan_params_t values_{};

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 bin_PROGRAMS =
-if HAVE_BENCH
+if HAVE_INFO
 bin_PROGRAMS += wan-info
 dist_man_MANS = contrib/info/wan-info.1
 bashcompletiondir = $(datadir)/bash-completion/completions
@@ -29,7 +29,7 @@ wan_info_SOURCES = \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp
 nodist_wan_info_SOURCES = contrib/info/installed_text.hpp
-wan_info_CPPFLAGS = $(AM_CPPFLAGS)
+wan_info_CPPFLAGS = $(AM_CPPFLAGS) -DWAN_HELPDIR='"$(helpdir)"'
 wan_info_LDADD = libwan_core.la -ldl
 
 # contrib/installed, for the doctor: one text, in whatever directory the tool is.

@@ -52,8 +52,9 @@ void job_declare(CLI::App &app, info::plan_words &w)
         ->capture_default_str();
     app.add_option("--latency", w.where.latency, "one way between sites where the map tells none; a job measures it")
         ->type_name("TIME");
-    app.add_option("--nic", w.where.nic, "rate of a host's interface")->type_name("RATE");
-    app.add_option("--uplink", w.where.uplink, "rate that the hosts of a site share on their way to others")
+    app.add_option("--nic", w.where.nic, "rate of a host's interface, where the map tells none")->type_name("RATE");
+    app.add_option("--uplink", w.where.uplink,
+                   "rate that the hosts of a site share on their way to others, where the map tells none")
         ->type_name("RATE");
     app.add_option("--inside", w.where.inside, "one way inside a site")->type_name("TIME");
     app.add_option("--message", w.where.message, "what a process spends on a message")->type_name("TIME");
@@ -66,84 +67,97 @@ void job_declare(CLI::App &app, info::plan_words &w)
     app.add_flag("--json", w.json, "for programs");
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+void plan_declare(CLI::App &app, info::plan_words &plan)
 {
-    CLI::App app("Shows which sites coll/wan would find, what it would choose for a collective and what that would "
-                 "take, checks maps of "
-                 "hosts, and finds out why an installation does not work.",
-                 "wan-info");
-    app.require_subcommand(1);
-    app.set_version_flag("--version", "wan-info " PACKAGE_VERSION);
+    job_declare(app, plan);
+    app.add_option("size", plan.size,
+                   "bytes, 64K, 1M: of the message, or of a rank's block where there are blocks (alltoall: of a pair's)")
+        ->type_name("SIZE")
+        ->capture_default_str();
+    app.add_flag("--all", plan.all, "every candidate, not each algorithm's best");
+    app.add_option("--draw", plan.draw, "write an SVG picture of who sends to whom; - is standard output")
+        ->type_name("FILE");
+    app.add_option("--schedule", plan.schedule_of, "print this rank's operations instead")->type_name("RANK");
+}
 
+void doctor_declare(CLI::App &app, info::doctor_words &doctor)
+{
+    app.add_option("--rate", doctor.rate, "of the way between sites, for which buffers are judged")
+        ->type_name("RATE")
+        ->capture_default_str();
+    app.add_option("--latency", doctor.latency, "one way between sites, for the same")
+        ->type_name("TIME")
+        ->capture_default_str();
+    app.add_flag("--no-jobs", doctor.no_jobs, "start nothing by mpirun");
+}
+
+/** All options of all commands, where their callbacks find them. */
+struct command_line {
     info::cluster_words hosts;
     info::plan_words plan, compare;
     info::doctor_words doctor;
     std::vector<std::string> files;
     bool each = false, json = false, strict = false;
-    int code = 0;
+    int code = 0;           // of the command that ran
 
+    void declare(CLI::App &app);
+};
+
+void command_line::declare(CLI::App &app)
+{
     CLI::App &sites = *app.add_subcommand(
         "sites", "The sites of hosts, as the plugin reads them from a map; without any option, of this host.");
     hosts_declare(sites, hosts);
     sites.add_flag("--each", each, "a line for each host, with the line of the map");
     sites.add_flag("--json", json, "for programs");
-    sites.callback([&] { code = info::sites_run(hosts, each, json); });
+    sites.callback([this] { code = info::sites_run(hosts, each, json); });
 
     CLI::App &show = *app.add_subcommand(
         "plan", "What would be chosen for one call: all algorithms with their predicted times, the number n of "
                 "processes that send across at once, the segment, what crosses between sites.");
-    job_declare(show, plan);
-    show.add_option(
-            "size", plan.size,
-            "bytes, 64K, 1M: of the message, or of a rank's block where there are blocks (alltoall: of a pair's)")
-        ->type_name("SIZE")
-        ->capture_default_str();
-    show.add_flag("--all", plan.all, "every candidate, not each algorithm's best");
-    show.add_option("--draw", plan.draw, "write an SVG picture of who sends to whom; - is standard output")
-        ->type_name("FILE");
-    show.add_option("--schedule", plan.schedule_of, "print this rank's operations instead")
-        ->type_name("RANK");
-    show.callback([&] { code = info::plan_run(plan); });
+    plan_declare(show, plan);
+    show.callback([this] { code = info::plan_run(plan); });
 
     CLI::App &table = *app.add_subcommand("compare", "Predicted times of all algorithms of a collective over sizes.");
     job_declare(table, compare);
     table.add_option("--sizes", compare.sizes, "1,1K,64K or 1..16M or 64K..16M:4")
         ->type_name("SIZES")
         ->capture_default_str();
-    table.callback([&] { code = info::compare_run(compare); });
+    table.callback([this] { code = info::compare_run(compare); });
 
     CLI::App &check = *app.add_subcommand(
         "check", "Reads maps, or Slurm's topology.conf, and says what is wrong in which line, and what to write.");
     check.add_option("file", files, "the maps")->type_name("FILE")->required();
     check.add_flag("--strict", strict, "exit code 1 for warnings, too");
-    check.callback([&] { code = info::check_run(files, strict); });
+    check.callback([this] { code = info::check_run(files, strict); });
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "
                   "the kernel's buffers. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
                   "those of another Open MPI.");
-    heal.add_option("--rate", doctor.rate, "of the way between sites, for which buffers are judged")
-        ->type_name("RATE")
-        ->capture_default_str();
-    heal.add_option("--latency", doctor.latency, "one way between sites, for the same")
-        ->type_name("TIME")
-        ->capture_default_str();
-    heal.add_flag("!--no-jobs", doctor.jobs, "start nothing by mpirun");
-    heal.callback([&] { code = info::doctor_run(doctor); });
+    doctor_declare(heal, doctor);
+    heal.callback([this] { code = info::doctor_run(doctor); });
 
-    app.add_subcommand("manual", "")->group("")->callback([&] { std::cout << info::manual_page(app); });
-    app.add_subcommand("completion", "")->group("")->callback([&] { std::cout << info::completion(app); });
+    app.add_subcommand("manual", "")->group("")->callback([&app] { std::cout << info::manual_page(app); });
+    app.add_subcommand("completion", "")->group("")->callback([&app] { std::cout << info::completion(app); });
+}
 
+} // namespace
+
+int main(int argc, char **argv)
+{
+    CLI::App app("Shows which sites coll/wan would find, what it would choose for a collective and what that would "
+                 "take, checks maps of hosts, and finds out why an installation does not work.",
+                 "wan-info");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "wan-info " PACKAGE_VERSION);
+    command_line given;
+    given.declare(app);
     try {
         app.parse(argc, argv);
-        return code;
+        return given.code;
     } catch (const CLI::ParseError &e) {
         return app.exit(e) == 0 ? 0 : 2;
-    } catch (const info::wrong_word &e) {
-        std::cerr << "wan-info: " << e.what() << "\n";
-        return 2;
     } catch (const std::exception &e) {
         std::cerr << "wan-info: " << e.what() << "\n";
         return 2;

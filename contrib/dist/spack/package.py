@@ -42,10 +42,15 @@ class WanOmpi(AutotoolsPackage):
 
     def configure_args(self):
         # Not into Open MPI's own prefix, which is another package's.
-        return [
-            "--with-ompi=" + self.spec["openmpi"].prefix,
-            "--with-plugin-dir=" + self.prefix.lib.openmpi,
-        ] + self.with_or_without("mttl")
+        return (
+            [
+                "--with-ompi=" + self.spec["openmpi"].prefix,
+                "--with-plugin-dir=" + self.prefix.lib.openmpi,
+            ]
+            + self.with_or_without("udp")
+            + self.with_or_without("info")
+            + self.with_or_without("mttl")
+        )
 
     def setup_run_environment(self, env):
         env.set("OMPI_MCA_mca_base_component_path", self.prefix.lib.openmpi + ":SYSTEM_DEFAULT")
