@@ -64,5 +64,4 @@ EXTRA_DIST += \
 	contrib/sim/wansimlib/plots.py \
 	contrib/sim/wansimlib/table.py \
 	contrib/sim/wansimlib/trees.py \
-	$(trees_sources) \
 	test/sim/sim_test

@@ -129,7 +129,7 @@ void trees_process::handle(const parcel &p)
     case kind::plain: ++plain_[static_cast<size_t>(p.from)]; return;
     case kind::arrived:
         if (p.life == life_)
-            service_->arrived(p.from, p.value);
+            service_->arrived(p.from, p.value, now_ns());
         return;
     case kind::tree:
         service_->receive(p.from, p.bytes, now_ns());

@@ -1,6 +1,6 @@
 /*
  * One simulated process of wantrees: coll/wan's adaptive_service over SimGrid's
- * mailboxes, and plain messages for the algorithms it is compared with.
+ * links, and plain messages for the algorithms it is compared with.
  *
  * A process that waits for something goes on serving the trees of the others.
  * Messages of a pair arrive in the order in which they were sent, as over TCP.  An interface

@@ -134,6 +134,7 @@ public:
     double changed_s = 0;           // a parent, last
     std::vector<int> parents[2];    // in the latency tree and the bandwidth tree, at the end
     uint64_t direct = 0;            // messages of broadcasts that went to no child
+    uint64_t timeouts = 0, late = 0;    // of reductions so far: processes that waited no longer, contributions after that
     std::vector<std::byte> common;
     std::unique_ptr<sim::trees_carriers> carriers;
 
@@ -172,6 +173,8 @@ private:
                   {"how", s.how}, {"processes", s.members.size()}, {"us", t.back().second * 1e6}};
         if (set.repeat.bytes)
             line.update({{"start_s", s.start_s}, {"changed_s", changed_s}, {"direct", direct}});
+        if (s.how == "adaptive" && s.op == "reduce")
+            line.update({{"timeouts", timeouts}, {"late", late}});
         if (set.each) {
             json all = json::array();
             for (const auto &[process, seconds] : t)
@@ -280,7 +283,7 @@ private:
         comm_ = s.comm;
         const auto me = static_cast<int>(std::find(s.members.begin(), s.members.end(), me_) - s.members.begin());
         member_ = p_.service().open(s.comm, s.members, me, [](int, size_t) {}, p_.now_ns());
-        direct_ = 0;
+        seen_ = {};
     }
 
     bool run(const step &s)
@@ -319,7 +322,10 @@ private:
         while (!node.done(op))
             serve(1e18);
         node.end(op);
-        x_.direct += node.seen().direct - std::exchange(direct_, node.seen().direct);
+        const wan::adaptive_counters before = std::exchange(seen_, node.seen());
+        x_.direct += seen_.direct - before.direct;
+        x_.timeouts += seen_.timeouts - before.timeouts;
+        x_.late += seen_.late - before.late;
         for (size_t i = 0; own && !reduce && i < s.bytes; ++i)
             if (buffer[i] != pattern(s.comm, s.members[0], i))
                 return false;
@@ -339,7 +345,7 @@ private:
     uint64_t comm_ = 0;
     wan::adaptive_service::member *member_ = nullptr;
     unsigned changes_ = 0;
-    uint64_t direct_ = 0;
+    wan::adaptive_counters seen_;
 };
 
 settings settings_parse(int argc, char **argv)
@@ -359,7 +365,10 @@ settings settings_parse(int argc, char **argv)
     app.add_option("--rounds", s.rounds, "of each point");
     app.add_flag("--each", s.each, "the time of each process");
     app.add_flag("--phoenix", phoenix, "the paper's rules alone");
-    app.add_option("--without", without, "leave a variant out: hints, gates, hops, chains, same, order")->delimiter(',')->allow_extra_args(false);
+    std::string names;
+    for (const auto &[variant, name] : wan::tree_variants)
+        names += std::string(names.empty() ? "" : ", ") + name;
+    app.add_option("--without", without, "leave a variant out: " + names)->delimiter(',')->allow_extra_args(false);
     app.add_option("--repeat", s.repeat.bytes, "broadcast so many bytes again and again, half of the processes leaving");
     app.add_option("--leave", s.repeat.leave_s, "s");
     app.add_option("--back", s.repeat.back_s, "s");
@@ -407,6 +416,8 @@ int main(int argc, char **argv)
             throw std::runtime_error("the simulation came to a stop before its end");
         std::puts(json{{"type", "end"}, {"wrong", x.wrong}, {"changed_s", x.changed_s}, {"latency_tree", tree_text(x, x.parents[0])},
                        {"bandwidth_tree", tree_text(x, x.parents[1])}}.dump().c_str());
+        if (x.wrong)
+            std::fprintf(stderr, "wantrees_sim: %s wrong results\n", std::to_string(x.wrong).c_str());
         return x.wrong ? 1 : 0;
     } catch (const std::exception &e) {
         std::fprintf(stderr, "wantrees_sim: %s\n", e.what());

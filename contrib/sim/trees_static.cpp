@@ -40,7 +40,7 @@ void binomial(trees_process &p, size_t i, const std::vector<int> &order, bool do
             p.send(order[i + mask], size(i + mask, mask));
 }
 
-/** Of one cluster, or of another one's root alone: its members in order, the coordinator first. */
+/** Of a member's cluster: all members in order, the coordinator first. */
 std::vector<int> cluster_of(int member, const std::vector<int> &order, const std::vector<int> &site)
 {
     std::vector<int> those;

@@ -24,10 +24,13 @@ def build_dir():
     return os.environ.get('WAN_BUILD') or os.environ.get('WAN_BUILD_DIR') or os.path.join(HERE, '..', '..', 'build')
 
 
+NEEDS = {'wantrees_sim': 'libsimgrid-dev, libcli11-dev and nlohmann-json3-dev'}
+
+
 def built(name):
     path = os.path.abspath(os.path.join(build_dir(), 'contrib', 'sim', name))
     if not os.path.exists(path):
-        raise SimError(f'{path} is not built: install libsimgrid-dev, configure and make, or set WAN_BUILD')
+        raise SimError(f'{path} is not built: install {NEEDS.get(name, "libsimgrid-dev")}, configure and make, or set WAN_BUILD')
     return path
 
 
@@ -47,20 +50,39 @@ def options(network):
     return [f'--cfg={key}:{value}' for key, value in chosen.items()]
 
 
-def lines_of(process, deadline_s):
-    """Objects that the worker prints, while it runs; killed at the deadline."""
-    timer = threading.Timer(deadline_s, os.killpg, (process.pid, signal.SIGKILL)) if deadline_s else None
-    if timer:
-        timer.start()
-    try:
-        for text in process.stdout:
-            if text.startswith('{'):
-                yield json.loads(text)
-    finally:
+def run_lines(command, deadline_s, environment=None, cwd=None):
+    """Yields the objects that a program prints, each with `seconds` since the one before (of this machine).
+
+    Ends with {'type': 'cut'} where the deadline ended it.  Raises SimError with what it said last.
+    Whoever stops listening stops the program."""
+    with tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace') as errors:
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=cwd,
+                                       start_new_session=True)
+        except FileNotFoundError as error:
+            raise SimError(f'{command[0]} is missing: install libsimgrid-dev') from error
+        began = last = time.monotonic()
+        timer = threading.Timer(deadline_s, os.killpg, (process.pid, signal.SIGKILL)) if deadline_s else None
         if timer:
-            timer.cancel()
-        if process.poll() is None and not timer:
-            process.wait()
+            timer.start()
+        try:
+            for text in process.stdout:
+                if text.startswith('{'):
+                    now = time.monotonic()
+                    yield dict(json.loads(text), seconds=round(now - last, 3))
+                    last = now
+            code = process.wait()
+        finally:
+            if timer:
+                timer.cancel()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code and deadline_s and time.monotonic() - began >= deadline_s:
+            yield {'type': 'cut', 'seconds': round(time.monotonic() - last, 3)}
+        elif code:
+            errors.seek(0)
+            raise SimError(f'{os.path.basename(command[0])} ended with {code}: ' + errors.read()[-2000:].strip())
 
 
 def job(network, placement, points, facts=None, fold_over=None, rounds=1, deadline_s=None, mpirun=None, smpi=()):
@@ -84,28 +106,7 @@ def job(network, placement, points, facts=None, fold_over=None, rounds=1, deadli
             command = [os.environ.get('SMPIRUN', 'smpirun'), '-quiet', '-no-privatize', '-np', str(network.ranks),
                        '-platform', built('sim_platform.so'), '-hostfile', hosts,
                        *options(network), *(f'--cfg={word}' for word in smpi), '--log=root.thres:warning', built('wansim_worker.so'), *work, *points]
-        errors = open(os.path.join(scratch, 'errors'), 'w+', encoding='utf-8', errors='replace')
-        try:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment,
-                                       cwd=scratch, start_new_session=True)
-        except FileNotFoundError as error:
-            raise SimError(f'{command[0]} is missing: install libsimgrid-dev') from error
-        began = last = time.monotonic()
-        try:
-            for line in lines_of(process, deadline_s):
-                now = time.monotonic()
-                yield dict(line, seconds=round(now - last, 3))
-                last = now
-            code = process.wait()
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        if code and deadline_s and time.monotonic() - began >= deadline_s:
-            yield {'type': 'cut', 'seconds': round(time.monotonic() - last, 3)}
-        elif code:
-            errors.seek(0)
-            raise SimError(f'the job ended with {code}: ' + errors.read()[-2000:])
+        yield from run_lines(command, deadline_s, environment, scratch)
 
 
 def measure_facts(network):

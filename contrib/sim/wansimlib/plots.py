@@ -13,6 +13,10 @@ from wanbenchlib.sizes import size_text     # noqa: E402
 from .table import name_of      # noqa: E402
 
 
+def _bytes_text(size):
+    return f'{size_text(size)}B' if size >= 1024 else f'{size} B'
+
+
 def style_of(at, bold=False):
     return {'color': COLOURS[at % len(COLOURS)], 'marker': MARKERS[at % len(MARKERS)], 'markersize': 5,
             'linewidth': 2.2 if bold else 1.3}
@@ -43,7 +47,7 @@ def scale_plot(points, stem):
             axes.set_xticks(ranks, [str(n) for n in ranks])
             axes.minorticks_off()
             axes.set_yscale('log')
-            axes.set_title(f'{op}, {size_text(size)}B' if size >= 1024 else f'{op}, {size} B', fontsize=10)
+            axes.set_title(f'{op}, {_bytes_text(size)}', fontsize=10)
             axes.grid(True, which='major', alpha=0.3)
             if y == len(ops) - 1:
                 axes.set_xlabel('ranks')
@@ -92,6 +96,8 @@ def trees_plot(records, stem):
     """The Phoenix paper's figures 6 to 9, those that there are."""
     from . import trees
     figures = [f for f in (6, 7, 8, 9) if trees.points_of(records, f)]
+    if not figures:
+        return []
     figure, grid = plt.subplots(1, len(figures), figsize=(5.6 * len(figures), 4.6), squeeze=False)
     for axes, number in zip(grid[0], figures):
         points = trees.points_of(records, number)
@@ -102,18 +108,21 @@ def trees_plot(records, stem):
                           label='new processes come' if setting == 'anew' else 'the same come back', **style_of(at) | {'markersize': 2})
             axes.set_xlabel('s')
             axes.set_ylabel('bytes x processes / time, MB/s')
-            axes.set_title('4 MB Bcast, half of 160 processes leave and come back')
+            most = max(r['processes'] for r in points)
+            axes.set_title(f"{_bytes_text(points[0]['bytes'])} Bcast, half of {most} processes leave and come back")
         for at, how in enumerate(dict.fromkeys(trees.how_of(r) for r in points) if number != 9 else ()):
             line = sorted((r for r in points if trees.how_of(r) == how), key=lambda r: r['bytes'])
             style = style_of(at, how == 'adaptive')
             if number == 6:
-                axes.plot(range(1, len(line[0]['each']) + 1), [us / 1000 for us in line[0]['each']], label=trees.NAMES[how], **style | {'marker': ''})
+                axes.plot(range(1, len(line[0]['each']) + 1), [us / 1000 for us in line[0]['each']], label=trees.NAMES[how],
+                          **style | {'marker': ''})
             else:
-                axes.plot([r['bytes'] for r in line], [r['bytes'] * r['processes'] / r['us'] for r in line], label=trees.NAMES[how], **style)
+                axes.plot([r['bytes'] for r in line], [r['bytes'] * r['processes'] / r['us'] for r in line],
+                          label=trees.NAMES[how], **style)
         if number == 6:
             axes.set_xlabel('processes served')
             axes.set_ylabel('ms')
-            axes.set_title(f"1 B Bcast, {points[0]['processes']} processes")
+            axes.set_title(f"{_bytes_text(points[0]['bytes'])} Bcast, {points[0]['processes']} processes")
         elif number != 9:
             sizes_axis(axes, sorted({r['bytes'] for r in points}))
             axes.set_yscale('log')
@@ -121,6 +130,9 @@ def trees_plot(records, stem):
             axes.set_title(f"{points[0]['op']}, {points[0]['processes']} processes")
         axes.grid(True, alpha=0.3)
         axes.legend(fontsize=8)
-    figure.suptitle('simulated: 1 Gb/s interfaces and uplinks, 2 ms between clusters', fontsize=9)
+    told = next(r['arguments'] for r in records)
+    network = dict(zip(told, told[1:]))
+    figure.suptitle(f"simulated: {network.get('--nic', 1000)} Mb/s interfaces, {network.get('--uplink', 1000)} Mb/s uplinks, "
+                    f"{network.get('--wan', 2)} ms between clusters", fontsize=9)
     figure.tight_layout()
     return figure_save(figure, stem)

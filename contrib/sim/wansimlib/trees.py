@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import json
 import os
-import subprocess
 import sys
 
 from wanbenchlib.sizes import size_text, sizes_parse
@@ -26,23 +25,20 @@ FIGURES = {
 REPEAT = {'leave': 2, 'back': 4, 'until': 6}    # seconds; the paper's 60, 90 and 130
 
 
-def _run(arguments, deadline_s):
-    """Objects that wantrees_sim prints."""
-    command = [jobs.built('wantrees_sim'), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    found = list(jobs.lines_of(process, deadline_s))
-    code = process.wait()
-    if code:
-        text = process.stderr.read().strip()
-        raise jobs.SimError(text if code == 2 else f'the simulation ended with {code}: {text[-1000:]}')
-    return found
+def _network(args):
+    """wantrees_sim's arguments for the network that wansim was told of."""
+    for name in ('fifo', 'burst', 'cores', 'core', 'facts'):
+        if getattr(args, name) is not None:
+            raise ValueError(f'--{name} is not for trees')
+    told = {'--nic': args.nic, '--uplink': args.uplink, '--lan': args.lan, '--wan': args.delay, '--overhead': args.overhead}
+    return [word for name, value in told.items() if value is not None for word in (name, f'{value:g}')]
 
 
 def _figure_jobs(figure, args):
     """Yields (setting, arguments) of the simulations of a figure."""
     clusters, op, span, compared = FIGURES[figure]
     clusters = args.clusters or clusters
-    common = ['--clusters', clusters, '--seed', str(args.seed)]
+    common = ['--clusters', clusters, '--seed', str(args.seed), *_network(args)]
     if figure == VARIANTS:
         points = [f'{op}:{size}:adaptive' for size in sizes_parse(args.sizes or span)]
         yield 'all', [*common, *points]
@@ -56,31 +52,31 @@ def _figure_jobs(figure, args):
             yield setting, [*common, '--repeat', str(sizes_parse(args.sizes or span)[0]), *times, *(['--anew'] if setting == 'anew' else [])]
         return
     sizes = sizes_parse(args.sizes or span)
-    static = [how for how in compared if how not in ('phoenix',)]
-    yield 'adaptive', [*common, '--each', *(f'{op}:{size}:{how}' for size in sizes for how in static)]
+    at_once = [how for how in compared if how != 'phoenix']     # (which needs other trees)
+    yield 'adaptive', [*common, '--each', *(f'{op}:{size}:{how}' for size in sizes for how in at_once)]
     yield 'phoenix', [*common, '--each', '--phoenix', *(f'{op}:{size}:adaptive' for size in sizes)]
 
 
 def run(args):
     """Simulates what is not yet in args.json, prints tables, draws."""
-    records = []
+    known, records = [], []
     if args.json and os.path.exists(args.json):
         with open(args.json, encoding='utf-8') as file:
-            records = [json.loads(line) for line in file if line.strip()]
+            known = [json.loads(line) for line in file if line.strip()]
     for figure in (int(text) for text in (args.figures or '6,7,8,9,0').split(',')):
         if figure not in FIGURES:
             raise ValueError(f'{figure} is none of 6, 7, 8, 9 and 0 (the variants)')
         for setting, arguments in _figure_jobs(figure, args):
             key = {'figure': figure, 'setting': setting, 'arguments': arguments}
-            if any(all(r.get(k) == v for k, v in key.items()) for r in records):
+            found = [r for r in known if all(r.get(k) == v for k, v in key.items())]
+            records += found
+            if found:
                 continue
             print(f'... figure {figure}, {setting}', file=sys.stderr)
-            lines = _run(arguments, args.job_seconds)
-            if not lines or lines[-1].get('type') != 'end':
+            lines = list(jobs.run_lines([jobs.built('wantrees_sim'), *arguments], args.job_seconds))
+            if not lines or lines[-1].get('type') != 'end':     # (wrong results are an error of the program)
                 print(f'  figure {figure}, {setting}: CUT, it took more than {args.job_seconds:g} s', file=sys.stderr)
                 continue
-            if lines[-1]['wrong']:
-                raise jobs.SimError(f'figure {figure}, {setting}: {lines[-1]["wrong"]} wrong results')
             new = [dict(key, **line) for line in lines]
             records += new
             if args.json:
@@ -104,7 +100,7 @@ def points_of(records, figure):
 
 
 def phases(records, setting):
-    """Of figure 9: (processes, operations, first three of them, median) between changes; milliseconds."""
+    """Of figure 9: (processes, operations, first four of them, median) between changes; milliseconds."""
     out, last = [], None
     for r in (r for r in points_of(records, 9) if r['setting'] == setting):
         if r['processes'] != last:
@@ -128,16 +124,20 @@ def tables_text(records):
     ends = [r for r in records if r['type'] == 'end' and r['figure'] == VARIANTS]
     if ends:
         def at(r, size):
-            us = [p['us'] for p in records if p['type'] == 'point' and p['how'] == 'adaptive' and p['figure'] == r['figure']
-                  and p['setting'] == r['setting'] and p['bytes'] == size]
+            us = [p['us'] for p in points_of(records, VARIANTS) if p['setting'] == r['setting'] and p['bytes'] == size]
             return ms_text(us[0]) if us else ''
-        rows = [[r['setting'], at(r, 1), at(r, 4194304), f"{r['changed_s']:.2f}"]
+        sizes = sorted({p['bytes'] for p in points_of(records, VARIANTS)})
+        rows = [[r['setting'], *(at(r, size) for size in sizes), f"{r['changed_s']:.2f}"]
                 + [str(r[tree][k]) for tree in ('latency_tree', 'bandwidth_tree') for k in ('crossing', 'depth', 'children')] for r in ends]
-        out += ['variants: Bcast of 1 B and 4 MB (ms), last change (s), edges between clusters, depth, most children']
-        out += grid_text(['', '1 B', '4 MB', 's', 'latency: edges', 'depth', 'children', 'bandwidth: edges', 'depth', 'children'], rows) + ['']
+        out += ['variants: Bcast (ms), last change (s), edges between clusters, depth, most children']
+        heads = ['latency: edges', 'depth', 'children', 'bandwidth: edges', 'depth', 'children']
+        out += grid_text(['', *(size_text(size) for size in sizes), 's', *heads], rows) + ['']
     for setting in ('same', 'anew'):
-        rows = [[str(n), str(count), ' '.join(f'{t:.0f}' for t in first), f'{median:.1f}'] for n, count, first, median in phases(records, setting)]
+        rows = [[str(n), str(count), ' '.join(f'{t:.0f}' for t in first), f'{median:.1f}']
+                for n, count, first, median in phases(records, setting)]
         if rows:
-            out += [f"figure 9: 4 MB Bcast again and again, half of the processes leave and come back ({'new processes' if setting == 'anew' else 'the same'})"]
+            size = size_text(next(r['bytes'] for r in points_of(records, 9) if r['setting'] == setting))
+            who = 'new processes' if setting == 'anew' else 'the same'
+            out += [f'figure 9: {size} Bcast again and again, half of the processes leave and come back ({who})']
             out += grid_text(['processes', 'operations', 'the first four, ms', 'median, ms'], rows) + ['']
     return '\n'.join(out).rstrip() + '\n'
