@@ -91,7 +91,8 @@ std::string check_messages()
         m.hint = rank() - 1;
         m.tree = {rank(), random() % 2 == 1};
         m.view = {random() % 2 == 1, static_cast<int64_t>(random() >> 20), random() >> 1, rank(), rank_set::range(rank() / 2, rank()), rank() - 1,
-                  static_cast<int64_t>(random() >> 30), rank(), rank() - 1};
+                  static_cast<int64_t>(random() >> 30), rank(), rank() - 1, rank() - 1};
+        m.end = rank() - 1;
         m.op = random() >> (random() % 64);
         m.children = rank();
         m.ranks = rank_set::range(0, rank()) - rank_set::range(rank(), ranks);
@@ -115,7 +116,9 @@ std::string check_messages()
         for (int k = 0; k < 20; ++k) {
             spoilt[random() % spoilt.size()] = static_cast<std::byte>(random());
             if (message_get(back, spoilt, ranks)) {     // then it means something
-                WAN_CHECK(back.tree.root >= 0 && back.tree.root < ranks && back.hint >= -1 && back.hint < ranks + 1);
+                WAN_CHECK(back.tree.root >= 0 && back.tree.root < ranks && back.children < ranks && back.view.children < ranks);
+                for (int r : {back.hint, back.end, back.view.gate, back.view.tip, back.view.end, back.view.mover})
+                    WAN_CHECK(r >= -1 && r < ranks);
                 back.ranks.each([&](int r) { if (r < 0 || r >= ranks) std::abort(); });
             }
         }
@@ -168,7 +171,7 @@ struct bench final : tree_host {
         tell_message m;
         m.what = tell_kind::tell;
         m.tree = it.name();
-        m.view = {true, dist_ns, est, children, ancestors, rank, dist_ns, rank, -1};
+        m.view = {true, dist_ns, est, children, ancestors, rank, dist_ns, rank, rank, -1};
         it.receive(rank, m, now);
     }
     void answer(int rank, tell_kind what, uint64_t op = 0, rank_set ranks = {})
@@ -205,6 +208,19 @@ struct bench final : tree_host {
     neighbours near;
     tree it;
 };
+
+/** A round trip that was too long, as that of a ping behind somebody's transfer, makes nobody near once it is known better. */
+std::string check_near()
+{
+    neighbours n({}, 10, 5, [](int, const tell_message &) {});
+    n.know(1, {50'000, 0, 0});
+    n.know(2, {10'000'000, 0, 0});
+    n.know(3, {200'000'000, 0, 0});
+    WAN_CHECK(n.near(1) && n.near(2) && !n.near(3));
+    n.answered(3, 20'000'000);
+    WAN_CHECK(n.near(1) && !n.near(2) && n.largest_rtt_ns() == 20'000'000 && n.rtt_or_largest_ns(4) == 20'000'000);
+    return "";
+}
 
 /** Both conditions, each by itself not enough. */
 std::string check_latency_rule()
@@ -308,6 +324,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_rank_sets>),
         cmocka_unit_test(test<check_messages>),
+        cmocka_unit_test(test<check_near>),
         cmocka_unit_test(test<check_latency_rule>),
         cmocka_unit_test(test<check_bandwidth_rule>),
         cmocka_unit_test(test<check_edges>),

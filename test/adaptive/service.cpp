@@ -18,7 +18,8 @@ namespace {
 using namespace wan;
 using namespace wan_test;
 
-constexpr int64_t us = 1000;
+constexpr int64_t us = 1000, ms = 1'000'000;
+constexpr int64_t step = 20 * us, quiet_for = 600 * ms;
 
 void add(const std::byte *in, std::byte *inout, size_t bytes)
 {
@@ -31,6 +32,7 @@ struct job {
     struct message {
         std::vector<std::byte> bytes;
         uint64_t counted;
+        int64_t due;
     };
     explicit job(int n, uint64_t seed) : random(seed)
     {
@@ -41,7 +43,7 @@ struct job {
                     std::vector<std::byte> bytes(head.begin(), head.end());
                     bytes.insert(bytes.end(), payload.begin(), payload.end());
                     ++sent;
-                    at(p, to).push_back({std::move(bytes), counted});
+                    at(p, to).push_back({std::move(bytes), counted, now + delay});
                 }));
     }
     size_t size() const { return services.size(); }
@@ -58,23 +60,23 @@ struct job {
     /** Carries messages until `until` is true or nothing has been sent for a long time. */
     bool run(const std::function<bool()> &until)
     {
-        for (int idle = 0; idle < 4000;) {
+        for (int idle = 0; idle < quiet_for / step;) {
             if (until())
                 return true;
-            now += 20 * us;
+            now += step;
             bool any = false;
             for (size_t i = 0; i < way.size(); ++i) {
                 auto &q = way[(i + random() % way.size()) % way.size()];
                 const auto index = static_cast<size_t>(&q - way.data());
                 const int from = static_cast<int>(index / size()), to = static_cast<int>(index % size());
-                if (q.empty() || deaf == to)
+                if (q.empty() || deaf == to || q.front().due > now)
                     continue;
                 const message m = std::move(q.front());
                 q.pop_front();
                 any = true;
                 services[static_cast<size_t>(to)]->receive(from, m.bytes, now);
                 if (m.counted)
-                    services[static_cast<size_t>(from)]->arrived(to, m.counted);
+                    services[static_cast<size_t>(from)]->arrived(to, m.counted, now);
             }
             for (auto &s : services)
                 s->step(now);
@@ -86,7 +88,7 @@ struct job {
     std::mt19937_64 random;
     std::vector<std::unique_ptr<adaptive_service>> services;
     std::vector<std::deque<message>> way;
-    int64_t now = 0;
+    int64_t now = 0, delay = 0;
     int deaf = -1;              // a process that does not receive
     uint64_t sent = 0;
 };
@@ -115,7 +117,9 @@ struct calls {
     bool right() const
     {
         const auto expected = static_cast<std::byte>(members.size() * (members.size() + 1) / 2);
-        return std::all_of(out.begin(), out.end(), [&](const auto &o) { return std::all_of(o.begin(), o.end(), [&](std::byte b) { return b == expected; }); });
+        return std::all_of(out.begin(), out.end(), [&](const auto &o) {
+            return std::all_of(o.begin(), o.end(), [&](std::byte b) { return b == expected; });
+        });
     }
     void end()
     {
@@ -193,6 +197,42 @@ std::string check_two()
     return "";
 }
 
+/** What a second communicator gets before the first has measured bandwidths, it measures itself. */
+std::string check_inherited()
+{
+    job j(5, test_seed() + 4);
+    std::vector<adaptive_service::member *> a, b;
+    for (int p = 0; p < 5; ++p)
+        a.push_back(j.open(p, 1, up_to(5)));
+    j.run([&] { return j.now >= 100 * ms; });
+    for (size_t r = 0; r < 5; ++r) {
+        WAN_CHECK(a[r]->node().near().known().size() == 4 && a[r]->node().near().bandwidth(r == 0) == 0);
+        b.push_back(j.open(static_cast<int>(r), 2, up_to(5)));
+        j.services[r]->close(a[r]);
+    }
+    j.run([] { return false; });
+    for (size_t r = 0; r < 5; ++r)
+        for (size_t other = 0; other < 5; ++other)
+            WAN_CHECK(r == other || b[r]->node().near().bandwidth(static_cast<int>(other)) > 0);
+    return "";
+}
+
+/** Of two communicators that know the same process, what was measured last is passed on; a bandwidth in any case. */
+std::string check_newest()
+{
+    for (bool first : {false, true}) {
+        job j(2, test_seed() + 5);
+        auto *a = j.open(0, 1, up_to(2)), *b = j.open(0, 2, up_to(2));
+        (first ? a : b)->node().know(1, {3 * ms, 0, 900});
+        (first ? b : a)->node().know(1, {7 * ms, 5'000'000, 100});
+        const measured_way way = j.open(0, 3, up_to(2))->node().near().way(1);
+        WAN_CHECK(way.rtt_ns == 3 * ms && way.at_ns == 900 && way.bandwidth == 5'000'000);
+        j.services[0]->close((first ? b : a));
+        WAN_CHECK(j.open(0, 4, up_to(2))->node().near().way(1).rtt_ns == 3 * ms);
+    }
+    return "";
+}
+
 /** Who has closed a communicator answers the one question that somebody may wait for, and no other. */
 std::string check_closed()
 {
@@ -232,14 +272,37 @@ std::string check_window()
     std::vector<std::byte> from(bytes, std::byte{3}), to(bytes);
     j.deaf = 1;
     const uint64_t a = m[0]->node().broadcast_begin(0, from), b = m[1]->node().broadcast_begin(0, to);
-    j.run([] { return false; });
+    j.run([&, then = j.now + 100 * ms] { return j.now >= then; });      // (the deaf one goes on asking)
     uint64_t waiting = 0;
     for (const auto &x : j.at(0, 1))
         waiting += x.bytes.size();
-    WAN_CHECK_THAT(waiting > 100'000 && waiting < bytes / 2, std::to_string(waiting));
+    const auto &near = m[0]->node().near();
+    const uint64_t holds = near.bandwidth_or_most(1) * static_cast<uint64_t>(near.rtt_or_largest_ns(1)) / 1'000'000'000;
+    const uint64_t window = std::max<uint64_t>(128 << 10, 2 * holds), one = 70 << 10;      // (one: the last, and heads)
+    WAN_CHECK_THAT(holds > 0 && waiting > window / 2 && waiting < window + one && window + one < bytes / 2,
+                   std::to_string(waiting) + " of " + std::to_string(window));
     WAN_CHECK(!m[0]->node().done(a));
     j.deaf = -1;
     WAN_CHECK(j.run([&] { return m[0]->node().done(a) && m[1]->node().done(b); }) && to == from);
+    return "";
+}
+
+/** A way that was measured while others were in the way: what comes there shows how much it holds. */
+std::string check_wider()
+{
+    job j(2, test_seed() + 6);
+    j.delay = 20 * ms;
+    std::vector<adaptive_service::member *> m;
+    for (int p = 0; p < 2; ++p) {
+        m.push_back(j.open(p, 1, up_to(2)));
+        m.back()->node().know(1 - p, {20 * ms, 1'000'000, 1});
+    }
+    const size_t bytes = 8 << 20;
+    std::vector<std::byte> from(bytes, std::byte{3}), to(bytes);
+    const uint64_t a = m[0]->node().broadcast_begin(0, from), b = m[1]->node().broadcast_begin(0, to);
+    WAN_CHECK(j.run([&] { return m[0]->node().done(a) && m[1]->node().done(b); }) && to == from);
+    const int64_t in_windows = static_cast<int64_t>(bytes / (128 << 10)) * 20 * ms;
+    WAN_CHECK_THAT(j.now < in_windows / 3, std::to_string(j.now / ms) + " ms, by windows of 128 KB " + std::to_string(in_windows / ms));
     return "";
 }
 
@@ -250,8 +313,11 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_early>),
         cmocka_unit_test(test<check_two>),
+        cmocka_unit_test(test<check_inherited>),
+        cmocka_unit_test(test<check_newest>),
         cmocka_unit_test(test<check_closed>),
         cmocka_unit_test(test<check_window>),
+        cmocka_unit_test(test<check_wider>),
     };
     return cmocka_run_group_tests_name("adaptive service", tests, nullptr, nullptr);
 }

@@ -1,7 +1,8 @@
 /*
  * What trees become: on two sites and on four, seen by seed after seed, every
- * process connected, one edge into each site but the root's, nearly always within three seconds
- * of the first operation; by Phoenix's rules alone, connected and without cycles.
+ * process connected, one edge into each site but the root's, the bandwidth tree one
+ * chain, nearly always within two seconds of the first operation; by Phoenix's rules
+ * alone, connected and without cycles.
  * And that nothing is measured or asked once they have settled.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -16,9 +17,9 @@ namespace {
 using namespace adaptive_test;
 using namespace wan_test;
 
-
 struct outcome {
     int crossing[2] = {}, depth[2] = {};        // latency tree, bandwidth tree
+    bool chain = true;                          // the bandwidth tree: nobody serves two
     int64_t settled_ns = 0;
     uint64_t messages = 0, measured_bytes = 0;
     std::string wrong;
@@ -31,7 +32,8 @@ outcome settle(const network &net, adaptive_options o, uint64_t seed, int root)
     o.seed = seed;
     simulator sim(net, o, seed * 31 + 1);
     const int size = sim.size();
-    std::vector<std::vector<std::byte>> small(net.site.size(), std::vector<std::byte>(1)), large(net.site.size(), std::vector<std::byte>(256 << 10));
+    std::vector<std::vector<std::byte>> small(net.site.size(), std::vector<std::byte>(1));
+    std::vector<std::vector<std::byte>> large(net.site.size(), std::vector<std::byte>(256 << 10));
     std::vector<uint64_t> ops(net.site.size());
     std::vector<unsigned> changes(net.site.size());
     for (int r = 0; r < size; ++r)
@@ -55,6 +57,9 @@ outcome settle(const network &net, adaptive_options o, uint64_t seed, int root)
         out.wrong = "something goes on in steady state";
     for (const auto &p : sim.all)
         out.messages += p->sent;
+    for (const auto &p : sim.all)
+        if (const tree *t = p->node.tree_at({root, true}); t && t->view().children > 1)
+            out.chain = false;
     for (int k = 0; k < 2; ++k)
         for (int r = 0; r < size; ++r) {
             if (!sim[r].node.done(ops[static_cast<size_t>(r)]))
@@ -89,7 +94,7 @@ outcome settle(const network &net, adaptive_options o, uint64_t seed, int root)
 
 std::string check_shape(const char *name, network net, int sites, bool phoenix, int jobs)
 {
-    int one_edge[2] = {}, crossing[2] = {}, depth[2] = {};
+    int one_edge[2] = {}, crossing[2] = {}, depth[2] = {}, chains = 0;
     std::vector<int64_t> settled;
     uint64_t messages = 0;
     net.rate = 5e6;
@@ -104,18 +109,20 @@ std::string check_shape(const char *name, network net, int sites, bool phoenix, 
             crossing[k] += x.crossing[k];
             depth[k] += x.depth[k];
         }
+        chains += x.chain;
         settled.push_back(x.settled_ns);
         messages += x.messages;
     }
     std::sort(settled.begin(), settled.end());
     std::printf("%s%s: edges between sites (%d needed) %.2f latency, %.2f bandwidth; as few as can be in %d and %d of %d jobs; depth %.1f, "
-                "%.1f; settled after %lld ms, %lld at most; %llu messages a process\n",
+                "%.1f; bandwidth trees that are one chain %d; settled after %lld ms, %lld at most; %llu messages a process\n",
                 name, phoenix ? " by Phoenix's rules" : "", sites - 1, crossing[0] / double(jobs), crossing[1] / double(jobs), one_edge[0],
-                one_edge[1], jobs, depth[0] / double(jobs), depth[1] / double(jobs), static_cast<long long>(settled[settled.size() / 2] / ms),
-                static_cast<long long>(settled.back() / ms), static_cast<unsigned long long>(messages / settled.size() / net.site.size()));
+                one_edge[1], jobs, depth[0] / double(jobs), depth[1] / double(jobs), chains,
+                static_cast<long long>(settled[settled.size() / 2] / ms),                static_cast<long long>(settled.back() / ms), static_cast<unsigned long long>(messages / settled.size() / net.site.size()));
     if (!phoenix) {
         WAN_CHECK(100 * one_edge[0] >= 95 * jobs && 100 * one_edge[1] >= 95 * jobs);
-        WAN_CHECK(settled[static_cast<size_t>(jobs * 95 / 100)] <= 3 * second);
+        WAN_CHECK(100 * chains >= 95 * jobs);
+        WAN_CHECK(settled[static_cast<size_t>(jobs * 95 / 100)] <= 2 * second);
     }
     return "";
 }
@@ -123,7 +130,8 @@ std::string check_shape(const char *name, network net, int sites, bool phoenix, 
 /** In how many jobs a statement about 100 is tried. */
 int jobs() { return is_short() ? 25 : 100; }
 
-/** A host that is ten times as far from all others from some time on is no longer on anybody's way, once that is measured. */
+/** A host that is ten times as far from all others from some time on is no longer on anybody's way, once that is measured;
+ *  and who had a tenth of the rate to its parent knows that. */
 std::string check_change()
 {
     int ways = 0;
@@ -131,18 +139,25 @@ std::string check_change()
         network net = shape(2, 8);
         int slow = -1;
         net.slower = [&](int a, int b, int64_t) { return a == slow || b == slow ? 10.0 : 1.0; };
+        net.rate = 1e8;
+        net.rate_factor = [&](int, int64_t) { return slow < 0 ? 1.0 : 0.1; };
         adaptive_options o;
         o.seed = seed;
         simulator sim(net, o, seed);
         const auto call = [&] {
             std::vector<std::byte> bytes(net.site.size());
+            std::vector<std::vector<std::byte>> large(net.site.size(), std::vector<std::byte>(256 << 10));
             for (int r = 0; r < sim.size(); ++r) {
                 sim[r].node.broadcast_begin(0, std::span(bytes).subspan(static_cast<size_t>(r), 1));
+                sim[r].node.broadcast_begin(0, large[static_cast<size_t>(r)]);
                 sim.wake(r, sim.now);
             }
             sim.run(sim.now + 20 * second, [] { return false; });
         };
+        const auto parent_rate = [&](int r) { return sim[r].node.near().bandwidth(sim[r].node.tree_at({0, true})->parent()); };
         call();
+        for (int r = 1; r < sim.size(); ++r)
+            WAN_CHECK(parent_rate(r) > 5e7);
         for (int r = 8; r < 16; ++r)
             if (sim[r].node.tree_at({0, false})->parent() < 8)
                 slow = r;       // the way into the other site
@@ -153,15 +168,17 @@ std::string check_change()
             sim.wake(r, sim.now);
         }
         const int64_t then = sim.now;
-        uint64_t handled = 0;
         sim.run(then + 2 * second, [] { return false; });
         for (int r = 0; r < sim.size(); ++r) {
             const tree *t = sim[r].node.tree_at({0, false});
-            WAN_CHECK_THAT(t->view().connected && !t->view().ancestors.contains(slow), "rank " + std::to_string(r) + ", seed " + std::to_string(seed));
+            WAN_CHECK_THAT(t->view().connected && !t->view().ancestors.contains(slow),
+                           "rank " + std::to_string(r) + ", seed " + std::to_string(seed));
         }
-        sim.run(then + 60 * second, [] { return false; });
-        handled = sim.handled;
-        sim.run(then + 600 * second, [] { return false; });
+        sim.run(then + 200 * second, [] { return false; });
+        for (int r = 1; r < sim.size(); ++r)
+            WAN_CHECK_THAT(parent_rate(r) > 0 && parent_rate(r) < 5e7, "rank " + std::to_string(r) + ", seed " + std::to_string(seed));
+        const uint64_t handled = sim.handled;
+        sim.run(then + 900 * second, [] { return false; });
         WAN_CHECK(sim.handled == handled);
     }
     WAN_CHECK(ways > 30);       // it was
@@ -171,10 +188,21 @@ std::string check_change()
 /** What trees cost grows about with the number of processes, not with its square. */
 std::string check_growth()
 {
-    const outcome x = settle(shape(2, 32), {}, test_seed(), 5);
-    WAN_CHECK_THAT(x.wrong.empty(), x.wrong);
-    const uint64_t each = x.messages / 64;
-    WAN_CHECK_THAT(each <= 6000, std::to_string(each) + " messages a process");
+    uint64_t each[2] = {};
+    for (int k = 0; k < 2; ++k) {
+        std::vector<uint64_t> of_jobs;
+        for (uint64_t job = 0; job < 5; ++job) {
+            const int hosts = k ? 40 : 20;
+            const outcome x = settle(shape(2, hosts), {}, test_seed() + job, 5);
+            WAN_CHECK_THAT(x.wrong.empty(), x.wrong);
+            of_jobs.push_back(x.messages / (2 * static_cast<uint64_t>(hosts)));
+        }
+        std::sort(of_jobs.begin(), of_jobs.end());
+        each[k] = of_jobs[2];
+    }
+    std::printf("messages of each of 40 processes: %llu, of 80: %llu\n", static_cast<unsigned long long>(each[0]),
+                static_cast<unsigned long long>(each[1]));
+    WAN_CHECK_THAT(10 * each[1] < 18 * each[0], "as many as with a square");
     return "";
 }
 

@@ -20,6 +20,7 @@ struct watched_job {
     explicit watched_job(const std::vector<const char *> &sites, int64_t interval) : f(static_cast<int>(sites.size()))
     {
         p.check_interval = interval;
+        p.tree_peers = 10;
         for (size_t r = 0; r < sites.size(); ++r)
             comms.push_back(open(p, peers_of(sites), static_cast<int>(r)));
     }
@@ -102,11 +103,72 @@ struct watched_job {
     }
 };
 
+/** The adaptive trees of a job, whose messages arrive at once and in order. */
+struct trees_of_job {
+    struct letter {
+        int from, to;
+        std::vector<char> bytes;
+    };
+    struct process {
+        trees_of_job *all;
+        int rank;
+        wan_trees_t *trees = nullptr;
+    };
+    explicit trees_of_job(watched_job &j) : processes(j.comms.size()), comms(j.comms)
+    {
+        std::vector<int> ranks;
+        for (size_t r = 0; r < comms.size(); ++r)
+            ranks.push_back(static_cast<int>(r));
+        for (size_t r = 0; r < comms.size(); ++r) {
+            process &p = processes[r] = {this, ranks[r]};
+            const auto send = [](void *ctx, int to, const void *head, size_t head_size, const void *rest, size_t size, size_t) {
+                const auto &from = *static_cast<process *>(ctx);
+                letter l{from.rank, to, {}};
+                l.bytes.assign(static_cast<const char *>(head), static_cast<const char *>(head) + head_size);
+                l.bytes.insert(l.bytes.end(), static_cast<const char *>(rest), static_cast<const char *>(rest) + size);
+                from.all->sent.push_back(std::move(l));
+            };
+            ready = ready && wan_trees_open(&j.p, send, &p, &p.trees) == WAN_OK
+                    && wan_comm_use_trees(comms[r].get(), p.trees, 1, ranks.data(), now) == WAN_OK;
+        }
+    }
+    ~trees_of_job()
+    {
+        for (auto &c : comms)
+            wan_comm_leave_trees(c.get());
+        for (process &p : processes)
+            wan_trees_close(p.trees);
+    }
+    /** Until nothing has been said for a second; how many messages that took. */
+    int settle()
+    {
+        int messages = 0;
+        for (int idle = 0; idle < 1000; ++idle, now += 1'000'000) {
+            for (process &p : processes)
+                (void)wan_trees_step(p.trees, now);
+            for (; !sent.empty(); ++messages, idle = 0) {
+                const letter l = std::move(sent.front());
+                sent.pop_front();
+                now += 10'000;
+                (void)wan_trees_receive(processes[static_cast<size_t>(l.to)].trees, l.from, l.bytes.data(), l.bytes.size(), now);
+            }
+        }
+        return messages;
+    }
+    bool ready = true;
+    int64_t now = 0;
+    std::deque<letter> sent;
+    std::vector<process> processes;
+    std::vector<comm_ptr> &comms;
+};
+
 std::string check_change()
 {
     watched_job j({"l1", "l1", "l2", "l2", "l3"}, 1);
     if (std::string why = bring_up(j.comms, j.f); !why.empty())
         return why;
+    trees_of_job trees(j);
+    WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
     std::string before, first, latest;
     if (std::string why = j.plan(0, false, &before); !why.empty())
         return why;
@@ -114,10 +176,12 @@ std::string check_change()
         return why;
     WAN_CHECK_THAT(j.asked > 3 && j.looks == 0 && j.learned == 0,
                    std::to_string(j.asked) + " questions, " + std::to_string(j.looks) + " looks though nothing changed");
+    WAN_CHECK(trees.settle() == 0);
     j.f.tick = 5000;
     if (std::string why = j.calls(2000); !why.empty())
         return why;
     WAN_CHECK_THAT(j.looks >= 1 && j.learned == 1, std::to_string(j.looks) + " looks, " + std::to_string(j.learned) + " times learned");
+    WAN_CHECK_THAT(trees.settle() > 0, "adaptive trees do not measure again");
     // Who asks for the first epoch gets the plan of then, and its prediction.
     if (std::string why = j.plan(0, false, &first); !why.empty())
         return why;

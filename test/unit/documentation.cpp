@@ -86,9 +86,9 @@ std::string reference()
                  << "- parameters: " << parameters_of(*a) << "\n"
                  << "- source: " << a->source << "\n";
         if (adaptive_serves(c))
-            text << "\n" << algorithm_count(c) + 1 << " `" << adaptive.name << "`: " << adaptive.summary << ".\n"
+            text << "\n" << adaptive_enumerator(c) << " `" << adaptive.name << "`: " << adaptive.summary << ".\n"
                  << "- only by name; its parameters are `coll_wan_tree_*`, `coll_wan_segment`"
-                 << (kind_of(c).operation ? ", `coll_wan_reduce_timeout`" : "") << "\n"
+                 << (c != WAN_BCAST ? ", `coll_wan_reduce_timeout`" : "") << "\n"
                  << "- source: " << adaptive.source << "\n";
     }
     text << "\n## Parameters\n";

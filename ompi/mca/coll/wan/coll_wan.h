@@ -86,6 +86,16 @@ typedef struct wan_mail {
     void (*arrived)(int rank, size_t counted);  /* a letter that was sent with a number */
 } wan_mail_t;
 
+/* Open MPI's own collectives on MPI_COMM_WORLD count from the other end, or from half of it. */
+static inline int mca_coll_wan_mail_tag_discover(void)
+{
+    return 2 - mca_pml.pml_max_tag;
+}
+static inline int mca_coll_wan_mail_tag_trees(void)
+{
+    return 3 - mca_pml.pml_max_tag;
+}
+
 bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most);
 /* Copies both parts; any thread.  counted > 0: when it was received, `arrived` is called with it. */
 void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
@@ -237,6 +247,8 @@ void mca_coll_wan_trees_world(struct ompi_communicator_t *comm);
 int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm);
 /* All ranks have agreed, on this number among other things. */
 int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number);
+/* Whether this thread is sending for trees, with their lock: nothing that wants that may be begun. */
+bool mca_coll_wan_trees_sending(void);
 /* The communicator goes. */
 void mca_coll_wan_trees_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_trees_close(void);

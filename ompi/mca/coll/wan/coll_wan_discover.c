@@ -25,12 +25,6 @@ static struct {
     int64_t began_ns;                   /* when MPI_COMM_WORLD was made */
 } discover;
 
-/* Open MPI's own collectives on MPI_COMM_WORLD count from the other end, or from half of it. */
-static int letter_tag(void)
-{
-    return 2 - mca_pml.pml_max_tag;
-}
-
 static int64_t now_ns(void)
 {
     return mca_coll_wan_port_pml.now_ns(NULL);
@@ -124,7 +118,7 @@ void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
     }
     peers = calloc(size, sizeof(*peers));
     if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
-        || !mca_coll_wan_mail_open(&discover.mail, comm, letter_tag(), WAN_DISCOVERY_MESSAGE_MAX)
+        || !mca_coll_wan_mail_open(&discover.mail, comm, mca_coll_wan_mail_tag_discover(), WAN_DISCOVERY_MESSAGE_MAX)
         || WAN_OK != wan_discovery_open(peers, size, ompi_comm_rank(comm), letter_send, NULL, &discover.machine)) {
         wan_discovery_close(discover.machine);
         discover.machine = NULL;

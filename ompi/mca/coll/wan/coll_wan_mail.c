@@ -4,7 +4,7 @@
  * waiting.
  *
  * Letters on their way hang in a stack that threads add to and one at a time
- * looks through; one receive is posted from open to close, into one of two
+ * looks through; from the first look on one receive is posted, into one of two
  * buffers by turns.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -155,5 +155,5 @@ void mca_coll_wan_mail_close(wan_mail_t *mail)
     mca_coll_wan_mail_stop(mail);
     (void) mca_coll_wan_mail_reap(mail);
     mail->letters = NULL;       /* what is still under way is leaked: the job ends */
-    /* So are the buffers, if a receive could not be taken back: it may still land there. */
+    /* So are the buffers: a receive that could not be taken back may still land there. */
 }

@@ -428,7 +428,7 @@ static wan_step_t ask_step(wan_item_t *item)
         (mca_coll_wan_module_t *) ((char *) item - offsetof(mca_coll_wan_module_t, asking.item));
     struct ompi_communicator_t *comm = module->comm;
 
-    if (!REQUEST_COMPLETE(module->asking.exchange)) {
+    if (!REQUEST_COMPLETE(module->asking.exchange) || mca_coll_wan_trees_sending()) {
         return WAN_STEP_IDLE;
     }
     ask_answer(module, exchange_end(&module->asking.exchange));

@@ -26,6 +26,11 @@ static struct {
 /* This thread is in the PML with the lock of the trees: their messages wait if that comes back here by progress. */
 static __thread bool sending;
 
+bool mca_coll_wan_trees_sending(void)
+{
+    return sending;
+}
+
 static int64_t now_ns(void)
 {
     return mca_coll_wan_port_pml.now_ns(NULL);
@@ -42,7 +47,7 @@ static void message_send(void *ctx, int process, const void *head, size_t head_s
 
 static void message_arrived(int process, size_t counted)
 {
-    (void) wan_trees_arrived(all.trees, process, counted);
+    (void) wan_trees_arrived(all.trees, process, counted, now_ns());
 }
 
 static int message_take(void *ctx, int rank, const void *bytes, size_t size)
@@ -63,7 +68,8 @@ static wan_step_t step(wan_item_t *item)
         return WAN_STEP_IDLE;
     }
     (void) mca_coll_wan_mail_reap(&all.mail);
-    if (0 != __atomic_load_n(&all.mail.lost, __ATOMIC_RELAXED) || WAN_OK != mca_coll_wan_mail_take(&all.mail, message_take, NULL, &taken)) {
+    if (0 != __atomic_load_n(&all.mail.lost, __ATOMIC_RELAXED)
+        || WAN_OK != mca_coll_wan_mail_take(&all.mail, message_take, NULL, &taken)) {
         /* What we can do for the others is over; calls end with an error. */
         wan_trees_fail(all.trees);
         all.under_way = false;
@@ -113,8 +119,7 @@ static bool begin_locked(void)
     if (WAN_OK != wan_trees_open(&mca_coll_wan_component.params, message_send, NULL, &all.trees)) {
         return false;
     }
-    /* Next to that of discovery: coll_wan_discover.c. */
-    if (!mca_coll_wan_mail_open(&all.mail, &ompi_mpi_comm_world.comm, 3 - mca_pml.pml_max_tag, WAN_TREES_MESSAGE_MAX)) {
+    if (!mca_coll_wan_mail_open(&all.mail, &ompi_mpi_comm_world.comm, mca_coll_wan_mail_tag_trees(), WAN_TREES_MESSAGE_MAX)) {
         return false;
     }
     all.mail.arrived = message_arrived;

@@ -325,7 +325,7 @@ typedef void (*wan_trees_send_t)(void *ctx, int process, const void *head, size_
 
 int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx, wan_trees_t **trees);
 void wan_trees_close(wan_trees_t *trees);       /* after all communicators */
-int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted);
+int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t now_ns);
 /*
  * What was sent may not come, or cannot be: calls under way along trees, and later ones, end with WAN_ERR_PORT.
  * Any thread, also inside the function that sends.

@@ -38,7 +38,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
         wish[c].stable = p.stable != 0;
         const auto collective = static_cast<wan_collective_t>(c);
         wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(collective, p.algorithm[c]) : nullptr;
-        wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::algorithm_count(collective) + 1;
+        wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::adaptive_enumerator(collective);
     }
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)

@@ -63,7 +63,8 @@ const std::array<wan_knob_t, 15 + WAN_COLLECTIVES> knobs{{
      "what goes beyond them"},
     {"reduce_timeout", WAN_KNOB_INT64, offsetof(wan_params_t, reduce_timeout), 0, 3'600'000'000, 0, 5, false,
      "Microseconds after which a process of an adaptive tree passes on what it has of a reduction, and what comes later at once, "
-     "0 to 3600000000. 0: the longest time to a root that it knows, four of the longest measured round trips before there is a tree"},
+     "0 to 3600000000. 0: the longest time to a root that it knows, four of the longest measured round trips before there is a tree; "
+     "for long messages besides what their bytes take, and the first of them through a chain of all processes below"},
 #define ALGORITHM(lower, CAPITALS, function)                                                              \
     {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, true, \
      "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},
@@ -124,7 +125,7 @@ extern "C" const char *wan_knob_enumerator(const wan_knob_t *knob, int k, const 
     }
     const auto collective = wan::collective_at(static_cast<int>((knob->offset - offsetof(wan_params_t, algorithm)) / sizeof(int)));
     const wan::algorithm *a = wan::algorithm_at(collective, k);
-    if (!a && wan::adaptive_serves(collective) && k == wan::algorithm_count(collective) + 1) {
+    if (!a && wan::adaptive_serves(collective) && k == wan::adaptive_enumerator(collective)) {
         if (help)
             *help = wan::adaptive.summary;
         return wan::adaptive.name;

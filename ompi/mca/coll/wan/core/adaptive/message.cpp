@@ -24,10 +24,10 @@ template <typename Message, typename F> void each_field(Message &m, F f)
     case tell_kind::ask:
     case tell_kind::tell:
         f(m.id), f(m.view.connected), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
-            f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.mover);
+            f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.end), f(m.view.mover);
         return;
     case tell_kind::attach: f(m.children), f(m.ranks); return;
-    case tell_kind::under: f(m.ranks), f(m.hint); return;
+    case tell_kind::under: f(m.ranks), f(m.hint), f(m.end); return;
     case tell_kind::gate: f(m.hint); return;
     case tell_kind::deliver: f(m.op), f(m.ranks), f(m.bytes), f(m.segment_bytes); return;
     case tell_kind::contribute: f(m.op), f(m.index), f(m.last), f(m.ranks); return;
@@ -56,7 +56,7 @@ struct getter {
     void operator()(int &x) const
     {
         const uint64_t y = r.number();
-        good = good && y <= static_cast<uint64_t>(ranks) + 1;
+        good = good && y <= static_cast<uint64_t>(ranks);
         x = static_cast<int>(y) - 1;
     }
     template <typename T> void operator()(T &x) const { x = static_cast<T>(r.number()); }

@@ -11,7 +11,8 @@
  *                accept, refuse    "from this operation on", "no"
  *                confirm           "I come from this operation on"
  *                detach            "I leave from this operation on"
- *                under             "these are below me", and one of them that has no children
+ *                under             "these are below me", one of them that has no children, and the end of
+ *                                  the chain in the parent's neighbourhood (-1: this is another one)
  *                gate              "that one is nearer to the root than you, and near to you"
  *   operations   deliver           a broadcast, to those listed: its first segment
  *                segment           the others, along the same way, in order
@@ -47,6 +48,7 @@ struct tree_view {
     int gate = -1;              // the process of its neighbourhood that is nearest to the root
     int64_t gate_dist_ns = 0;
     int tip = -1;               // a process below that has no children, through the nearest child
+    int end = -1;               // the last of a chain below that has not left its neighbourhood
     int mover = -1;             // of several children the one whose turn it is to go elsewhere
     bool operator==(const tree_view &) const = default;
 };
@@ -62,6 +64,7 @@ struct tell_message {
     tell_kind what = tell_kind::ping;
     uint32_t id = 0;            // ask, tell: of the question, 0: unasked
     int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
+    int end = -1;               // under
     int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last
     bool last = false;          // bulk: the last one; contribute: final
     tree_name tree;             // all but those that measure
@@ -74,6 +77,16 @@ struct tell_message {
     uint32_t index = 0;         // contribute: which segment
     std::span<const std::byte> payload;     // bulk, deliver, segment, contribute
 };
+
+/** To `redirect`. */
+inline tell_message redirected_answer(const tell_message &m)
+{
+    tell_message answer;
+    answer.what = tell_kind::redirected;
+    answer.tree = m.tree;
+    answer.op = m.op;
+    return answer;
+}
 
 /** The bytes before the payload. */
 std::vector<std::byte> message_put(const tell_message &m);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 namespace wan {
 
@@ -21,7 +22,7 @@ constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr int pings_at_once = 4;
 constexpr uint64_t bulk_part = 16 << 10;
 /** So many times as far as the nearest, or as near as the farthest, is near. */
-constexpr int64_t near_factor = 4, far_factor = 6;
+constexpr int64_t near_factor = 4, far_part = 6;
 constexpr uint64_t any_bandwidth = 100'000'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
@@ -49,9 +50,9 @@ void neighbours::hint(int rank, bool must)
     queue_.push_back(rank);
 }
 
-void neighbours::know(int rank, int64_t rtt_ns, uint64_t bandwidth)
+void neighbours::know(int rank, const measured_way &way)
 {
-    if (rank == me_ || rtt_ns <= 0)
+    if (rank == me_ || way.rtt_ns <= 0)
         return;
     if (const auto at = std::find(queue_.begin(), queue_.end(), rank); at != queue_.end())
         queue_.erase(at);
@@ -61,11 +62,12 @@ void neighbours::know(int rank, int64_t rtt_ns, uint64_t bandwidth)
     }
     wanted_.insert(rank);
     peer &p = peers_[rank];
-    p.rtt_ns = rtt_ns;
-    p.bandwidth = bandwidth;
+    p.way = way;
     p.pings = pings_each;
-    p.bulk_wanted = bandwidth > 0;
-    most_ = std::max(most_, bandwidth);
+    p.bulk_wanted = way.bandwidth > 0;
+    if (!p.bulk_wanted)
+        inherited_.push_back(rank);
+    most_ = std::max(most_, way.bandwidth);
     learned(rank);
 }
 
@@ -74,24 +76,32 @@ void neighbours::learned(int rank)
     if (std::find(known_.begin(), known_.end(), rank) == known_.end())
         known_.push_back(rank);
     news_.push_back(rank);
-    largest_ns_ = least_ns_ = peers_[rank].rtt_ns;
+    extremes();
+}
+
+void neighbours::extremes()
+{
+    largest_ns_ = 0, least_ns_ = INT64_MAX;
     for (int other : known_) {
-        largest_ns_ = std::max(largest_ns_, peers_[other].rtt_ns);
-        least_ns_ = std::min(least_ns_, peers_[other].rtt_ns);
+        largest_ns_ = std::max(largest_ns_, rtt_ns(other));
+        least_ns_ = std::min(least_ns_, rtt_ns(other));
     }
 }
 
 int64_t neighbours::deadline() const
 {
-    if (under_way_ < pings_at_once && !queue_.empty())
+    if ((again_ && quiet()) || (under_way_ < pings_at_once && !queue_.empty()))
+        return now_ns_;
+    if (under_way_ == 0 && !inherited_.empty())
         return now_ns_;
     return under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty() ? std::max(now_ns_, bulks_from_ns_) : INT64_MAX;
 }
 
 void neighbours::measure_again()
 {
-    if (!quiet())
-        return;         // it is at it
+    again_ = !quiet();
+    if (again_)
+        return;         // when it has ended
     most_ = 0;
     bulks_ = 0;
     bulks_from_ns_ = -1;
@@ -102,32 +112,53 @@ void neighbours::measure_again()
         p.best_ns = 0;
         queue_.push_back(rank);
     }
+    for (int rank : std::exchange(again_wanted_, {}))
+        want_bandwidth(rank);
 }
 
 void neighbours::want_bandwidth(int rank)
 {
-    if (rtt_ns(rank) == 0 || peers_[rank].bulk_wanted)
+    if (rtt_ns(rank) == 0)
         return;
-    peers_[rank].bulk_wanted = true;
-    bulk_queue_.push_back(rank);
+    if (again_)
+        again_wanted_.push_back(rank);
+    const auto at = std::find(bulk_queue_.begin(), bulk_queue_.end(), rank);
+    if (at != bulk_queue_.end())
+        bulk_queue_.erase(at);
+    else if (std::exchange(peers_[rank].bulk_wanted, true))
+        return;
+    bulk_queue_.push_front(rank);
 }
 
 void neighbours::bulk_if_near(int rank)
 {
     if (options_.has(variant_hints) && (!near(rank) || ++bulks_ > options_.peers))
         return;
-    want_bandwidth(rank);
+    if (!std::exchange(peers_[rank].bulk_wanted, true))
+        bulk_queue_.push_back(rank);
 }
 
-int64_t neighbours::rtt_ns(int rank) const
+measured_way neighbours::way(int rank) const
 {
     const auto at = peers_.find(rank);
-    return at == peers_.end() ? 0 : at->second.rtt_ns;
+    return at == peers_.end() ? measured_way{} : at->second.way;
+}
+
+int64_t neighbours::rtt_or_largest_ns(int rank) const
+{
+    const int64_t known = rtt_ns(rank);
+    return known ? known : largest_ns_;
+}
+
+uint64_t neighbours::bandwidth_or_most(int rank) const
+{
+    const uint64_t known = bandwidth(rank);
+    return known ? known : most_;
 }
 
 bool neighbours::is_near(int64_t rtt_ns) const
 {
-    return rtt_ns > 0 && rtt_ns <= std::max(near_factor * least_ns_, largest_ns_ / far_factor);
+    return rtt_ns > 0 && rtt_ns <= std::max(near_factor * least_ns_, largest_ns_ / far_part);
 }
 
 bool neighbours::near(int rank) const
@@ -135,21 +166,22 @@ bool neighbours::near(int rank) const
     return is_near(rtt_ns(rank));
 }
 
+/** By chance it may have found hardly anybody near. */
+bool neighbours::has_few() const
+{
+    return std::count_if(known_.begin(), known_.end(), [&](int other) { return near(other); }) < options_.peers;
+}
+
 void neighbours::answered(int rank, int64_t took_ns)
 {
     if (rtt_ns(rank) == 0 || took_ns >= rtt_ns(rank))
         return;
-    peer &p = peers_[rank];
-    if (4 * took_ns < 3 * p.rtt_ns)
+    measured_way &way = peers_[rank].way;
+    if (4 * took_ns < 3 * way.rtt_ns)
         news_.push_back(rank);
-    p.rtt_ns = std::max<int64_t>(1, took_ns);
-    least_ns_ = std::min(least_ns_, p.rtt_ns);
-}
-
-uint64_t neighbours::bandwidth(int rank) const
-{
-    const auto at = peers_.find(rank);
-    return at == peers_.end() ? 0 : at->second.bandwidth;
+    way.rtt_ns = std::max<int64_t>(1, took_ns);
+    way.at_ns = std::max(way.at_ns, now_ns_);
+    extremes();
 }
 
 void neighbours::ping(int rank, int64_t now_ns)
@@ -175,11 +207,16 @@ void neighbours::bulk(int64_t now_ns)
 
 void neighbours::step(int64_t now_ns)
 {
+    if (again_ && quiet())
+        measure_again();
     for (; under_way_ < pings_at_once && !queue_.empty(); ++under_way_) {
         ping(queue_.front(), now_ns);
         queue_.pop_front();
     }
     now_ns_ = now_ns;
+    if (under_way_ == 0)
+        for (int rank : std::exchange(inherited_, {}))
+            bulk_if_near(rank);
     if (bulks_from_ns_ < 0)
         bulks_from_ns_ = now_ns + pings_alone_ns + me_ * pings_alone_ns / size_;
     if (now_ns >= bulks_from_ns_ && under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
@@ -209,8 +246,8 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         answer.what = tell_kind::pong;
         answer.hint = options_.has(variant_hints) ? hint_for(from) : -1;
         send_(from, answer);
-        if (options_.has(variant_hints) && is_near(m.value_ns))
-            hint(from, true);       // by chance it may have found no one near
+        if (options_.has(variant_hints) && is_near(m.value_ns) && has_few())
+            hint(from, true);
         return;
     case tell_kind::pong: {
         const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
@@ -222,7 +259,8 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
             return;
         }
         --under_way_;
-        p.rtt_ns = p.best_ns;
+        p.way.rtt_ns = p.best_ns;
+        p.way.at_ns = now_ns;
         learned(from);
         for (const auto &[who, whom] : hints_)
             if (near(who))
@@ -244,13 +282,14 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         // All but the first part came in that time there; who did not look saw them come at once, but the whole took longer.
         const int64_t parts = static_cast<int64_t>((options_.bulk_bytes + bulk_part - 1) / bulk_part);
         const int64_t there_ns = parts > 1 ? m.value_ns / (parts - 1) * parts : 0;
-        const int64_t took_ns = std::max<int64_t>({1, there_ns, now_ns - p.since_ns - p.rtt_ns});
+        const int64_t took_ns = std::max<int64_t>({1, there_ns, now_ns - p.since_ns - p.way.rtt_ns});
         const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(options_.bulk_bytes) * 1'000'000'000 / took_ns);
         p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
-        p.bandwidth = p.best;
-        most_ = std::max(most_, p.bandwidth);
+        p.way.bandwidth = p.best;
+        p.way.at_ns = now_ns;
+        most_ = std::max(most_, p.best);
         news_.push_back(from);
-        if (++p.bulks < bulks_each && (p.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
+        if (++p.bulks < bulks_each && (p.way.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
             bulk(now_ns);
         else
             bulk_to_ = -1;

@@ -28,6 +28,13 @@
 
 namespace wan {
 
+/** What is known of the way to a process. */
+struct measured_way {
+    int64_t rtt_ns = 0;             // the shortest; 0: not known
+    uint64_t bandwidth = 0;         // bytes/s; 0: not known
+    int64_t at_ns = 0;              // when it was measured
+};
+
 class neighbours {
 public:
     using sender = std::function<void(int to, const tell_message &)>;
@@ -38,10 +45,10 @@ public:
     void hint(int rank, bool must = false);
     /** All that is known once more; it holds until then. */
     void measure_again();
-    /** Measured before: in place of one that is to be measured. */
-    void know(int rank, int64_t rtt_ns, uint64_t bandwidth);
+    /** Measured before, for another communicator: in place of one that is to be measured. */
+    void know(int rank, const measured_way &way);
     /**
-     * A bandwidth, if it is not known.  Those of the nearest ones (Phoenix: of all) are measured in any
+     * A bandwidth, if it is not known, next.  Those of the nearest ones (Phoenix: of all) are measured in any
      * case: when one is needed, links are busy.
      */
     void want_bandwidth(int rank);
@@ -53,26 +60,27 @@ public:
     const std::vector<int> &known() const { return known_; }
     /** A question of a tree's was answered after so long: perhaps there is less in the way now. */
     void answered(int rank, int64_t took_ns);
+    measured_way way(int rank) const;
     /** 0: not known. */
-    int64_t rtt_ns(int rank) const;
+    int64_t rtt_ns(int rank) const { return way(rank).rtt_ns; }
+    /** What is not known is taken for the farthest, and for as fast as the fastest. */
+    int64_t rtt_or_largest_ns(int rank) const;
+    uint64_t bandwidth_or_most(int rank) const;
     /** As near as the nearest, or nearly so, or far nearer than the farthest. */
     bool near(int rank) const;
     /** bytes/s; 0: not known. */
-    uint64_t bandwidth(int rank) const;
-    /** The highest that is known. */
-    uint64_t most_bandwidth() const { return most_; }
+    uint64_t bandwidth(int rank) const { return way(rank).bandwidth; }
     int64_t largest_rtt_ns() const { return largest_ns_; }
     int64_t least_rtt_ns() const { return least_ns_; }
     /** Of whom something was learned, in that order; grows. */
     const std::vector<int> &news() const { return news_; }
     /** When step() has something to send, if nothing comes before; INT64_MAX: it has not. */
     int64_t deadline() const;
-    bool quiet() const { return under_way_ == 0 && queue_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
+    bool quiet() const { return under_way_ == 0 && queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
 
 private:
     struct peer {
-        int64_t rtt_ns = 0;             // the shortest; 0: not known
-        uint64_t bandwidth = 0;
+        measured_way way;
         int pings = 0, bulks = 0;       // answered, of this measurement
         int64_t best_ns = 0;            // of these
         uint64_t best = 0;
@@ -85,8 +93,10 @@ private:
     void bulk(int64_t now_ns);
     int hint_for(int rank);
     bool is_near(int64_t rtt_ns) const;
+    bool has_few() const;
     void bulk_if_near(int rank);
     void learned(int rank);
+    void extremes();
 
     adaptive_options options_;
     int size_, me_;
@@ -94,8 +104,11 @@ private:
     std::map<int, peer> peers_;         // asked, or who asked
     std::vector<int> known_;
     std::deque<int> queue_, bulk_queue_;
+    std::vector<int> inherited_;        // from another communicator, without a bandwidth
     std::set<int> wanted_;              // all that are known or to be
     int under_way_ = 0, bulk_to_ = -1;
+    bool again_ = false;                // to be measured again once it is quiet
+    std::vector<int> again_wanted_;     // and whose bandwidth, then
     int64_t now_ns_ = 0, bulks_from_ns_ = -1;
     int bulks_ = 0;                     // asked for because they are near
     uint64_t most_ = 0;

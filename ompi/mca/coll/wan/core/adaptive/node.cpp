@@ -30,12 +30,13 @@ void adaptive_node::send(int to, const tell_message &m)
     port_.send(to, message_put(m), m.payload);
 }
 
-/** Twice what the way there holds: more would only wait, and what else there is to say behind it. */
+/** Twice what the way there holds: more would only wait, and what else there is to say behind it.  What comes there shows
+ *  whether it holds more than was measured, when others were in the way: twice as much is tried each time. */
 bool adaptive_node::room(int to) const
 {
-    const uint64_t bandwidth = near_.bandwidth(to) ? near_.bandwidth(to) : near_.most_bandwidth();
-    const int64_t rtt_ns = near_.rtt_ns(to) ? near_.rtt_ns(to) : near_.largest_rtt_ns();     // it may be that only the other one has asked
-    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * rtt_ns / 1'000'000'000);
+    // (It may be that only the other one has measured.)
+    const uint64_t bandwidth = std::max(near_.bandwidth_or_most(to), port_.delivered(to));
+    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * near_.rtt_or_largest_ns(to) / 1'000'000'000);
     return port_.under_way(to) < std::max(least_window, 2 * holds);
 }
 
@@ -182,11 +183,9 @@ void adaptive_node::operation_message(int from, const tell_message &m)
     const bool reduces = m.what == tell_kind::contribute || m.what == tell_kind::redirect || m.what == tell_kind::redirected;
     tree_of(m.tree);
     if (m.op < next_op_ && !operations_.count(m.op)) {
-        if (m.what == tell_kind::redirect) {        // true of what is over
-            tell_message answer = m;
-            answer.what = tell_kind::redirected;
-            send(from, answer);
-        } else if (m.what != tell_kind::redirected)
+        if (m.what == tell_kind::redirect)          // true of what is over
+            send(from, redirected_answer(m));
+        else if (m.what != tell_kind::redirected)
             ++stray_;
         return;
     }

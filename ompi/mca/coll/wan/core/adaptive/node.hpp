@@ -29,6 +29,8 @@ public:
     virtual void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) = 0;
     /** Bytes of payload for there that are on their way. */
     virtual uint64_t under_way(int to) const = 0;
+    /** bytes/s that have come there, as far as has been seen lately; 0: nothing has. */
+    virtual uint64_t delivered(int to) const = 0;
 
 protected:
     ~adaptive_port() = default;
@@ -50,7 +52,7 @@ public:
     void abandon();
 
     /** Measured before, for another communicator. */
-    void know(int rank, int64_t rtt_ns, uint64_t bandwidth) { near_.know(rank, rtt_ns, bandwidth); }
+    void know(int rank, const measured_way &way) { near_.know(rank, way); }
     /** Links are said to have changed. */
     void measure_again();
     void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
@@ -63,6 +65,8 @@ public:
     const tree *tree_at(tree_name name) const;
     const adaptive_counters &seen() const { return counters_; }
     const neighbours &near() const { return near_; }
+    /** As it was told last. */
+    int64_t now_ns() const { return now_ns_; }
     /** Operations under way. */
     size_t open() const { return operations_.size(); }
     /** Messages of operations that are over, or malformed: none, ever. */

@@ -32,7 +32,7 @@ inline constexpr std::array<variant_name, 6> tree_variants = {{{variant_hints, "
                                                                {variant_chains, "chains"},
                                                                {variant_same, "same"},
                                                                {variant_order, "order"}}};
-inline constexpr unsigned all_variants = 63;
+inline constexpr unsigned all_variants = 2 * variant_order - 1;
 
 struct adaptive_options {
     /** Those in use; none: Phoenix's rules alone, random peers, parents by their two conditions. */
@@ -44,7 +44,7 @@ struct adaptive_options {
     uint64_t bulk_bytes = 128 << 10;
     /** Of a message, from which the bandwidth tree carries it (Phoenix). */
     uint64_t threshold_bytes = 256 << 10;
-    /** 0: the longest known time to a root. */
+    /** 0: by what is known of the way (adaptive_node::timeout_ns). */
     int64_t reduce_timeout_ns = 0;
     /** 0: so that filling a chain of all processes adds 4%. */
     uint64_t segment_bytes = 0;

@@ -156,11 +156,7 @@ void reduction::receive(int from, const tell_message &m, int64_t now_ns)
         if (begun_ && parent_ == from)
             parent_ = tree_.root;
         ++host_.counters().redirected;
-        tell_message answer;
-        answer.what = tell_kind::redirected;
-        answer.tree = tree_;
-        answer.op = op_;
-        host_.send(from, answer);
+        host_.send(from, redirected_answer(m));
         return;
     }
     case tell_kind::redirected:

@@ -7,7 +7,8 @@
 
 #include "guarded.hpp"
 
-#include <cstring>
+// A message holds its payload, a set of all ranks and what else there is to say.
+static_assert(wan::adaptive_most_payload + wan::adaptive_most_ranks / 8 + 64 <= WAN_TREES_MESSAGE_MAX);
 
 struct wan_trees {
     wan_trees(const wan::adaptive_options &o, wan::adaptive_service::sender send) : service(o, std::move(send)) {}
@@ -22,6 +23,20 @@ namespace {
 size_t bytes_of(const wan_call_t &call)
 {
     return call.collective == WAN_BARRIER ? 0 : call.count * call.element_bytes;
+}
+
+/** f(node), with the lock: what fails here ends the operations of all trees, since others count on this process. */
+template <class F> void with_node(wan_comm &comm, F f)
+{
+    std::lock_guard hold(comm.trees->lock);
+    adaptive_node &node = comm.node->node();
+    try {
+        f(node);
+    } catch (...) {
+        comm.trees->failed = true;
+        node.abandon();
+        throw;
+    }
 }
 
 } // namespace
@@ -47,39 +62,38 @@ wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *p
     run->element_bytes = element;
     combiner combine;
     if (call.collective == WAN_REDUCE || call.collective == WAN_ALLREDUCE)
-        combine = [port, port_ctx, element](const std::byte *from, std::byte *to, size_t n) { port->reduce(port_ctx, from, to, n / element); };
+        combine = [port, port_ctx, element](const std::byte *from, std::byte *to, size_t n) {
+            port->reduce(port_ctx, from, to, n / element);
+        };
     else
         combine = [](const std::byte *, std::byte *, size_t) {};
 
-    std::lock_guard hold(comm.trees->lock);
-    adaptive_node &node = comm.node->node();
-    node.step(port->now_ns(port_ctx));
     wan_run::by_trees t{call.collective, call.root, bytes, 0};
-    try {
+    with_node(comm, [&](adaptive_node &node) {
+        node.step(port->now_ns(port_ctx));
         switch (call.collective) {
         case WAN_BCAST: t.op = node.broadcast_begin(call.root, out); break;
         case WAN_REDUCE: t.op = node.reduce_begin(call.root, in, out.data(), std::move(combine), element); break;
         default: t.op = node.allreduce_begin(in, out.data(), std::move(combine), element);
         }
-    } catch (...) {
-        comm.trees->failed = true;      // others count on this process
-        node.abandon();
-        throw;
-    }
+    });
     run->trees = t;
     return run.release();
 }
 
 int trees_progress(wan_run &run)
 {
-    std::lock_guard hold(run.comm->trees->lock);
-    adaptive_node &node = run.comm->node->node();
-    if (run.comm->trees->failed)
-        return WAN_ERR_PORT;
-    node.step(run.port->now_ns(run.port_ctx));
-    return node.done(run.trees->op) ? WAN_DONE : WAN_OK;
+    int code = WAN_ERR_PORT;
+    with_node(*run.comm, [&](adaptive_node &node) {
+        if (run.comm->trees->failed)
+            return;         // what was abandoned looks done
+        node.step(run.port->now_ns(run.port_ctx));
+        code = node.done(run.trees->op) ? WAN_DONE : WAN_OK;
+    });
+    return code;
 }
 
+/** Whether there is something to be told of it: it is done, or has failed. */
 bool trees_pending(const wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
@@ -104,7 +118,8 @@ std::string trees_describe(const wan_run &run)
 {
     const auto &t = *run.trees;
     const bool bandwidth = run.comm->node->node().tree_for(t.root, t.bytes).bandwidth;
-    return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root) + (bandwidth ? " bandwidth" : " latency") + " tree";
+    return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root)
+           + (bandwidth ? " bandwidth" : " latency") + " tree";
 }
 
 } // namespace wan
@@ -121,9 +136,10 @@ int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx,
         o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);
         o.reduce_timeout_ns = params->reduce_timeout * 1000;
         o.segment_bytes = static_cast<uint64_t>(params->segment);
-        *trees = new wan_trees(o, [send, ctx](int process, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
-                                    send(ctx, process, head.data(), head.size(), payload.data(), payload.size(), counted);
-                               });
+        using bytes = std::span<const std::byte>;
+        *trees = new wan_trees(o, [send, ctx](int process, bytes head, bytes payload, uint64_t counted) {
+            send(ctx, process, head.data(), head.size(), payload.data(), payload.size(), counted);
+        });
         return WAN_OK;
     });
 }
@@ -152,11 +168,11 @@ int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t
     });
 }
 
-int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted)
+int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {
         std::lock_guard hold(trees->service.lock);
-        trees->service.arrived(process, counted);
+        trees->service.arrived(process, counted, now_ns);
         return WAN_OK;
     });
 }

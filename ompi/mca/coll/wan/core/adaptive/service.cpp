@@ -15,6 +15,8 @@ namespace {
 constexpr int any_ranks = 1 << 24;
 /** Bytes to a process after which it is asked whether they are there; well below a window. */
 constexpr uint64_t count_every = 32 << 10;
+/** What has been seen of a way is believed for one to two of these. */
+constexpr int64_t rate_holds_ns = 2'000'000'000;
 
 } // namespace
 
@@ -37,7 +39,10 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     traffic &t = service_.traffic_[process];
     t.under_way += payload.size();
     t.uncounted += payload.size();
-    service_.send_(process, w.bytes(), payload, t.uncounted >= count_every ? std::exchange(t.uncounted, 0) : 0);
+    const bool counted = t.uncounted >= count_every;
+    if (counted)        // (alone on its way: nothing came before it)
+        t.asked_for.push_back({t.come, t.under_way == t.uncounted ? node_.now_ns() : t.last_ns});
+    service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
 
 uint64_t adaptive_service::member::under_way(int to) const
@@ -46,17 +51,48 @@ uint64_t adaptive_service::member::under_way(int to) const
     return at == service_.traffic_.end() ? 0 : at->second.under_way;
 }
 
-void adaptive_service::arrived(int process, uint64_t payload)
+uint64_t adaptive_service::member::delivered(int to) const
 {
-    traffic_[process].under_way -= payload;
-    room_again_ = true;
+    const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
+    if (at == service_.traffic_.end())
+        return 0;
+    const traffic &t = at->second;
+    const int64_t age_ns = node_.now_ns() - t.since_ns;
+    return age_ns > 2 * rate_holds_ns ? 0 : age_ns > rate_holds_ns ? t.rate : std::max(t.rate, t.rate_before);
 }
 
-/** For communicators to come. */
+void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
+{
+    traffic &t = traffic_[process];
+    t.under_way -= payload;
+    t.come += payload;
+    room_again_ = true;
+    t.last_ns = now_ns;
+    if (now_ns - t.since_ns > rate_holds_ns) {
+        t.rate_before = now_ns - t.since_ns > 2 * rate_holds_ns ? 0 : t.rate;
+        t.rate = 0;
+        t.since_ns = now_ns;
+    }
+    if (t.asked_for.empty())
+        return;         // of before
+    const traffic::asked then = t.asked_for.front();
+    t.asked_for.pop_front();
+    const auto took_ns = static_cast<uint64_t>(std::max<int64_t>(1'000, now_ns - then.at_ns));
+    t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
+}
+
+/** The newest of all communicators; a bandwidth that is not known replaces none. */
 void adaptive_service::remember(member &m)
 {
-    for (int rank : m.node_.near().known())
-        known_[m.processes_[static_cast<size_t>(rank)]] = {m.node_.near().rtt_ns(rank), m.node_.near().bandwidth(rank)};
+    for (int rank : m.node_.near().known()) {
+        const measured_way way = m.node_.near().way(rank);
+        measured_way &known = known_[m.processes_[static_cast<size_t>(rank)]];
+        const uint64_t other = way.at_ns >= known.at_ns ? known.bandwidth : way.bandwidth;
+        if (way.at_ns >= known.at_ns)
+            known = way;
+        if (!known.bandwidth)
+            known.bandwidth = other;
+    }
 }
 
 adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns)
@@ -67,7 +103,7 @@ adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> p
     auto &m = open_[id] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)
         if (const auto at = known_.find(m->processes_[r]); at != known_.end())
-            m->node_.know(static_cast<int>(r), at->second.rtt_ns, at->second.bandwidth);
+            m->node_.know(static_cast<int>(r), at->second);
     if (auto come = early_.extract(id))
         for (const waiting &w : come.mapped())
             receive(w.process, w.bytes, now_ns);
@@ -107,10 +143,9 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     tell_message m;
     if (!message_get(m, r.rest(), any_ranks) || m.what != tell_kind::redirect)
         return;
-    m.what = tell_kind::redirected;
     wire_writer w;
     w.number(id);
-    w.append(message_put(m));
+    w.append(message_put(redirected_answer(m)));
     send_(process, w.bytes(), {}, 0);
 }
 

@@ -16,6 +16,7 @@
 #define WAN_ADAPTIVE_SERVICE_HPP
 
 #include "adaptive/node.hpp"
+#include "algo/registry.hpp"
 #include "wan_core.h"
 
 #include <atomic>
@@ -28,7 +29,8 @@ namespace wan {
 struct adaptive_algorithm {
     const char *name = "adaptive";
     const char *summary = "along trees that processes find by themselves, from what they measure of each other, without sites "
-                          "(blocking calls; not with coll_wan_stable or operators that do not commute)";
+                          "(blocking calls with predefined types and operators, of at most 16384 ranks; reductions not with "
+                          "coll_wan_stable)";
     const char *source = "Phoenix (Saito et al.), with changes";
 };
 inline constexpr adaptive_algorithm adaptive;
@@ -36,6 +38,8 @@ constexpr bool adaptive_serves(wan_collective_t c)
 {
     return c == WAN_BCAST || c == WAN_REDUCE || c == WAN_ALLREDUCE || c == WAN_BARRIER;
 }
+/** The enumerator behind those of the registered algorithms. */
+inline int adaptive_enumerator(wan_collective_t c) { return algorithm_count(c) + 1; }
 
 class adaptive_service {
 public:
@@ -54,6 +58,7 @@ public:
         member(adaptive_service &s, uint64_t id, std::vector<int> processes, int me, observer seen);
         void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
         uint64_t under_way(int to) const override;
+        uint64_t delivered(int to) const override;
 
         adaptive_service &service_;
         uint64_t id_;
@@ -70,7 +75,7 @@ public:
     void close(member *m) noexcept;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
     /** So many bytes of payload have come there. */
-    void arrived(int process, uint64_t payload);
+    void arrived(int process, uint64_t payload, int64_t now_ns);
     /** What is due. */
     void step(int64_t now_ns);
     /** When step() has something to do even if nothing comes; INT64_MAX: never. */
@@ -81,10 +86,6 @@ public:
     std::atomic<bool> failed = false;
 
 private:
-    struct known_process {
-        int64_t rtt_ns;
-        uint64_t bandwidth;
-    };
     struct waiting {
         int process;
         std::vector<std::byte> bytes;
@@ -96,10 +97,18 @@ private:
     std::map<uint64_t, std::unique_ptr<member>> open_;
     std::set<uint64_t> closed_;
     std::map<uint64_t, std::vector<waiting>> early_;
-    std::map<int, known_process> known_;
+    std::map<int, measured_way> known_;         // processes, for communicators to come
+    /** Payload to a process. */
     struct traffic {
-        uint64_t under_way = 0;         // payload
-        uint64_t uncounted = 0;         // of that, what no arrival will tell of by itself
+        struct asked {                  // whether it has come
+            uint64_t before;            // what was known to have come then,
+            int64_t at_ns;              // and since when
+        };
+        uint64_t under_way = 0, come = 0;
+        uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
+        std::deque<asked> asked_for;
+        uint64_t rate = 0, rate_before = 0;     // bytes/s: the most, since then and in as long a time before
+        int64_t since_ns = 0, last_ns = 0;      // of `rate`; when something came last
     };
     std::map<int, traffic> traffic_;            // by process
     bool room_again_ = false;

@@ -14,8 +14,9 @@ namespace {
 constexpr uint64_t unbounded = UINT64_MAX / 2;
 /** Rounds of questions in a row that change nothing, until a process is content; each twice as late as the one before. */
 constexpr unsigned content_after = 4;
-/** Parents one after the other until a connected process is content in any case: two that pull each other's children away would go on for ever. */
-constexpr unsigned most_moves = 24;
+/** Parents one after the other; a connected process stays with each further one twice as long as with the one before, at
+ *  last (after four seconds) for good: two can pull each other's children away, and many run from one to another and back. */
+constexpr unsigned free_moves = 24, paced_moves = 11;
 /** Who has no parent goes on asking, at last with a pause of so many doublings; until then, who is a gate. */
 constexpr unsigned slowest = 8;
 /** To begin with, those are asked as well who cannot be the parent: their neighbourhood's gate may. */
@@ -28,14 +29,14 @@ constexpr int64_t least_round_ns = 2'000'000;
 /** Measured bandwidths that differ by less may be the same: transfers of others were in the way. */
 constexpr uint64_t same_bandwidth = 3;
 /** So many times as far is another neighbourhood. */
-constexpr int64_t far_factor = 3;
+constexpr int64_t elsewhere = 3;
 
 } // namespace
 
 tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host)
-    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me))
+    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me)), seen_news_(near.news().size())
 {
-    mine_.gate = mine_.tip = me;
+    mine_.gate = mine_.tip = mine_.end = me;
     if (me == name.root) {
         mine_.connected = true;
         mine_.est = unbounded;
@@ -60,6 +61,17 @@ void tree::tell(int to, uint32_t id) const
     post(to, m);
 }
 
+/** Tells the parent who is below, and where that ends. */
+void tree::tell_under()
+{
+    tell_message m;
+    m.what = tell_kind::under;
+    m.ranks = under_;
+    m.hint = told_tip_ = mine_.tip;
+    m.end = told_end_ = end_for_parent();
+    post(parent_, m);
+}
+
 void tree::ask(int whom)
 {
     question &q = asked_[whom];
@@ -73,24 +85,25 @@ void tree::ask(int whom)
 
 void tree::look_again()
 {
-    rounds_ = moves_ = 0;
+    rounds_ = moves_ = turn_ = 0;
+    turn_ns_ = now_ns_ + turn_pause_ns();
+    stays_until_ns_ = 0;
+    if (parent_ >= 0)
+        near_.want_bandwidth(parent_);      // the link that changed may be this one
     restless();
 }
 
 void tree::restless()
 {
-    if (mine_.connected && moves_ >= most_moves)
-        return;
     quiet_rounds_ = 0;
-    next_round_ns_ = std::min(next_round_ns_, now_ns_ + least_round_ns);
+    next_round_ns_ = std::min(next_round_ns_, stays() ? stays_until_ns_ : now_ns_ + least_round_ns);
 }
 
 // ---- the parent ------------------------------------------------------------------------
 
 uint64_t tree::promised(int candidate, const tree_view &v, int children) const
 {
-    const uint64_t known = near_.bandwidth(candidate), bandwidth = known ? known : near_.most_bandwidth();
-    return std::min(v.est, bandwidth / static_cast<uint64_t>(std::max(1, children)));
+    return std::min(v.est, near_.bandwidth_or_most(candidate) / static_cast<uint64_t>(std::max(1, children)));
 }
 
 /** The way into its neighbourhood goes through it; if another one does, too, one of the two should not. */
@@ -108,7 +121,7 @@ uint64_t tree::same() const
 /** Not much farther than the parent. */
 bool tree::comparable(int candidate) const
 {
-    return near_.near(candidate) || near_.rtt_ns(candidate) <= far_factor * near_.rtt_ns(parent_);
+    return near_.near(candidate) || near_.rtt_ns(candidate) <= elsewhere * near_.rtt_ns(parent_);
 }
 
 /** From a parent with so many children: beside the round trip the time that it takes to send to them, one after the other. */
@@ -127,7 +140,7 @@ bool tree::better(int candidate, const tree_view &v) const
     if (!name_.bandwidth) {
         if (options_.has(variant_gates) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns / 2)
             return true;        // whatever the neighbourhood: its way out has got long
-        if (!options_.has(variant_hops) || far_factor * rtt < rtt_now)
+        if (!options_.has(variant_hops) || elsewhere * rtt < rtt_now)
             return rtt < rtt_now && v.dist_ns < mine_.dist_ns;
         // As near as the parent: whose message comes sooner.
         return comparable(candidate) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns - rtt / 4;
@@ -140,9 +153,9 @@ bool tree::better(int candidate, const tree_view &v) const
         return true;
     if (est < now / same())
         return false;
-    if (moves() && v.children + 1 < parents_.children && comparable(candidate))
+    if (moves() && v.children + (v.end != candidate) < parents_.children && comparable(candidate))
         return true;
-    return options_.has(variant_gates) && far_factor * rtt < rtt_now && v.gate != me_
+    return options_.has(variant_gates) && elsewhere * rtt < rtt_now && v.gate != me_
            && std::pair(v.gate_dist_ns, v.gate) < std::pair(mine_.gate_dist_ns, mine_.gate);
 }
 
@@ -155,7 +168,7 @@ bool tree::may_be_better(int candidate) const
     if (!name_.bandwidth)
         return rtt < rtt_now || (options_.has(variant_hops) && comparable(candidate))
                || (options_.has(variant_gates) && rtt < mine_.dist_ns / 2);
-    return near_.bandwidth(candidate) >= mine_.est / same() || far_factor * rtt < rtt_now
+    return near_.bandwidth(candidate) >= mine_.est / same() || elsewhere * rtt < rtt_now
            || (moves() && comparable(candidate));
 }
 
@@ -179,8 +192,11 @@ void tree::consider(int candidate, const tree_view &v)
     if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || !v.connected || near_.rtt_ns(candidate) == 0
         || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
         return;
+    if (stays()) {
+        next_round_ns_ = std::min(next_round_ns_, stays_until_ns_);
+        return;
+    }
     pending_ = candidate;
-    offered_ = under_;
     tell_message m;
     m.what = tell_kind::attach;
     m.children = v.children;
@@ -221,31 +237,30 @@ void tree::take_accept(int from, uint64_t op)
     m.what = tell_kind::confirm;
     m.op = holds;
     post(from, m);
-    ++changes_, ++moves_;
+    ++changes_;
+    if (++moves_ > free_moves + paced_moves)
+        stays_until_ns_ = INT64_MAX;
+    else if (moves_ > free_moves)
+        stays_until_ns_ = now_ns_ + (least_round_ns << (moves_ - free_moves));
     parents_ = told_[from];
     near_.want_bandwidth(from);
-    if (under_ != offered_ || mine_.tip != me_) {       // (which it takes for the tip)
-        m.what = tell_kind::under;
-        m.ranks = under_;
-        m.hint = mine_.tip;
-        post(from, m);
-    }
+    tell_under();
     follow_parent();
     restless();
 }
 
-/** Where there may be one without children to go to. */
-void tree::follow_tip(int from, const tree_view &v)
+/** Where there may be one to go to: without children, or without any in its neighbourhood. */
+void tree::follow_hint(int from, const tree_view &v, int whom)
 {
-    if (!options_.has(variant_chains) || !name_.bandwidth || parent_ < 0 || under_.contains(v.tip) || v.tip == parent_)
+    if (!options_.has(variant_chains) || !name_.bandwidth || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_)
         return;
-    if (!moves() && !(from != parent_ && far_factor * near_.rtt_ns(from) < near_.rtt_ns(parent_)))
+    if (!moves() && !(from != parent_ && whom == v.tip && elsewhere * near_.rtt_ns(from) < near_.rtt_ns(parent_)))
         return;
-    near_.hint(v.tip, true);
+    near_.hint(whom, true);
     if (!moves())
-        near_.want_bandwidth(v.tip);
-    if (!told_.count(v.tip) || told_[v.tip].children > 0 || from == parent_)
-        ask(v.tip);
+        near_.want_bandwidth(whom);
+    if (!told_.count(whom) || told_[whom].children > 0 || from == parent_)
+        ask(whom);
 }
 
 /** What the parent told last says what this process is. */
@@ -254,6 +269,7 @@ void tree::follow_parent()
     tree_view v;
     v.children = mine_.children;
     v.tip = mine_.tip;
+    v.end = mine_.end;
     v.mover = mine_.mover;
     v.gate = me_;
     if (parent_ >= 0 && parents_.ancestors.contains(me_)) {
@@ -268,11 +284,13 @@ void tree::follow_parent()
         v.dist_ns = parents_.dist_ns + hop_ns(parent_, parents_.children);
         v.est = promised(parent_, parents_, parents_.children);
         v.ancestors = parents_.ancestors | rank_set::one(parent_);
-        const bool inside = far_factor * rtt < parents_.dist_ns;
+        const bool inside = elsewhere * rtt < parents_.dist_ns;
         v.gate = inside ? parents_.gate : me_;
         v.gate_dist_ns = inside ? parents_.gate_dist_ns : v.dist_ns;
     }
     view_set(v);
+    if (parent_ >= 0 && end_for_parent() != told_end_)
+        tell_under();           // it has turned out to be nearer or farther
 }
 
 void tree::view_set(tree_view v)
@@ -306,7 +324,9 @@ void tree::take_attach(int from, const tell_message &m)
     for (const child &c : children_)
         if (c.rank == from && c.leaving())
             holds = std::max(holds, c.until);       // it has been here before, and may still owe something
-    children_.push_back({from, m.ranks, from, holds});
+    children_.push_back({from, m.ranks, from, -1, holds});
+    if (options_.has(variant_hints))
+        near_.hint(from, true);     // who is far is served and moved first
     answer.what = tell_kind::accept;
     answer.op = children_.back().from;
     post(from, answer);
@@ -336,7 +356,7 @@ void tree::children_changed()
             under |= c.under;
             those.push_back(&c);
         }
-    const auto rtt = [&](const child *c) { return near_.rtt_ns(c->rank) ? near_.rtt_ns(c->rank) : near_.largest_rtt_ns(); };
+    const auto rtt = [&](const child *c) { return near_.rtt_or_largest_ns(c->rank); };
     std::stable_sort(those.begin(), those.end(), [&](const child *x, const child *y) { return rtt(x) > rtt(y); });
     tree_view v = mine_;
     v.children = static_cast<int>(those.size());
@@ -350,17 +370,15 @@ void tree::children_changed()
         if (moves + 1 == those.size())
             v.tip = those[moves - 1]->tip;
     }
-    if (under != under_ || v.tip != mine_.tip) {
-        under_ = under;
-        if (parent_ >= 0) {
-            tell_message m;
-            m.what = tell_kind::under;
-            m.ranks = under_;
-            m.hint = v.tip;
-            post(parent_, m);
-        }
-    }
+    v.end = me_;
+    for (const child *c : those)
+        if (c->end >= 0 && (v.end == me_ || c->rank != v.mover))
+            v.end = c->end;     // of another one than the mover, if there is
+    const bool news = under != under_;
+    under_ = under;
     view_set(v);
+    if (parent_ >= 0 && (news || mine_.tip != told_tip_ || end_for_parent() != told_end_))
+        tell_under();
 }
 
 int tree::parent_for(uint64_t op) const
@@ -393,8 +411,8 @@ std::vector<std::pair<int, rank_set>> tree::shares(rank_set &listed) const
     if (!options_.has(variant_order))
         return all;
     // Far away first, then those with the most below.
-    const int64_t far = far_factor * near_.least_rtt_ns();
-    const auto weight = [&](const auto &x) { return std::pair(near_.rtt_ns(x.first) > far, x.second.size()); };
+    const int64_t far = elsewhere * near_.least_rtt_ns();
+    const auto weight = [&](const auto &x) { return std::pair(near_.rtt_or_largest_ns(x.first) > far, x.second.size()); };
     std::stable_sort(all.begin(), all.end(), [&](const auto &a, const auto &b) { return weight(a) > weight(b); });
     return all;
 }
@@ -417,11 +435,13 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
         if (from == parent_) {
             parents_ = m.view;
             follow_parent();
-            follow_tip(from, m.view);
+            follow_hint(from, m.view, m.view.tip);
+            if (m.view.end != m.view.tip)
+                follow_hint(from, m.view, m.view.end);
         } else {
             if (options_.has(variant_gates))
                 near_.hint(m.view.gate, near_.near(from));
-            follow_tip(from, m.view);
+            follow_hint(from, m.view, m.view.tip);
             compare_gates(m.view);
             consider(from, m.view);
         }
@@ -432,8 +452,12 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
             take_accept(from, m.op);
         return;
     case tell_kind::refuse:
-        if (from == pending_)
-            pending_ = -1;
+        if (from != pending_)
+            return;
+        pending_ = -1;
+        for (const auto &[who, v] : std::map(told_))        // what was told meanwhile; the one who refuses tells why
+            if (who != from)
+                consider(who, v);
         return;
     case tell_kind::confirm:
         for (child &c : children_)
@@ -454,7 +478,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
     case tell_kind::under:
         for (child &c : children_)
             if (c.rank == from && !c.leaving())
-                c.under = m.ranks, c.tip = m.hint;
+                c.under = m.ranks, c.tip = m.hint, c.end = m.end;
         children_changed();
         return;
     default: return;
@@ -490,9 +514,9 @@ void tree::step(int64_t now_ns)
     const int64_t pause_ns = std::max(least_round_ns, 2 * farthest_ns) << quiet_rounds_;
     if (++rounds_ > content_after && !mine_.connected)
         near_.hint(name_.root, true);   // whom it knows may know nobody who is connected
-    const bool content = mine_.connected && (moves_ >= most_moves || quiet_rounds_ >= (gate ? slowest : content_after));
+    const bool content = mine_.connected && quiet_rounds_ >= (gate ? slowest : content_after);
     quiet_rounds_ = std::min(quiet_rounds_ + 1, slowest);
-    next_round_ns_ = content ? INT64_MAX : now_ns + pause_ns;
+    next_round_ns_ = content ? INT64_MAX : stays() ? stays_until_ns_ : now_ns + pause_ns;
 }
 
 } // namespace wan

@@ -21,9 +21,11 @@
  *   chains   of several children of one process in the bandwidth tree, the farthest (`mover`),
  *            then the others by turns, goes to one without children (`tip`) that promises
  *            about as much: a process that serves three has a third for each, and for all
- *            below, who cannot better it by their own rule.  Who would be somebody's child is
- *            refused where that one has more children by then than were told of, so that
- *            not all run to one leaf at once;
+ *            below, who cannot better it by their own rule.  Where the tips are far away, it goes
+ *            to the last one of another child's chain that is still near (`end`), whose children
+ *            in other neighbourhoods then go to tips.  Who would be somebody's child is refused
+ *            where that one has more children by then than were told of, so that not all run to
+ *            one leaf at once;
  *   order    of several children those far away are served first, then those with the
  *            most below.
  *
@@ -98,7 +100,7 @@ private:
     struct child {
         int rank;
         rank_set under;
-        int tip;
+        int tip, end;
         uint64_t from, until = always;
         bool leaving() const { return until != always; }
     };
@@ -109,6 +111,7 @@ private:
 
     void post(int to, tell_message m) const;
     void tell(int to, uint32_t id = 0) const;
+    void tell_under();
     void ask(int whom);
     void consider(int candidate, const tree_view &v);
     bool better(int candidate, const tree_view &v) const;
@@ -126,10 +129,12 @@ private:
     void view_set(tree_view v);
     void children_changed();
     void restless();
+    bool stays() const { return mine_.connected && now_ns_ < stays_until_ns_; }
     bool turns_left() const;
     int64_t turn_pause_ns() const;
     void compare_gates(const tree_view &v);
-    void follow_tip(int from, const tree_view &v);
+    void follow_hint(int from, const tree_view &v, int whom);
+    int end_for_parent() const { return parent_ >= 0 && near_.near(parent_) ? mine_.end : -1; }
     bool moves() const { return options_.has(variant_chains) && parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
 
     adaptive_options options_;
@@ -140,9 +145,10 @@ private:
 
     int parent_ = -1, pending_ = -1;
     std::pair<int, int> told_gate_;         // whom of whom, last
+    int told_tip_ = -1, told_end_ = -1;     // the parent
     std::vector<edge> edges_;               // rising; the last one holds for all later operations
     std::vector<child> children_;
-    rank_set under_, offered_;
+    rank_set under_;
     tree_view mine_, parents_;              // as last told
     std::map<int, tree_view> told_;         // of candidates
     struct question {
@@ -154,6 +160,7 @@ private:
     int64_t now_ns_ = 0, next_round_ns_ = 0;
     int64_t turn_ns_ = 0;
     size_t seen_news_ = 0;                  // of neighbours: those are asked at once
+    int64_t stays_until_ns_ = 0;            // with its parent, whoever else there is
     unsigned turn_ = 0;                     // whose it is to move
     unsigned quiet_rounds_ = 0, rounds_ = 0, moves_ = 0, changes_ = 0, cycles_ = 0;
 };

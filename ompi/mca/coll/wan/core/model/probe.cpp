@@ -29,8 +29,8 @@ constexpr size_t bulk_message_bytes = 8192;
 constexpr span_of first_byte = block(0, bulk_message_bytes);
 constexpr uint32_t fan_width = 8;
 constexpr int most_sites_by_pair = 10;      // fits WAN_FACTS; beyond, the worst latency stands for all
+static_assert(fact::first_pair_ns + most_sites_by_pair * (most_sites_by_pair - 1) / 2 <= WAN_FACTS);
 constexpr int barriers_made = 3, barrier_repetitions = 8;
-constexpr size_t fixed_facts = 6;
 
 void keep_least(int64_t &best, int64_t ns)
 {
@@ -193,7 +193,8 @@ std::optional<schedule> probe::next()
         const int b = across ? topo_.rank_at(site_at(sites > 1 ? 1 : 0), 0) : second;
         part_ = (pair || across) && me_ == a;
         bytes_ = bulk_message_bytes;
-        return pair || across ? bulk(a, b, steps_[at_].what == kind::bulk ? bulk_messages : lone_messages) : builder(me_).finish();
+        return pair || across ? bulk(a, b, steps_[at_].what == kind::bulk ? bulk_messages : lone_messages)
+                              : builder(me_).finish();
     }
     case kind::fan:
         part_ = pair && me_ == first;
@@ -242,19 +243,19 @@ fact_vector probe::measured() const
             const int64_t ns = pair_ns_[static_cast<size_t>(a * sites + b)];
             worst = std::max(worst, ns);
             if (sites <= most_sites_by_pair)
-                v[fixed_facts + pair_index(a, b, sites)] = ns;
+                v[fact::first_pair_ns + pair_index(a, b, sites)] = ns;
         }
-    v[0] = lan_ns_;
+    v[fact::inside_ns] = lan_ns_;
     const int64_t width = std::min<int64_t>(fan_width, topo_.node_count(topo_.site_of(me_)) - 1);
     if (fan_ns_ > 0)
-        v[1] = std::max<int64_t>(1, (fan_ns_ - 2 * lan_ns_) / (2 * width));
+        v[fact::message_ns] = std::max<int64_t>(1, (fan_ns_ - 2 * lan_ns_) / (2 * width));
     // Sites of one host each: lone and bulk went from the first site to the second.
     const int64_t round_trip = 2 * (lan_ns_ ? lan_ns_ : sites > 1 ? pair_ns_[1] : 0);
-    v[2] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / static_cast<int64_t>(bulk_messages * bulk_message_bytes)
-                                 : 0;
-    v[3] = worst;
-    v[4] = lone_ns_ > 0 ? std::max<int64_t>(1, lone_ns_ - round_trip) : 0;
-    v[5] = median(barrier_ns_);
+    constexpr auto bulk_bytes = static_cast<int64_t>(bulk_messages * bulk_message_bytes);
+    v[fact::byte_ps] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / bulk_bytes : 0;
+    v[fact::farthest_ns] = worst;
+    v[fact::lone_ns] = lone_ns_ > 0 ? std::max<int64_t>(1, lone_ns_ - round_trip) : 0;
+    v[fact::step_ns] = median(barrier_ns_);
     return v;
 }
 
@@ -262,24 +263,24 @@ facts facts_from(const topology &t, const fact_vector &v)
 {
     facts f;
     f.sites = t.site_count();
-    if (v[0] > 0)
-        f.lan_ns = v[0];
-    if (v[1] > 0)
-        f.message_ns = v[1];
-    if (v[2] > 0)
-        f.byte_ps = v[2];
-    if (v[3] > 0)
-        f.wan_ns = v[3];
+    if (v[fact::inside_ns] > 0)
+        f.lan_ns = v[fact::inside_ns];
+    if (v[fact::message_ns] > 0)
+        f.message_ns = v[fact::message_ns];
+    if (v[fact::byte_ps] > 0)
+        f.byte_ps = v[fact::byte_ps];
+    if (v[fact::farthest_ns] > 0)
+        f.wan_ns = v[fact::farthest_ns];
     constexpr int64_t lone_bytes = lone_messages * static_cast<int64_t>(bulk_message_bytes);
-    if (v[4] > 0)
-        f.burst_bytes = std::max<int64_t>(0, lone_bytes - v[4] * 1000 / f.byte_ps);
-    f.step_ns = v[5] > 0 ? v[5] : f.lan_ns + f.message_ns;
+    if (v[fact::lone_ns] > 0)
+        f.burst_bytes = std::max<int64_t>(0, lone_bytes - v[fact::lone_ns] * 1000 / f.byte_ps);
+    f.step_ns = v[fact::step_ns] > 0 ? v[fact::step_ns] : f.lan_ns + f.message_ns;
     if (f.sites <= most_sites_by_pair) {
         f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);
         for (int a = 0; a < f.sites; ++a)
             for (int b = a + 1; b < f.sites; ++b)
                 f.pair_ns[static_cast<size_t>(a * f.sites + b)] = f.pair_ns[static_cast<size_t>(b * f.sites + a)] =
-                    v[fixed_facts + pair_index(a, b, f.sites)];
+                    v[fact::first_pair_ns + pair_index(a, b, f.sites)];
     }
     return f;
 }

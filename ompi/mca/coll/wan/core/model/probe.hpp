@@ -20,6 +20,19 @@ namespace wan {
 /** Facts as they travel: MAX over all ranks of each number. */
 using fact_vector = std::array<int64_t, WAN_FACTS>;
 
+/** What stands where in a fact_vector; 0: not measured. */
+struct fact {
+    enum place : size_t {
+        inside_ns,      // one way inside a site
+        message_ns,     // what a process spends on a message
+        byte_ps,        // of an interface
+        farthest_ns,    // one way between the sites that are farthest apart
+        lone_ns,        // short passages after a rest, which tell bursts
+        step_ns,        // of all hosts of a site
+        first_pair_ns   // from here on: one way between each two sites, where there are few
+    };
+};
+
 class probe {
 public:
     /** brief: twice, what differ() compares; a few round trips. */
