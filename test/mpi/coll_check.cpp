@@ -21,8 +21,9 @@ thread_local state now;
 
 namespace {
 
+/** Of each: calls served, or left to Open MPI of coll/wan's choice; calls that it had no algorithm for. */
 constexpr int collective_count = 2, counter_count = 2 * collective_count;
-const char *const counter_names[counter_count] = {"served_bcast", "served_allreduce", "declined_bcast", "declined_allreduce"};
+const char *const counter_names[] = {"served_bcast", "served_allreduce", "declined_bcast", "declined_allreduce", "left_bcast", "left_allreduce"};
 constexpr size_t margin = 64;
 
 wan_counters counters;
@@ -30,7 +31,11 @@ unsigned long long seen[counter_count];
 char current[256];
 unsigned patience = 20;
 
-unsigned long long counter(int i) { return now.plugin ? counters[static_cast<size_t>(i)] : 0; }
+unsigned long long counter(int i)
+{
+    const auto at = static_cast<size_t>(i);
+    return !now.plugin ? 0 : counters[at] + (i < collective_count ? counters[counter_count + at] : 0);
+}
 
 uint64_t hash(uint64_t h, const char *data, size_t size)
 {
@@ -212,7 +217,7 @@ void open(uint64_t seed, const char *unserved)
     MPI_Comm_size(MPI_COMM_WORLD, &now.size);
     now.seed = seed;
     now.unserved = unserved ? unserved : "";
-    now.plugin = counters.open({counter_names, counter_names + counter_count});
+    now.plugin = counters.open({std::begin(counter_names), std::end(counter_names)});
     if (!now.plugin && now.unserved.empty())
         fail("coll/wan is not in this job (--unserved where it must not be)");
     now.sites.ask();

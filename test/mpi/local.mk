@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/fuzz test/mpi/requests_worker test/mpi/trees
+mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/fuzz test/mpi/requests_worker test/mpi/trees test/mpi/tuning_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -45,6 +45,10 @@ test_mpi_fuzz_LDADD = $(OMPI_LIBS)
 test_mpi_requests_worker_SOURCES = test/mpi/counters.hpp test/mpi/requests_worker.cpp test/mpi/persistent.hpp
 test_mpi_requests_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_requests_worker_LDADD = $(OMPI_LIBS) -lpthread
+
+test_mpi_tuning_worker_SOURCES = test/mpi/counters.hpp test/mpi/tuning_worker.cpp
+test_mpi_tuning_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_tuning_worker_LDADD = $(OMPI_LIBS)
 
 # A component that claims to be for another series: see selection.
 test/mpi/other_series.so: $(top_srcdir)/test/mpi/other_series.c
@@ -126,6 +130,7 @@ EXTRA_DIST += \
 	test/mpi/selection \
 	test/mpi/sites \
 	test/mpi/sites_by_rank \
+	test/mpi/tuning \
 	test/run-scripts \
 	test/sanitizers \
 	test/scripts.list \

@@ -187,8 +187,9 @@ bool is_other_name(const std::string &name)
 {
     static const std::set<std::string> variables{"wan_messages", "wan_bytes", "communicators", "passed"};
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
-        if (name == "served_" + collective_name(collective_at(c)) || name == "declined_" + collective_name(collective_at(c)))
-            return true;
+        for (const char *kind : {"served_", "declined_", "left_"})
+            if (name == kind + collective_name(collective_at(c)))
+                return true;
     return variables.contains(name);
 }
 

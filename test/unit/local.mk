@@ -22,6 +22,7 @@ unit_tests = \
 	test/unit/boundary \
 	test/unit/boundary_links \
 	test/unit/topology \
+	test/unit/tuner \
 	test/unit/verifier
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
@@ -58,6 +59,9 @@ test_unit_engine_LDADD = $(unit_libs)
 test_unit_engine_threads_SOURCES = test/unit/engine_threads.cpp $(unit_headers)
 test_unit_engine_threads_CPPFLAGS = $(unit_cppflags)
 test_unit_engine_threads_LDADD = $(unit_libs) -lpthread
+test_unit_tuner_SOURCES = test/unit/tuner.cpp test/unit/planned.hpp $(unit_headers)
+test_unit_tuner_CPPFLAGS = $(unit_cppflags)
+test_unit_tuner_LDADD = $(unit_libs)
 test_unit_topology_SOURCES = test/unit/topology.cpp $(unit_headers)
 test_unit_topology_CPPFLAGS = $(unit_cppflags)
 test_unit_topology_LDADD = $(unit_libs)

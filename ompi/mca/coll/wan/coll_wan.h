@@ -186,6 +186,10 @@ typedef struct mca_coll_wan_module {
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after
                                        that; atomic */
     struct {
+        int flags, root;            /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
+        int64_t began_ns;
+    } trial;
+    struct {
         wan_item_t item;
         ompi_request_t *exchange;   /* of the votes */
         int64_t votes[WAN_MODULE_VOTES];
@@ -238,6 +242,20 @@ int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
 int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective);
 /* Tells who wants to know: sites and links. */
 void mca_coll_wan_links_say(const mca_coll_wan_module_t *module);
+
+/* ---- choice by trial: coll_wan_tune.c ------------------------------------------ */
+
+/* The call that was begun last is timed from here on, if it is a trial. */
+int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module);
+/* It ended with rc.  Returns that, or what failed since. */
+int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc);
+/* After any blocking call. */
+static inline int mca_coll_wan_tried(mca_coll_wan_module_t *module, int rc)
+{
+    return 0 == module->trial.flags ? rc : mca_coll_wan_trial_end(module, rc);
+}
+/* At coll_wan_explain 1: what was tried and chosen. */
+void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);
 
 /* ---- adaptive trees: coll_wan_trees.c ---------------------------------------- */
 
@@ -399,6 +417,9 @@ int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_w
 int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound);
 /* Ours, in a blocking call while SERVING: combines values[count] over all ranks; in no counter.  OMPI_ code or WAN_NOT_OURS. */
 int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
+/* The same for any collective with that root, in which all ranks may give the same values. */
+int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t collective, int root,
+                              int64_t *values, int count, ompi_op_t *op);
 /* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
 void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);
 /* The one place that maps codes of the core to Open MPI's. */

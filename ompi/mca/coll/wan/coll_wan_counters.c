@@ -36,6 +36,7 @@ static void sums_add(wan_sums_t *sums, const mca_coll_wan_module_t *module)
     for (int i = 0; i < WAN_COLLECTIVES; ++i) {
         sums->core.served[i] += one->served[i];
         sums->core.declined[i] += one->declined[i];
+        sums->core.left[i] += one->left[i];
     }
     sums->core.wan_messages += one->wan_messages;
     sums->core.wan_bytes += one->wan_bytes;
@@ -90,6 +91,11 @@ void mca_coll_wan_counters_register(void)
                  "Calls of %s for which coll/wan had no algorithm, handed to the module before it",
                  collective);
         counter_register(name, text, offsetof(wan_sums_t, core.declined) + i * sizeof(uint64_t));
+        snprintf(name, sizeof(name), "left_%s", collective);
+        snprintf(text, sizeof(text),
+                 "Calls of %s left to the module before coll/wan, to try it or since it was measured to be the fastest",
+                 collective);
+        counter_register(name, text, offsetof(wan_sums_t, core.left) + i * sizeof(uint64_t));
     }
     counter_register("passed",
                      "Calls handed to the module before coll/wan on communicators that it does "

@@ -21,7 +21,7 @@
         if (WAN_NOT_OURS != rc) {                                                           \
             return rc;                                                                      \
         }                                                                                   \
-        return SAVED(name)(WAN_PASS_##name comm, SAVED_MODULE(name));                       \
+        return mca_coll_wan_tried(module, SAVED(name)(WAN_PASS_##name comm, SAVED_MODULE(name)));\
     }
 
 #define ENTRY_LATER(name)                                                                  \

@@ -45,6 +45,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->moving = module->early = module->watched = false;
     module->epoch = 0;
     module->calls = module->look = 0;
+    memset(&module->trial, 0, sizeof(module->trial));
     memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
@@ -55,6 +56,7 @@ static void module_destruct(mca_coll_wan_module_t *module)
     if (NULL != module->view) {
         wan_comm_leave_trees(module->view);     /* what it counts is complete */
     }
+    mca_coll_wan_trials_say(module);
     mca_coll_wan_counters_remove(module);
     mca_coll_wan_discover_end(module->comm);
     mca_coll_wan_trees_end(module->comm);

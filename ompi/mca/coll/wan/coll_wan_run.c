@@ -129,8 +129,14 @@ int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wa
 
 int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
 {
+    return mca_coll_wan_run_internal(module, WAN_ALLREDUCE, 0, values, count, op);
+}
+
+int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t collective, int root,
+                              int64_t *values, int count, ompi_op_t *op)
+{
     mca_coll_wan_bound_t bound = {
-        .call = { .collective = WAN_ALLREDUCE, .count = count, .element_bytes = sizeof(*values),
+        .call = { .collective = collective, .root = root, .count = count, .element_bytes = sizeof(*values),
                   .extent = sizeof(*values), .in = values, .out = values, .commutative = true,
                   .epoch = module->epoch, .internal = true },
         .datatype = &ompi_mpi_int64_t.dt, .op = op
@@ -148,7 +154,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     mca_coll_wan_port_t port;
     wan_run_t *run = NULL;
     unsigned number;
-    int rc;
+    int rc, begun;
 
     if (WAN_STATE_WATCHING == module->state && !mca_coll_wan_module_inside(module)) {
         rc = mca_coll_wan_module_watch(module);
@@ -186,7 +192,12 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
         goto release;
     }
     rc = mca_coll_wan_run_open(module, &bound, number, &port, &run);
-    if (OMPI_SUCCESS != rc) {
+    if (OMPI_SUCCESS != rc && WAN_NOT_OURS != rc) {
+        goto release;
+    }
+    begun = mca_coll_wan_trial_begin(module);
+    if (WAN_NOT_OURS == rc) {
+        rc = OMPI_SUCCESS == begun ? WAN_NOT_OURS : begun;      /* whose saved module serves, ends the trial */
         goto release;
     }
     mca_coll_wan_run_say(module, run);
@@ -194,6 +205,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_bound_finish(&bound);
     }
+    rc = mca_coll_wan_tried(module, OMPI_SUCCESS == rc ? begun : rc);
 
 release:
     mca_coll_wan_bound_release(&bound);

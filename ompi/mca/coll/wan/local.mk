@@ -35,7 +35,8 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_progress.c \
 	ompi/mca/coll/wan/coll_wan_request.c \
 	ompi/mca/coll/wan/coll_wan_run.c \
-	ompi/mca/coll/wan/coll_wan_trees.c
+	ompi/mca/coll/wan/coll_wan_trees.c \
+	ompi/mca/coll/wan/coll_wan_tune.c
 # Never compiled: makes Automake link with the C++ compiler.
 nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
 mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) \

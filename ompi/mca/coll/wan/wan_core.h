@@ -72,6 +72,9 @@ typedef struct wan_params {
     int tree_phoenix;
     int64_t reduce_timeout;     /* us; 0: automatic */
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
+    int64_t tune_trials;        /* algorithms tried besides the model's choice; 0: none */
+    int64_t tune_excess;        /* per cent */
+    int explain;                /* 1: what was tried and chosen is told at the end */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
 } wan_params_t;
@@ -276,7 +279,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 44
+#define WAN_VOTES 48
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
@@ -307,6 +310,25 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 #define WAN_CHECK_VOTES 3
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]);
+
+/*
+ * Choice by trial (core/tune/tuner.hpp).  A blocking call for which wan_run_begin() was called, WAN_OK or
+ * WAN_DECLINED, may be a trial: then it is timed, with the words before or after it that flags ask for, and
+ * wan_comm_tried() gets that time on all ranks.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
+ * wan_comm_tune() then: WAN_DONE: calls made from now on are served otherwise; they are of the next epoch.
+ */
+#define WAN_TUNE_SCORES 32
+enum wan_trial {
+    WAN_TRIAL = 1,
+    WAN_TRIAL_WORD_BEFORE = 2,      /* from the root, to all */
+    WAN_TRIAL_WORD_AFTER = 4        /* from all, to the root */
+};
+/* Of the call that was begun last; 0: it is none.  *root: of words. */
+int wan_comm_trial(const wan_comm_t *comm, int *root);
+int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
+int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
+/* For people: candidates, predictions, times, choices, class by class; "" where nothing was tried.  Length as by snprintf. */
+int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
 
 /* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */
 
@@ -429,6 +451,7 @@ void wan_run_release(wan_run_t *run);
 typedef struct wan_counters {
     uint64_t served[WAN_COLLECTIVES];
     uint64_t declined[WAN_COLLECTIVES];
+    uint64_t left[WAN_COLLECTIVES];     /* to the module before us, in trials and after them */
     uint64_t wan_messages;      /* sent by this process to another site */
     uint64_t wan_bytes;
     uint64_t elapsed_ns;        /* sums over the calls served: from beginning to end, and as predicted */

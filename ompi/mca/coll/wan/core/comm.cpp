@@ -40,6 +40,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
         wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(collective, p.algorithm[c]) : nullptr;
         wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::adaptive_enumerator(collective);
     }
+    tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess)};
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));
@@ -113,7 +114,9 @@ void wan_comm::learn()
     f.settle();
     std::lock_guard hold(lock);
     known.push_back(std::move(f));
+    facts_of_.push_back(known.size() - 1);
     seen.forget();
+    tuning.forget(static_cast<unsigned>(facts_of_.size() - 1));
 }
 
 void wan_comm::look()
@@ -140,6 +143,7 @@ int wan_comm::take(const wan::fact_vector &v)
         if (!changed) {
             std::lock_guard hold(lock);
             seen.forget();
+            tuning.reopen();        // it is not the links, but something has changed
             return WAN_DECLINED;
         }
     }
@@ -168,22 +172,64 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
     return made;
 }
 
+bool wan_comm::tries(const wan::request &r) const
+{
+    return tune.trials && !r.counts_local && !wish[r.collective].algo && !wants_trees[r.collective];
+}
+
+wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, const wan::facts &f)
+{
+    trial = c.blocks ? 0 : trial;
+    if (c.internal || !tries(r))
+        return {};
+    const wan::call_class what = wan::class_of(topo, r);
+    if (!c.blocks)
+        return {tuning.chosen(what, c.epoch), false};
+    const auto service = tuning.begin(what, [&] { return wan::candidates_for(topo, f, wish[r.collective], r, tune); });
+    if (service.trial) {
+        trial = WAN_TRIAL;
+        trial_root = r.root;
+        const wan::collective_kind &kind = wan::kind_of(r.collective);
+        const bool from_root = r.collective == WAN_BCAST || r.collective == WAN_SCATTER;
+        if (!wan::everyone_waits(r.collective))
+            trial |= (from_root ? 0 : WAN_TRIAL_WORD_BEFORE) | (kind.root && !from_root ? 0 : WAN_TRIAL_WORD_AFTER);
+    }
+    return service;
+}
+
+bool wan_comm::decide_trials(const wan::tune_scores &scores)
+{
+    std::lock_guard hold(lock);
+    if (!tuning.decide(scores, static_cast<unsigned>(facts_of_.size())))
+        return false;
+    facts_of_.push_back(facts_of_.back());      // an epoch without new facts
+    return true;
+}
+
 wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint64_t far_block_bytes)
 {
     std::lock_guard hold(lock);
     if (known.empty())
         throw std::logic_error("a call before links are known");
-    const wan::facts &f = known.at(std::min<size_t>(c.epoch, known.size() - 1));
+    const size_t era = facts_of_[std::min<size_t>(c.epoch, facts_of_.size() - 1)];
+    const wan::facts &f = known[era];
     const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
-    auto *found = wan::most_recent(decisions_, [&](const auto &x) { return x.key == r && x.where == c && x.limit == limit; });
+    const std::optional<wan::manner> manner = serve(r, c, f).how;
+    if (manner && !manner->algo) {
+        ++counters.left[r.collective];
+        return {};
+    }
+    auto *found = wan::most_recent(decisions_, [&](const auto &x) {
+        return x.key == r && x.scattered == c.scattered && x.facts == era && x.manner == manner && x.limit == limit;
+    });
     if (!found) {
         decision d;
-        d.plan = wan::choose(topo, f, wish[r.collective], r);
+        d.plan = manner ? wan::choose(topo, f, wish[r.collective], r, *manner) : wan::choose(topo, f, wish[r.collective], r);
         if (limit && d.plan && (d.plan->algo->parameters & wan::uses_far_limit))
             d.plan->entries = limit;
         if (d.plan)
             d.how = prepare(*d.plan, c.scattered);
-        wan::keep(decisions_, {r, c, limit, std::move(d)}, cached_);
+        wan::keep(decisions_, {r, c.scattered, era, manner, limit, std::move(d)}, cached_);
         found = &decisions_.front();
     }
     if (!found->value.plan)

@@ -13,6 +13,7 @@
 #include "model/probe.hpp"
 #include "plan/planner.hpp"
 #include "topo/cluster_map.hpp"
+#include "tune/candidates.hpp"
 
 #include <mutex>
 #include <optional>
@@ -31,6 +32,9 @@ struct wan_comm {
     std::vector<wan::facts> known;      // one after the other, as links were measured; empty before
     wan::fact_vector learned{};         // what the last of them was made from; all 0 before
     wan::fact_vector found{};           // what this rank measured last
+    wan::tune_options tune;
+    wan::tuner tuning;
+    int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     wan::drift seen;
     wan::drift_checks checks;
     std::optional<wan::probe> measuring;
@@ -53,13 +57,17 @@ struct wan_comm {
     struct circumstances {
         bool scattered;     // see build_schedule(): plans do not depend on it
         unsigned epoch;     // which of what was known, see wan_call_t
-        friend bool operator==(const circumstances &, const circumstances &) = default;
+        bool internal;      // not the program's: as the model chooses
+        bool blocks;        // and may be a trial
     };
     /**
      * Calls like earlier ones are found, not planned again; any thread.  Plans do not depend on the
      * bytes of a block for another site where only this rank knows them, but its limit does.
      */
     decision decide(const wan::request &r, circumstances c, uint64_t far_block_bytes);
+
+    /** Of all ranks: see wan_comm_tune(). */
+    bool decide_trials(const wan::tune_scores &scores);
 
     void leave_trees();
     /** Of what the map says of the links between these sites. */
@@ -80,7 +88,9 @@ private:
     };
     struct decision_entry {
         wan::request key;
-        circumstances where;
+        bool scattered;
+        size_t facts;                           // of `known`
+        std::optional<wan::manner> manner;      // none: as the model chooses
         uint32_t limit;                         // of messages to other sites; 0: the plan's
         decision value;
     };
@@ -88,10 +98,13 @@ private:
     /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
     enum class purpose { learn, look, confirm } measuring_to_ = purpose::learn;
     wan::link_hints hints_;
+    std::vector<size_t> facts_of_;              // which of `known`, by epoch
     uint64_t prepared_ = 0;                     // schedules so far
     std::vector<schedule_entry> schedules_;     // both: most recent first
     std::vector<decision_entry> decisions_;
 
+    bool tries(const wan::request &r) const;
+    wan::tuner::service serve(const wan::request &r, const circumstances &c, const wan::facts &f);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
 };
 

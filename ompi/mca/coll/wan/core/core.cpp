@@ -231,6 +231,45 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
     });
 }
 
+int wan_comm_trial(const wan_comm_t *comm, int *root)
+{
+    *root = comm->trial_root;
+    return comm->trial;
+}
+
+int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES])
+{
+    return guarded([&]() -> int {
+        const bool by_root = comm->trial & (WAN_TRIAL_WORD_BEFORE | WAN_TRIAL_WORD_AFTER);
+        std::lock_guard hold(comm->lock);
+        comm->trial = 0;
+        if (!comm->tuning.record(by_root && comm->me != comm->trial_root ? 0 : std::max<int64_t>(1, elapsed_ns)))
+            return WAN_OK;
+        const wan::tune_scores mine = comm->tuning.scores();
+        std::copy(mine.begin(), mine.end(), scores);
+        return WAN_DONE;
+    });
+}
+
+int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES])
+{
+    return guarded([&]() -> int {
+        wan::tune_scores combined;
+        std::copy(scores, scores + WAN_TUNE_SCORES, combined.begin());
+        return comm->decide_trials(combined) ? WAN_DONE : WAN_OK;
+    });
+}
+
+int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
+{
+    std::string s;
+    const int code = guarded([&]() -> int {
+        s = wan::explain(comm->tuning.classes());
+        return WAN_OK;
+    });
+    return copy_text(code == WAN_OK ? s : "out of memory", text, size);
+}
+
 int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx, wan_run_t **run)
 {
     *run = nullptr;
@@ -241,7 +280,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             return WAN_OK;
         }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto [plan, prepared] = comm->decide(r, {scattered, call->epoch}, far_block_bytes);
+        const auto [plan, prepared] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks}, far_block_bytes);
         if (!plan)
             return WAN_DECLINED;
         where.segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes);

@@ -8,6 +8,7 @@
 
 #include "adaptive/service.hpp"
 #include "algo/registry.hpp"
+#include "tune/tuner.hpp"
 
 #include <array>
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 15 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 18 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -52,6 +53,14 @@ const std::array<wan_knob_t, 15 + WAN_COLLECTIVES> knobs{{
      "size of the message, the measured links, coll_wan_links, coll_wan_segment and coll_wan_threshold, so that runs with the "
      "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
+    {"tune_trials", WAN_KNOB_INT64, offsetof(wan_params_t, tune_trials), 0, wan::tuner::most_trials, 3, 4, true,
+     "Ways to serve a call that are tried besides the one that is predicted to be fastest, in the first blocking calls of a collective and "
+     "a size (two calls each, two more for those that are near the best), 0 to 7. The fastest is kept. While that lasts, reductions of "
+     "the same contributions may be rounded differently from call to call (see coll_wan_stable). 0: what is predicted is never tried"},
+    {"tune_excess", WAN_KNOB_INT64, offsetof(wan_params_t, tune_excess), 0, 1000, 50, 5, true,
+     "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, 0 to 1000 (Nanri's report tried up to 90)"},
+    {"explain", WAN_KNOB_INT, offsetof(wan_params_t, explain), 0, 1, 0, 3, false,
+     "With 1, the first rank of each communicator tells when that is freed what was tried, predicted, measured and chosen. 0: nothing"},
     {"tree_threshold", WAN_KNOB_INT64, offsetof(wan_params_t, tree_threshold), 0, gib * 1024, 256 << 10, 5, true,
      "Bytes of a message from which the algorithm 'adaptive' takes bandwidth trees in place of latency trees, 0 to 2^40 (default: the "
      "Phoenix paper's)"},

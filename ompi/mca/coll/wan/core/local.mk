@@ -121,6 +121,12 @@ core_sources = \
 	ompi/mca/coll/wan/core/topo/slurm_topology.hpp \
 	ompi/mca/coll/wan/core/topo/topology.cpp \
 	ompi/mca/coll/wan/core/topo/topology.hpp \
+	ompi/mca/coll/wan/core/tune/candidates.cpp \
+	ompi/mca/coll/wan/core/tune/candidates.hpp \
+	ompi/mca/coll/wan/core/tune/explain.cpp \
+	ompi/mca/coll/wan/core/tune/manner.hpp \
+	ompi/mca/coll/wan/core/tune/tuner.cpp \
+	ompi/mca/coll/wan/core/tune/tuner.hpp \
 	ompi/mca/coll/wan/core/vectors.cpp \
 	ompi/mca/coll/wan/core/vectors.hpp
 

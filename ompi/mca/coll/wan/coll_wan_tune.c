@@ -1,0 +1,98 @@
+/*
+ * Trials: a blocking call that is served in a way to be tried is timed, by
+ * this module or by the saved one.  The core decides what is tried and what the times
+ * mean (core/tune/tuner.hpp); here are the clock, the words before and after it,
+ * and the exchange of scores, all inside the call that all ranks make.
+ *
+ * A collective with a root is timed there, as a round trip:
+ *
+ *      Bcast, Scatter      the call, then a word from all to the root
+ *      Reduce, Gather      a word from the root to all, then the call
+ *      Scan, Exscan        both, rank 0 being the root
+ *
+ * since a rank's own time in such a call says more about when the others came.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include <stdlib.h>
+
+static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
+{
+    int64_t nothing = 0;
+    const int rc = mca_coll_wan_run_internal(module, collective, module->trial.root, &nothing, 1, &ompi_mpi_op_max.op);
+
+    return WAN_NOT_OURS == rc ? OMPI_SUCCESS : rc;      /* on no rank */
+}
+
+int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module)
+{
+    module->trial.flags = wan_comm_trial(module->serving, &module->trial.root);
+    if (0 == module->trial.flags) {
+        return OMPI_SUCCESS;
+    }
+    module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
+    return 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE) ? word(module, WAN_BCAST) : OMPI_SUCCESS;
+}
+
+static int trial_end(mca_coll_wan_module_t *module, int flags)
+{
+    int64_t scores[WAN_TUNE_SCORES], elapsed;
+    int code, rc;
+
+    if (0 != (flags & WAN_TRIAL_WORD_AFTER)) {
+        rc = word(module, WAN_REDUCE);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    elapsed = mca_coll_wan_port_pml.now_ns(NULL) - module->trial.began_ns;
+    code = wan_comm_tried(module->serving, elapsed, scores);
+    if (WAN_DONE != code) {
+        return mca_coll_wan_code(code, NULL, NULL);
+    }
+    rc = mca_coll_wan_run_combine(module, scores, WAN_TUNE_SCORES, &ompi_mpi_op_max.op);
+    if (OMPI_SUCCESS != rc) {
+        return WAN_NOT_OURS == rc ? OMPI_ERROR : rc;
+    }
+    code = wan_comm_tune(module->serving, scores);
+    if (WAN_DONE == code) {
+        __atomic_add_fetch(&module->epoch, 1, __ATOMIC_RELEASE);
+    }
+    return mca_coll_wan_code(code, NULL, NULL);
+}
+
+int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc)
+{
+    const int flags = module->trial.flags;
+
+    module->trial.flags = 0;
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = trial_end(module, flags);
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_wan_module_break(module, rc);
+    }
+    return rc;
+}
+
+void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module)
+{
+    size_t size;
+    char *text;
+
+    if (0 == mca_coll_wan_component.params.explain || NULL == module->view || NULL == module->comm
+        || 0 != ompi_comm_rank(module->comm)) {
+        return;
+    }
+    size = (size_t) wan_comm_explain(module->view, NULL, 0) + 1;
+    text = malloc(size);
+    if (1 < size && NULL != text) {
+        (void) wan_comm_explain(module->view, text, size);
+        opal_output(0, "coll/wan: communicator %u of %d ranks, what was tried:\n%s",
+                    (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm), text);
+    }
+    free(text);
+}

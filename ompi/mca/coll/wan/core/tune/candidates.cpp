@@ -1,0 +1,166 @@
+/*
+ * See candidates.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "tune/candidates.hpp"
+
+#include "collective.hpp"
+#include "algo/sites.hpp"
+
+#include <bit>
+
+namespace wan {
+
+namespace {
+
+/** Bytes in all up to which Open MPI's own module is looked at: its steps count, not its bytes. */
+constexpr uint64_t own_short_bytes = 8192;
+
+bool fits(const manner &m, const plan &p)
+{
+    manner of = manner_of(p);
+    if (p.algo->parameters & uses_far_limit)
+        of.entries = m.entries;
+    return of == m;
+}
+
+/** Ranks, in their order, of a tree in which rank v's parent is v without its lowest bit: the slowest way from the root. */
+int64_t binomial_ns(const topology &t, const facts &f, int root)
+{
+    const int p = t.size();
+    std::vector<int64_t> at(static_cast<size_t>(p));
+    int64_t worst = 0;
+    for (int v = 1; v < p; ++v) {
+        const int parent = v & (v - 1), rank = (v + root) % p, above = (parent + root) % p;
+        at[static_cast<size_t>(v)] = at[static_cast<size_t>(parent)] + f.latency_ns(t.site_of(above), t.site_of(rank));
+        worst = std::max(worst, at[static_cast<size_t>(v)]);
+    }
+    return worst;
+}
+
+/** In each step rank r exchanges with r +- 1, 2, 4, ...: the farthest pair of each. */
+int64_t doubling_ns(const topology &t, const facts &f)
+{
+    int64_t sum = 0;
+    for (int step = 1; step < t.size(); step *= 2) {
+        int64_t slowest = 0;
+        for (int r = 0; r < t.size(); ++r)
+            slowest = std::max(slowest, f.latency_ns(t.site_of(r), t.site_of((r + step) % t.size())));
+        sum += slowest;
+    }
+    return sum;
+}
+
+int64_t line_ns(const topology &t, const facts &f)
+{
+    int64_t sum = 0;
+    for (int r = 1; r < t.size(); ++r)
+        sum += f.latency_ns(t.site_of(r - 1), t.site_of(r));
+    return sum;
+}
+
+} // namespace
+
+manner manner_of(const plan &p)
+{
+    return {p.algo, p.links, p.entries, p.pieces, p.order, p.inner};
+}
+
+std::string print(const manner &m)
+{
+    if (!m.algo)
+        return "open_mpi";
+    plan p;
+    p.algo = m.algo;
+    p.links = m.links;
+    p.entries = m.entries;
+    p.pieces = m.pieces;
+    p.order = m.order;
+    p.inner = m.inner;
+    std::string all = print(p), short_text = m.algo->name;
+    // What the algorithm looks at, in the words of a plan.
+    const struct {
+        uint16_t use;
+        const char *word;
+    } words[] = {{uses_links, " links "}, {uses_entries | uses_far_limit, " entries "}, {uses_order, " order "}, {uses_inner, " inner "},
+                 {uses_pieces, " pieces "}};
+    for (const auto &w : words)
+        if (m.algo->parameters & w.use) {
+            const size_t at = all.find(w.word);
+            short_text += all.substr(at, all.find(' ', at + std::string_view(w.word).size()) - at);
+        }
+    return short_text;
+}
+
+call_class class_of(const topology &t, const request &r)
+{
+    const collective_kind &kind = kind_of(r.collective);
+    return {r.collective, kind.root ? static_cast<uint32_t>(value(t.site_of(r.root))) : 0, static_cast<unsigned>(std::bit_width(r.bytes)),
+            r.commutative, r.counts_vary};
+}
+
+std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r)
+{
+    if (r.bytes > own_short_bytes || r.counts_vary)
+        return std::nullopt;
+    switch (r.collective) {
+    case WAN_ALLGATHER:     // 4.1's is wrong where ranks describe the same Allgatherv by different types
+        return std::nullopt;
+    case WAN_SCAN:
+    case WAN_EXSCAN:
+        return line_ns(t, f);
+    case WAN_BCAST:
+    case WAN_REDUCE:
+    case WAN_GATHER:
+    case WAN_SCATTER:
+        return binomial_ns(t, f, r.root);
+    default:
+        return doubling_ns(t, f);
+    }
+}
+
+std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
+                                             const tune_options &o)
+{
+    const std::vector<plan> all = candidates(t, f, w, r);
+    std::vector<tuner::candidate> found;
+    if (all.empty())
+        return found;
+    const int64_t most = all[0].predicted_ns + all[0].predicted_ns / 100 * o.excess_percent;
+    const auto add = [&](const manner &m, int64_t predicted_ns) {
+        const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
+        if (!known && predicted_ns <= most && found.size() <= o.trials)
+            found.push_back({.how = m, .predicted_ns = predicted_ns});
+    };
+    add(manner_of(all[0]), all[0].predicted_ns);
+    // It keeps to no wishes; in stable mode its results would be others.
+    const bool asked = w.links || w.segment_bytes || w.threshold_bytes || (w.stable && kind_of(r.collective).operation);
+    if (const auto own = own_module_ns(t, f, r); own && !asked)
+        add({}, *own);
+    std::vector<const algorithm *> seen{all[0].algo};
+    for (const plan &p : all)
+        if (std::find(seen.begin(), seen.end(), p.algo) == seen.end()) {
+            seen.push_back(p.algo);
+            add(manner_of(p), p.predicted_ns);
+        }
+    for (const plan &p : all)
+        add(manner_of(p), p.predicted_ns);
+    return found;
+}
+
+std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r, const manner &m)
+{
+    std::optional<plan> exact, alike, any;
+    for (const plan &p : candidates(t, f, w, r)) {
+        if (!any)
+            any = p;
+        if (!alike && p.algo == m.algo)
+            alike = p;
+        if (!exact && fits(m, p))
+            exact = p;
+    }
+    return exact ? exact : alike ? alike : any;
+}
+
+} // namespace wan

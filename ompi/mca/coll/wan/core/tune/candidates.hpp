@@ -1,0 +1,43 @@
+/*
+ * What is worth a trial: the model's choice, then of each other algorithm its
+ * best plan, then other parameters, as far as the model predicts them to be
+ * not much slower than its choice.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_TUNE_CANDIDATES_HPP
+#define WAN_TUNE_CANDIDATES_HPP
+
+#include "plan/planner.hpp"
+#include "tune/tuner.hpp"
+
+namespace wan {
+
+struct tune_options {
+    unsigned trials = 3;            // besides the model's choice; 0: nothing is tried
+    unsigned excess_percent = 50;   // of predicted time over the least
+};
+
+/** The model's choice first; empty: none of our algorithms serves. */
+std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
+                                             const tune_options &o);
+
+/** As the model chooses within a manner, or, where that does not go with this call, with its algorithm. */
+std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r, const manner &m);
+
+/**
+ * What Open MPI's own module takes for a short call, in ns, by the steps between sites that its
+ * usual algorithm takes one after the other over the ranks in their order; nullopt: not known, too long for that, or not to be used.
+ *   Bcast, Reduce, Gather, Scatter: binomial trees; Scan, Exscan: from rank to rank; all others: doubling distances
+ */
+std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r);
+
+/** A paragraph for each class in which something could be tried: what was predicted, tried, measured and chosen (*). */
+std::string explain(const std::vector<tuner::state> &classes);
+
+/** Which class a call belongs to. */
+call_class class_of(const topology &t, const request &r);
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Choice by trial, after Nanri: what the model predicts to be not much slower
+ * than its own choice is tried in the first calls of a class, and the fastest
+ * is kept.  Calls of a class have one collective, and sizes, roots and operators
+ * that are alike.
+ *
+ *      counting ---> trying: each candidate twice ---> those near the best twice more ---> settled
+ *          ^                  (scores)                         (scores)                      |
+ *          +----------- links were measured anew, or calls take far longer <-----------------+
+ *
+ * The scores of a round are those of all ranks, combined once; so all ranks decide
+ * alike, in the same call.  How a call is scored: a collective in which each rank
+ * waits for all by its slowest rank; where ranks come at different times, so that
+ * this says when they came, by the quickest, who came last.  The others by the root, as a
+ * round trip: a word from the root before it, or one back after it, so that no rank's
+ * time depends on when others came (see coll_wan_tune.c).  Of several calls
+ * the quickest counts: late ranks and noise only add.
+ *
+ * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
+ * the same calls of begin(), record() and decide(), in the same order.
+ *
+ * Source: Nanri, Inadomi: dynamic selection of collective algorithms, pruned by
+ * models of the topology.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_TUNE_TUNER_HPP
+#define WAN_TUNE_TUNER_HPP
+
+#include "tune/manner.hpp"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace wan {
+
+struct call_class {
+    wan_collective_t collective = WAN_BCAST;
+    uint32_t root_site = 0;
+    unsigned size = 0;              // bits of the number of bytes: 4 for 8 to 15
+    bool commutative = true, counts_vary = false;
+
+    friend bool operator==(const call_class &, const call_class &) = default;
+};
+
+/** Combined over ranks by MAX. */
+using tune_scores = std::array<int64_t, WAN_TUNE_SCORES>;
+
+class tuner {
+public:
+    /** Candidates besides the model's choice, at most. */
+    static constexpr unsigned most_trials = WAN_TUNE_SCORES / 4 - 1;
+
+    struct candidate {
+        manner how;
+        int64_t predicted_ns = 0;
+        int64_t measured_ns = 0;        // the best of its trials; 0: none
+        unsigned trials = 0;
+    };
+
+    /** How a call is served. */
+    struct service {
+        std::optional<manner> how;      // none: as the model chooses
+        bool trial = false;             // its time is to be recorded
+    };
+
+    /**
+     * A blocking call of a class.  `make`: the candidates of its first trials, what the model chooses
+     * first; asked for only where trials begin.  One candidate: nothing is tried.
+     */
+    service begin(const call_class &c, const std::function<std::vector<candidate>()> &make);
+
+    /** The trial that has begun has ended here; 0: this rank has nothing to say of it.  Whether scores are to be combined now. */
+    bool record(int64_t elapsed_ns);
+    tune_scores scores() const;
+    /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
+    bool decide(const tune_scores &combined, unsigned epoch);
+
+    /**
+     * A call that does not block, made in an epoch: as was decided before that.  Never Open MPI's own module, which
+     * serves such calls by other functions than those that were tried.
+     */
+    std::optional<manner> chosen(const call_class &c, unsigned epoch) const;
+
+    /** From `epoch` on nothing is known: links have changed. */
+    void forget(unsigned epoch);
+    /** Trials begin again, what was chosen stays until they end. */
+    void reopen();
+
+    struct state {
+        call_class what;
+        uint64_t calls = 0;
+        enum class phase : uint8_t { counting, trying, settled } phase = phase::counting;
+        std::vector<candidate> candidates{};
+        size_t standing = 0;            // candidate that serves
+        int64_t trials_ns = 0;          // this rank's, of all trials
+    };
+    /** For people: every class in the order of its first call. */
+    const std::vector<state> &classes() const { return classes_; }
+
+private:
+    struct learned {
+        unsigned since;                 // epoch
+        std::optional<manner> how, ours;    // of blocking calls; of others; none: as the model chooses
+    };
+    struct slot {
+        std::vector<unsigned> turns;    // candidates to be tried, in this order
+        size_t turn = 0;
+        unsigned round = 0, waited = 0;
+        std::vector<learned> history;
+        struct sample {
+            unsigned candidate;
+            int64_t elapsed_ns;
+        };
+        std::vector<sample> samples;    // of this round
+    };
+    static constexpr size_t most_classes_ = 64;     // later ones are the model's: to forget one would have to be agreed
+    std::vector<state> classes_;
+    std::vector<slot> slots_;           // by class
+    size_t trying_ = SIZE_MAX;          // class of the trial under way
+
+    size_t find(const call_class &c) const;
+    static size_t best_of(const state &x, size_t standing, bool ours);
+    void round_begin(size_t i, const std::vector<unsigned> &candidates, bool in_turns);
+};
+
+} // namespace wan
+
+#endif

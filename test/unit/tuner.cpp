@@ -1,0 +1,278 @@
+/*
+ * Choice by trial: ranks with made-up times, which differ from what was predicted.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "matrix.hpp"
+#include "planned.hpp"
+#include "tune/candidates.hpp"
+#include "unit.hpp"
+
+#include <functional>
+#include <random>
+#include <set>
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+constexpr int64_t ms = 1'000'000;
+
+manner made_up(unsigned k)
+{
+    manner m;
+    m.algo = algorithms()[0];
+    m.links = k + 1;
+    return m;
+}
+
+/** So many candidates, each predicted to be slower than the one before. */
+std::vector<tuner::candidate> ladder(unsigned n)
+{
+    std::vector<tuner::candidate> all;
+    for (unsigned k = 0; k < n; ++k)
+        all.push_back({.how = made_up(k), .predicted_ns = (10 + k) * ms});
+    return all;
+}
+
+/** The ranks of a job; a call takes what `time(rank, manner's number, call)` says on each. */
+struct job {
+    using times = std::function<int64_t(int rank, unsigned candidate, int call)>;
+    std::vector<tuner> ranks;
+    unsigned epoch = 0;
+    std::vector<unsigned> served;       // number of the manner, by call
+    std::vector<bool> trials;
+    std::string wrong;
+
+    explicit job(int n) : ranks(static_cast<size_t>(n)) {}
+
+    void call(const call_class &c, unsigned candidates, const times &time, int root = -1)
+    {
+        const int number = static_cast<int>(served.size());
+        std::vector<tuner::service> how;
+        for (tuner &t : ranks)
+            how.push_back(t.begin(c, [&] { return ladder(candidates); }));
+        for (const auto &h : how)
+            if (h.how != how[0].how || h.trial != how[0].trial)
+                wrong = "ranks serve a call in different ways";
+        const unsigned k = how[0].how ? how[0].how->links - 1 : 0;
+        served.push_back(k);
+        trials.push_back(how[0].trial);
+        if (!how[0].trial)
+            return;
+        std::vector<bool> due;
+        for (size_t r = 0; r < ranks.size(); ++r) {
+            const int rank = static_cast<int>(r);
+            due.push_back(ranks[r].record(root >= 0 && rank != root ? 0 : time(rank, k, number)));
+        }
+        if (std::set<bool>(due.begin(), due.end()).size() != 1)
+            wrong = "ranks combine at different calls";
+        if (!due[0])
+            return;
+        tune_scores all = ranks[0].scores();
+        for (tuner &t : ranks) {
+            const tune_scores mine = t.scores();
+            for (size_t i = 0; i < all.size(); ++i)
+                all[i] = std::max(all[i], mine[i]);
+        }
+        std::set<bool> changed;
+        for (tuner &t : ranks)
+            changed.insert(t.decide(all, epoch + 1));
+        if (changed.size() != 1)
+            wrong = "ranks decide differently";
+        epoch += changed.contains(true);
+    }
+    void calls(const call_class &c, int n, unsigned candidates, const times &time, int root = -1)
+    {
+        for (int i = 0; i < n; ++i)
+            call(c, candidates, time, root);
+    }
+    unsigned tried() const { return static_cast<unsigned>(std::count(trials.begin(), trials.end(), true)); }
+};
+
+const call_class allreduce{.collective = WAN_ALLREDUCE, .size = 11}, bcast{.collective = WAN_BCAST, .size = 11};
+
+/** The best is found where the model says otherwise, within few calls; each far slower one costs two. */
+std::string check_finds()
+{
+    for (unsigned best = 0; best < 4; ++best)
+        for (unsigned bad = 0; bad < 4; ++bad) {
+            if (bad == best)
+                continue;
+            job j(5);
+            j.calls(allreduce, 40, 4, [&](int rank, unsigned k, int) { return (k == best ? 10 : k == bad ? 60 : 12) * ms + rank * 1000; });
+            WAN_CHECK_THAT(j.wrong.empty(), j.wrong);
+            WAN_CHECK_THAT(j.served.back() == best && j.served[20] == best, "kept " + std::to_string(j.served.back()));
+            WAN_CHECK(j.served[0] == 0 && j.served[1] == 0 && !j.trials[1]);        // nothing is tried for who calls twice
+            WAN_CHECK_THAT(std::count(j.served.begin(), j.served.end(), bad) - (bad == 0 ? 2 : 0) == 2,
+                           std::to_string(bad) + " was called again");
+            WAN_CHECK(j.tried() == 4 * 2 + 3 * 2);
+            WAN_CHECK(j.epoch == (best ? 1u : 0u));
+        }
+    return "";
+}
+
+/** What is not 3% faster is not changed for; what takes long at first, since it connects, is not thrown away. */
+std::string check_careful()
+{
+    job same(3);
+    same.calls(allreduce, 40, 3, [](int, unsigned k, int) { return 10 * ms - k * ms / 10; });
+    WAN_CHECK(same.served.back() == 0 && same.epoch == 0);
+    job cold(3);
+    cold.calls(allreduce, 40, 3, [](int, unsigned k, int call) { return (k == 2 ? call < 7 ? 100 : 8 : 10) * ms; });
+    WAN_CHECK_THAT(cold.served.back() == 2, "a first call that connects");
+    return "";
+}
+
+/** Ranks that come late by turns, or one of them always, by far more than candidates differ. */
+std::string check_late()
+{
+    for (uint64_t seed = 1; seed <= 200; ++seed) {
+        std::mt19937_64 random(seed);
+        const unsigned best = seed % 4;
+        job j(6);
+        // All wait for who comes last; that one waits for nobody.
+        j.calls(allreduce, 40, 4, [&](int rank, unsigned k, int call) {
+            const int last = seed % 2 ? 3 : call % 6;
+            return (k == best ? 10 : 12) * ms + (rank == last ? 0 : 50 * ms + static_cast<int64_t>(random() % (100 * ms)));
+        });
+        WAN_CHECK_THAT(j.wrong.empty() && j.served.back() == best, "seed " + std::to_string(seed) + " kept " + std::to_string(j.served.back()));
+        // Only the root's time counts: what the others see of a Bcast depends on when they came.
+        job rooted(6);
+        rooted.calls(bcast, 40, 4, [&](int rank, unsigned k, int) {
+            return rank == 2 ? (k == best ? 20 : 22) * ms : static_cast<int64_t>(random() % (100 * ms));
+        }, 2);
+        WAN_CHECK_THAT(rooted.wrong.empty() && rooted.served.back() == best, "with a root: seed " + std::to_string(seed));
+    }
+    return "";
+}
+
+/** Calls of other epochs get what was chosen then; classes are apart. */
+std::string check_epochs()
+{
+    job j(2);
+    const auto time = [](int, unsigned k, int) { return (k == 1 ? 5 : 10) * ms; };
+    j.calls(allreduce, 40, 2, time);
+    const tuner &t = j.ranks[0];
+    WAN_CHECK(j.epoch == 1 && !t.chosen(allreduce, 0) && t.chosen(allreduce, 1) == made_up(1) && t.chosen(allreduce, 9) == made_up(1));
+    WAN_CHECK(!t.chosen(bcast, 9));
+    call_class larger = allreduce;
+    ++larger.size;
+    WAN_CHECK(!t.chosen(larger, 9));
+    // Links change: all begins again, but for calls of before.
+    for (tuner &r : j.ranks)
+        r.forget(2);
+    j.epoch = 2;
+    WAN_CHECK(t.chosen(allreduce, 1) == made_up(1) && !t.chosen(allreduce, 2));
+    j.calls(allreduce, 40, 2, [](int, unsigned k, int) { return (k == 1 ? 20 : 10) * ms; });
+    WAN_CHECK(j.served.back() == 0 && !t.chosen(allreduce, 99) && t.chosen(allreduce, 1) == made_up(1));
+    // Something else has changed: what was chosen serves until other trials have ended.
+    job k(2);
+    k.calls(allreduce, 40, 3, time);
+    for (tuner &r : k.ranks)
+        r.reopen();
+    const size_t before = k.served.size();
+    k.calls(allreduce, 40, 3, [](int, unsigned c, int) { return (c == 2 ? 5 : 10) * ms; });
+    WAN_CHECK(k.served[before] == 1 && k.served.back() == 2 && k.wrong.empty());
+    return "";
+}
+
+/** Where Open MPI's own module is the fastest, calls that do not block get the best of ours. */
+std::string check_own()
+{
+    const auto make = [] {
+        auto all = ladder(3);
+        all[1].how = manner{};
+        return all;
+    };
+    tuner t;
+    std::optional<manner> last;
+    for (int call = 0; call < 40; ++call) {
+        const auto s = t.begin(allreduce, make);
+        last = s.how;
+        if (s.trial && t.record((!s.how->algo ? 5 : s.how == made_up(2) ? 8 : 10) * ms))
+            t.decide(t.scores(), 1);
+    }
+    WAN_CHECK(last && !last->algo);
+    WAN_CHECK(t.chosen(allreduce, 1) == made_up(2));
+    return "";
+}
+
+/** More classes than are kept: the later ones are as the model chooses, on all ranks. */
+std::string check_many()
+{
+    job j(2);
+    for (unsigned size = 0; size < 40; ++size)
+        for (uint32_t site = 0; site < 3; ++site)
+            j.calls({.collective = WAN_BCAST, .root_site = site, .size = size}, 30, 2, [](int, unsigned k, int) { return (k ? 5 : 10) * ms; });
+    WAN_CHECK_THAT(j.wrong.empty(), j.wrong);
+    WAN_CHECK(j.ranks[0].classes().size() == 64 && j.served.back() == 0 && j.served[29] == 1);
+    // One candidate: nothing is tried.
+    job one(2);
+    one.calls(allreduce, 30, 1, [](int, unsigned, int) { return ms; });
+    WAN_CHECK(one.tried() == 0);
+    return "";
+}
+
+/** What is tried on a network: the model's choice first, algorithms before parameters, nothing beyond the excess. */
+std::string check_candidates()
+{
+    const topology blocks = two_sites(16), mixed = lay_out({16, 16}, placement::roundrobin, 1, 1);
+    const facts f = facts_of(blocks);
+    unsigned several = 0;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        for (uint64_t bytes : {8, 1024, 65536, 1 << 20}) {
+            request r{.collective = collective_at(c), .bytes = bytes};
+            const tune_options o{.trials = 3, .excess_percent = 40};
+            const auto found = candidates_for(blocks, f, {}, r, o);
+            const auto all = candidates(blocks, f, {}, r);
+            const std::string name = kind_of(r.collective).name + std::string(" ") + std::to_string(bytes);
+            WAN_CHECK_THAT(!found.empty() && found.size() <= 4 && found[0].how == manner_of(all[0]), name);
+            several += found.size() > 1;
+            for (const auto &x : found) {
+                WAN_CHECK_THAT(x.predicted_ns <= all[0].predicted_ns * 14 / 10 + 100, name + ": " + print(x.how));
+                WAN_CHECK_THAT(x.how.algo || bytes <= 8192, name + ": Open MPI's own");
+                if (x.how.algo) {
+                    const auto p = choose(blocks, f, {}, r, x.how);
+                    WAN_CHECK_THAT(p && manner_of(*p) == x.how, name + ": " + print(x.how));
+                    // Half as long or twice: as long as the algorithm serves.
+                    for (uint64_t other : {bytes / 2 + 1, 2 * bytes - 1}) {
+                        request q = r;
+                        q.bytes = other;
+                        const auto same = choose(blocks, f, {}, q, x.how);
+                        if (!x.how.algo->serves(blocks, q))
+                            continue;
+                        WAN_CHECK_THAT(same && same->algo == x.how.algo, name + " of " + std::to_string(other));
+                    }
+                }
+            }
+            wishes stable;
+            stable.stable = true;
+            if (kind_of(r.collective).operation)
+                for (const auto &x : candidates_for(blocks, f, stable, r, {.trials = 7, .excess_percent = 1000})) {
+                    const auto p = x.how.algo ? choose(blocks, f, stable, r, x.how) : std::nullopt;
+                    WAN_CHECK_THAT(p && p->grouping == choose(blocks, f, stable, r)->grouping, name + ", stable: " + print(x.how));
+                }
+            WAN_CHECK(candidates_for(blocks, f, {}, r, {.trials = 0, .excess_percent = 1000}).size() == 1);
+        }
+    WAN_CHECK_THAT(several >= 20, "several candidates in " + std::to_string(several));
+    // Ranks in blocks: a binomial tree crosses once; hosts of the sites by turns: in each step.
+    const request small{.collective = WAN_BCAST, .bytes = 8};
+    const auto once = own_module_ns(blocks, f, small), often = own_module_ns(mixed, f, small);
+    WAN_CHECK(once && *once < 2 * f.wan_ns && often && *often >= f.wan_ns);
+    request scan = small;
+    scan.collective = WAN_SCAN;
+    WAN_CHECK(*own_module_ns(blocks, f, scan) == f.wan_ns + 30 * f.lan_ns && *own_module_ns(mixed, f, scan) == 31 * f.wan_ns);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_finds>), cmocka_unit_test(wan_test::test<check_careful>),
+                                cmocka_unit_test(wan_test::test<check_late>), cmocka_unit_test(wan_test::test<check_epochs>),
+                                cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>), cmocka_unit_test(wan_test::test<check_candidates>)};
+    return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
+}
