@@ -39,6 +39,7 @@ std::vector<tuner::candidate> ladder(unsigned n)
 /** The ranks of a job; a call takes what `time(rank, manner's number, call)` says on each. */
 struct job {
     using times = std::function<int64_t(int rank, unsigned candidate, int call)>;
+    times in_step;                      // of trials that begin when all have come: rank 0's
     std::vector<tuner> ranks;
     unsigned epoch = 0;
     std::vector<unsigned> served;       // number of the manner, by call
@@ -54,7 +55,7 @@ struct job {
         for (tuner &t : ranks)
             how.push_back(t.begin(c, [&] { return ladder(candidates); }));
         for (const auto &h : how)
-            if (h.how != how[0].how || h.trial != how[0].trial)
+            if (h.how != how[0].how || h.trial != how[0].trial || h.in_step != how[0].in_step)
                 wrong = "ranks serve a call in different ways";
         const unsigned k = how[0].how ? how[0].how->links - 1 : 0;
         served.push_back(k);
@@ -64,7 +65,8 @@ struct job {
         std::vector<bool> due;
         for (size_t r = 0; r < ranks.size(); ++r) {
             const int rank = static_cast<int>(r);
-            due.push_back(ranks[r].record(root >= 0 && rank != root ? 0 : time(rank, k, number)));
+            const int who = how[0].in_step && root < 0 ? 0 : root;
+            due.push_back(ranks[r].record(who >= 0 && rank != who ? 0 : (how[0].in_step ? in_step : time)(rank, k, number)));
         }
         if (std::set<bool>(due.begin(), due.end()).size() != 1)
             wrong = "ranks combine at different calls";
@@ -132,18 +134,21 @@ std::string check_late()
         std::mt19937_64 random(seed);
         const unsigned best = seed % 4;
         job j(6);
-        // All wait for who comes last; that one waits for nobody.
-        j.calls(allreduce, 40, 4, [&](int rank, unsigned k, int call) {
+        // All wait for who comes last; that one has all it needs at once.
+        j.in_step = [&](int, unsigned k, int) { return (k == best ? 10 : 12) * ms; };
+        j.calls(allreduce, 60, 4, [&](int rank, unsigned k, int call) {
             const int last = seed % 2 ? 3 : call % 6;
-            return (k == best ? 10 : 12) * ms + (rank == last ? 0 : 50 * ms + static_cast<int64_t>(random() % (100 * ms)));
+            return rank == last ? ms / 10 : (k == best ? 10 : 12) * ms + 20 * ms + static_cast<int64_t>(random() % (100 * ms));
         });
         WAN_CHECK_THAT(j.wrong.empty() && j.served.back() == best, "seed " + std::to_string(seed) + " kept " + std::to_string(j.served.back()));
+        WAN_CHECK_THAT(j.tried() <= 8 + 8 + 8, std::to_string(j.tried()) + " trials");
         // Only the root's time counts: what the others see of a Bcast depends on when they came.
         job rooted(6);
         rooted.calls(bcast, 40, 4, [&](int rank, unsigned k, int) {
             return rank == 2 ? (k == best ? 20 : 22) * ms : static_cast<int64_t>(random() % (100 * ms));
         }, 2);
         WAN_CHECK_THAT(rooted.wrong.empty() && rooted.served.back() == best, "with a root: seed " + std::to_string(seed));
+        WAN_CHECK(rooted.tried() == 8 + 8);
     }
     return "";
 }

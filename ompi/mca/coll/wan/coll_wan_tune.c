@@ -10,7 +10,9 @@
  *      Reduce, Gather      a word from the root to all, then the call
  *      Scan, Exscan        both, rank 0 being the root
  *
- * since a rank's own time in such a call says more about when the others came.
+ * since a rank's own time in such a call says more about when the others came.  Trials in step,
+ * for ranks that come late again and again, begin with a word from all to that root, before its clock; those
+ * of other collectives have all three words, and rank 0 is the root.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,12 +30,17 @@ static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
 
 int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module)
 {
+    int rc = OMPI_SUCCESS;
+
     module->trial.flags = wan_comm_trial(module->serving, &module->trial.root);
     if (0 == module->trial.flags) {
         return OMPI_SUCCESS;
     }
+    if (0 != (module->trial.flags & WAN_TRIAL_IN_STEP)) {
+        rc = word(module, WAN_REDUCE);
+    }
     module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
-    return 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE) ? word(module, WAN_BCAST) : OMPI_SUCCESS;
+    return OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE) ? word(module, WAN_BCAST) : rc;
 }
 
 static int trial_end(mca_coll_wan_module_t *module, int flags)

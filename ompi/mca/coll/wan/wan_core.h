@@ -320,8 +320,9 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
 #define WAN_TUNE_SCORES 32
 enum wan_trial {
     WAN_TRIAL = 1,
-    WAN_TRIAL_WORD_BEFORE = 2,      /* from the root, to all */
-    WAN_TRIAL_WORD_AFTER = 4        /* from all, to the root */
+    WAN_TRIAL_IN_STEP = 2,          /* before the time begins, a word from all to the root: all have come */
+    WAN_TRIAL_WORD_BEFORE = 4,      /* from the root, to all */
+    WAN_TRIAL_WORD_AFTER = 8        /* from all, to the root */
 };
 /* Of the call that was begun last; 0: it is none.  *root: of words. */
 int wan_comm_trial(const wan_comm_t *comm, int *root);

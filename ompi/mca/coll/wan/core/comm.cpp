@@ -184,15 +184,17 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         return {};
     const wan::call_class what = wan::class_of(topo, r);
     if (!c.blocks)
-        return {tuning.chosen(what, c.epoch), false};
-    const auto service = tuning.begin(what, [&] { return wan::candidates_for(topo, f, wish[r.collective], r, tune); });
+        return {tuning.chosen(what, c.epoch)};
+    const wan::tuner::service service = tuning.begin(what, [&] { return wan::candidates_for(topo, f, wish[r.collective], r, tune); });
     if (service.trial) {
         trial = WAN_TRIAL;
         trial_root = r.root;
         const wan::collective_kind &kind = wan::kind_of(r.collective);
         const bool from_root = r.collective == WAN_BCAST || r.collective == WAN_SCATTER;
-        if (!wan::everyone_waits(r.collective))
+        if (!wan::everyone_waits(r.collective) || service.in_step)
             trial |= (from_root ? 0 : WAN_TRIAL_WORD_BEFORE) | (kind.root && !from_root ? 0 : WAN_TRIAL_WORD_AFTER);
+        if (service.in_step)
+            trial |= WAN_TRIAL_IN_STEP;
     }
     return service;
 }

@@ -240,10 +240,12 @@ int wan_comm_trial(const wan_comm_t *comm, int *root)
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES])
 {
     return guarded([&]() -> int {
-        const bool by_root = comm->trial & (WAN_TRIAL_WORD_BEFORE | WAN_TRIAL_WORD_AFTER);
+        const int words = !!(comm->trial & WAN_TRIAL_WORD_BEFORE) + !!(comm->trial & WAN_TRIAL_WORD_AFTER);
         std::lock_guard hold(comm->lock);
         comm->trial = 0;
-        if (!comm->tuning.record(by_root && comm->me != comm->trial_root ? 0 : std::max<int64_t>(1, elapsed_ns)))
+        // Without most of what the words took: candidates differ by parts of the rest.
+        const int64_t least = std::max<int64_t>(1, elapsed_ns / 4), without = elapsed_ns - words * (comm->known.back().widest_ns() / 10 * 9);
+        if (!comm->tuning.record(words && comm->me != comm->trial_root ? 0 : std::max(least, without)))
             return WAN_OK;
         const wan::tune_scores mine = comm->tuning.scores();
         std::copy(mine.begin(), mine.end(), scores);

@@ -18,8 +18,8 @@ constexpr uint64_t calls_before = 2;
 constexpr unsigned tries = 2;
 /** Per mille of the best: what is tried again, and what is too little to change for. */
 constexpr int64_t near_best = 1300, little = 970;
-/** The slowest rank waits so many times as long as the quickest: ranks come at different times. */
-constexpr int64_t uneven = 2;
+/** The slowest rank waits so many times as long as the quickest, or the same call takes so much longer once more: ranks come at different times. */
+constexpr int64_t uneven = 2, unlike = 1300;
 /** What a rank that has nothing to say says of the least. */
 constexpr int64_t nothing = INT64_MIN / 2;
 
@@ -58,6 +58,34 @@ void tuner::round_begin(size_t i, const std::vector<unsigned> &candidates, bool 
         s.turns.push_back(candidates[in_turns ? k % candidates.size() : k / tries]);
 }
 
+void tuner::first_round(size_t i)
+{
+    std::vector<unsigned> all(classes_[i].candidates.size());
+    for (unsigned k = 0; k < all.size(); ++k)
+        all[k] = k;
+    slots_[i].round = 0;
+    round_begin(i, all, false);
+}
+
+/** Whether times say more about when ranks came than about what was tried. */
+bool tuner::noisy(size_t i, const tune_scores &combined) const
+{
+    const auto &samples = slots_[i].samples;
+    std::vector<int64_t> again;     // per mille: of a candidate's calls in this round, the last by the one before
+    for (size_t k = 0; k < samples.size(); ++k) {
+        if (combined[2 * k] > uneven * -combined[2 * k + 1])
+            return true;
+        for (size_t before = k; before-- > 0;)
+            if (samples[before].candidate == samples[k].candidate) {
+                again.push_back(static_cast<int64_t>(static_cast<__int128>(combined[2 * k]) * 1000 / std::max<int64_t>(1, combined[2 * before])));
+                break;
+            }
+    }
+    // Of most of them the second call should not take longer, which may be the first one that connects.
+    const auto longer = std::count_if(again.begin(), again.end(), [](int64_t x) { return x > unlike; });
+    return 2 * static_cast<size_t>(longer) >= again.size() && !again.empty();
+}
+
 tuner::service tuner::begin(const call_class &c, const std::function<std::vector<candidate>()> &make)
 {
     size_t i = find(c);
@@ -75,7 +103,7 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
     };
     if (x.phase == state::phase::counting) {
         if (s.waited++ < calls_before)
-            return {standing(), false};
+            return {standing()};
         const auto was = standing();
         x.candidates = make();
         x.standing = 0;
@@ -84,19 +112,16 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
                 x.standing = k;
         if (x.candidates.size() < 2) {
             x.phase = state::phase::settled;
-            return {standing(), false};
+            return {standing()};
         }
         x.phase = state::phase::trying;
-        s.round = 0;
-        std::vector<unsigned> all(x.candidates.size());
-        for (unsigned k = 0; k < all.size(); ++k)
-            all[k] = k;
-        round_begin(i, all, false);
+        x.in_step = false;
+        first_round(i);
     }
     if (x.phase == state::phase::settled)
-        return {standing(), false};
+        return {standing()};
     trying_ = i;
-    return {x.candidates[s.turns[s.turn]].how, true};
+    return {x.candidates[s.turns[s.turn]].how, true, x.in_step};
 }
 
 bool tuner::record(int64_t elapsed_ns)
@@ -137,13 +162,16 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     const size_t i = std::exchange(trying_, SIZE_MAX);
     state &x = classes_[i];
     slot &s = slots_[i];
-    bool at_once = true;
-    for (size_t k = 0; k < s.samples.size(); ++k)
-        at_once = at_once && combined[2 * k] <= uneven * -combined[2 * k + 1];
+    if (!x.in_step && noisy(i, combined)) {
+        x.in_step = true;
+        for (candidate &c : x.candidates)
+            c.measured_ns = 0;
+        first_round(i);
+        return false;
+    }
     for (size_t k = 0; k < s.samples.size(); ++k) {
         candidate &who = x.candidates[s.samples[k].candidate];
-        const int64_t score = at_once ? combined[2 * k] : -combined[2 * k + 1];
-        who.measured_ns = who.measured_ns ? std::min(who.measured_ns, score) : score;
+        who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[2 * k]) : combined[2 * k];
     }
     const auto quicker = [](const candidate &a, const candidate &b) { return a.measured_ns < b.measured_ns; };
     const auto best = static_cast<size_t>(std::min_element(x.candidates.begin(), x.candidates.end(), quicker) - x.candidates.begin());

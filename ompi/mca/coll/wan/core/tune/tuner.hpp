@@ -10,11 +10,11 @@
  *
  * The scores of a round are those of all ranks, combined once; so all ranks decide
  * alike, in the same call.  How a call is scored: a collective in which each rank
- * waits for all by its slowest rank; where ranks come at different times, so that
- * this says when they came, by the quickest, who came last.  The others by the root, as a
- * round trip: a word from the root before it, or one back after it, so that no rank's
- * time depends on when others came (see coll_wan_tune.c).  Of several calls
- * the quickest counts: late ranks and noise only add.
+ * waits for all by its slowest rank; the others by the root, as a round trip: a word from
+ * the root before it, or one back after it (see coll_wan_tune.c).  Of several calls
+ * the quickest counts: late ranks and noise only add.  Where that does not help, since
+ * ranks come late again and again, the round is made once more, in step: every such call begins when
+ * all have come, and one rank's round trip is its score.
  *
  * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
  * the same calls of begin(), record() and decide(), in the same order.
@@ -64,6 +64,7 @@ public:
     struct service {
         std::optional<manner> how;      // none: as the model chooses
         bool trial = false;             // its time is to be recorded
+        bool in_step = false;           // once all ranks have come
     };
 
     /**
@@ -95,6 +96,7 @@ public:
         enum class phase : uint8_t { counting, trying, settled } phase = phase::counting;
         std::vector<candidate> candidates{};
         size_t standing = 0;            // candidate that serves
+        bool in_step = false;           // ranks come at different times
         int64_t trials_ns = 0;          // this rank's, of all trials
     };
     /** For people: every class in the order of its first call. */
@@ -124,6 +126,8 @@ private:
     size_t find(const call_class &c) const;
     static size_t best_of(const state &x, size_t standing, bool ours);
     void round_begin(size_t i, const std::vector<unsigned> &candidates, bool in_turns);
+    void first_round(size_t i);
+    bool noisy(size_t i, const tune_scores &combined) const;
 };
 
 } // namespace wan
