@@ -21,6 +21,7 @@ unit_tests = \
 	test/unit/schedule \
 	test/unit/boundary \
 	test/unit/boundary_links \
+	test/unit/rules \
 	test/unit/topology \
 	test/unit/tuner \
 	test/unit/verifier
@@ -62,6 +63,9 @@ test_unit_engine_threads_LDADD = $(unit_libs) -lpthread
 test_unit_tuner_SOURCES = test/unit/tuner.cpp test/unit/planned.hpp $(unit_headers)
 test_unit_tuner_CPPFLAGS = $(unit_cppflags)
 test_unit_tuner_LDADD = $(unit_libs)
+test_unit_rules_SOURCES = test/unit/rules.cpp test/unit/planned.hpp $(unit_headers)
+test_unit_rules_CPPFLAGS = $(unit_cppflags)
+test_unit_rules_LDADD = $(unit_libs)
 test_unit_topology_SOURCES = test/unit/topology.cpp $(unit_headers)
 test_unit_topology_CPPFLAGS = $(unit_cppflags)
 test_unit_topology_LDADD = $(unit_libs)

@@ -39,23 +39,22 @@ std::vector<tuner::candidate> ladder(unsigned n)
 /** The ranks of a job; a call takes what `time(rank, manner's number, call)` says on each. */
 struct job {
     using times = std::function<int64_t(int rank, unsigned candidate, int call)>;
-    times in_step;                      // of trials that begin when all have come: rank 0's
     std::vector<tuner> ranks;
     unsigned epoch = 0;
     std::vector<unsigned> served;       // number of the manner, by call
-    std::vector<bool> trials;
+    std::vector<bool> trials;           // timed ones
     std::string wrong;
 
     explicit job(int n) : ranks(static_cast<size_t>(n)) {}
 
-    void call(const call_class &c, unsigned candidates, const times &time, int root = -1)
+    void call(const call_class &c, unsigned candidates, const times &time, int root = 0)
     {
         const int number = static_cast<int>(served.size());
         std::vector<tuner::service> how;
         for (tuner &t : ranks)
             how.push_back(t.begin(c, [&] { return ladder(candidates); }));
         for (const auto &h : how)
-            if (h.how != how[0].how || h.trial != how[0].trial || h.in_step != how[0].in_step)
+            if (h.how != how[0].how || h.trial != how[0].trial)
                 wrong = "ranks serve a call in different ways";
         const unsigned k = how[0].how ? how[0].how->links - 1 : 0;
         served.push_back(k);
@@ -65,8 +64,7 @@ struct job {
         std::vector<bool> due;
         for (size_t r = 0; r < ranks.size(); ++r) {
             const int rank = static_cast<int>(r);
-            const int who = how[0].in_step && root < 0 ? 0 : root;
-            due.push_back(ranks[r].record(who >= 0 && rank != who ? 0 : (how[0].in_step ? in_step : time)(rank, k, number)));
+            due.push_back(ranks[r].record(rank == root ? time(rank, k, number) : 0));
         }
         if (std::set<bool>(due.begin(), due.end()).size() != 1)
             wrong = "ranks combine at different calls";
@@ -85,7 +83,7 @@ struct job {
             wrong = "ranks decide differently";
         epoch += changed.contains(true);
     }
-    void calls(const call_class &c, int n, unsigned candidates, const times &time, int root = -1)
+    void calls(const call_class &c, int n, unsigned candidates, const times &time, int root = 0)
     {
         for (int i = 0; i < n; ++i)
             call(c, candidates, time, root);
@@ -109,7 +107,7 @@ std::string check_finds()
             WAN_CHECK(j.served[0] == 0 && j.served[1] == 0 && !j.trials[1]);        // nothing is tried for who calls twice
             WAN_CHECK_THAT(std::count(j.served.begin(), j.served.end(), bad) - (bad == 0 ? 2 : 0) == 2,
                            std::to_string(bad) + " was called again");
-            WAN_CHECK(j.tried() == 4 * 2 + 3 * 2);
+            WAN_CHECK(j.tried() == 4 + 3);      // that are timed
             WAN_CHECK(j.epoch == (best ? 1u : 0u));
         }
     return "";
@@ -127,29 +125,21 @@ std::string check_careful()
     return "";
 }
 
-/** Ranks that come late by turns, or one of them always, by far more than candidates differ. */
-std::string check_late()
+/** Noise by which a call may take twice as long; the root may be any. */
+std::string check_noise()
 {
-    for (uint64_t seed = 1; seed <= 200; ++seed) {
+    unsigned found = 0;
+    for (uint64_t seed = 1; seed <= 400; ++seed) {
         std::mt19937_64 random(seed);
         const unsigned best = seed % 4;
         job j(6);
-        // All wait for who comes last; that one has all it needs at once.
-        j.in_step = [&](int, unsigned k, int) { return (k == best ? 10 : 12) * ms; };
-        j.calls(allreduce, 60, 4, [&](int rank, unsigned k, int call) {
-            const int last = seed % 2 ? 3 : call % 6;
-            return rank == last ? ms / 10 : (k == best ? 10 : 12) * ms + 20 * ms + static_cast<int64_t>(random() % (100 * ms));
-        });
-        WAN_CHECK_THAT(j.wrong.empty() && j.served.back() == best, "seed " + std::to_string(seed) + " kept " + std::to_string(j.served.back()));
-        WAN_CHECK_THAT(j.tried() <= 8 + 8 + 8, std::to_string(j.tried()) + " trials");
-        // Only the root's time counts: what the others see of a Bcast depends on when they came.
-        job rooted(6);
-        rooted.calls(bcast, 40, 4, [&](int rank, unsigned k, int) {
-            return rank == 2 ? (k == best ? 20 : 22) * ms : static_cast<int64_t>(random() % (100 * ms));
-        }, 2);
-        WAN_CHECK_THAT(rooted.wrong.empty() && rooted.served.back() == best, "with a root: seed " + std::to_string(seed));
-        WAN_CHECK(rooted.tried() == 8 + 8);
+        j.calls(bcast, 40, 4, [&](int, unsigned k, int) {
+            return (k == best ? 10 : 13) * ms * static_cast<int64_t>(random() % 10 == 0 ? 2 : 1);
+        }, static_cast<int>(seed % 6));
+        WAN_CHECK_THAT(j.wrong.empty(), j.wrong);
+        found += j.served.back() == best;
     }
+    WAN_CHECK_THAT(found > 340, std::to_string(found) + " of 400");
     return "";
 }
 
@@ -277,7 +267,7 @@ std::string check_candidates()
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_finds>), cmocka_unit_test(wan_test::test<check_careful>),
-                                cmocka_unit_test(wan_test::test<check_late>), cmocka_unit_test(wan_test::test<check_epochs>),
+                                cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
                                 cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>), cmocka_unit_test(wan_test::test<check_candidates>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

@@ -269,6 +269,15 @@ static int component_open(void)
         mca_coll_wan_message_show("bad-site", &message);
         return OMPI_SUCCESS;
     }
+    if (WAN_OK == rc) {
+        wan_message_t faults;
+
+        rc = wan_params_check(&component->params, &faults);
+        if (WAN_ERR_INPUT == rc) {
+            mca_coll_wan_message_show("bad-rules", &faults);
+            return OMPI_SUCCESS;
+        }
+    }
     if (WAN_OK != rc) {
         WAN_VERBOSE(1, "this process stays out: %s", WAN_ERR_NOMEM == rc ? "no memory" : "a defect of coll/wan");
         return OMPI_SUCCESS;

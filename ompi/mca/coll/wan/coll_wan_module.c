@@ -57,6 +57,7 @@ static void module_destruct(mca_coll_wan_module_t *module)
         wan_comm_leave_trees(module->view);     /* what it counts is complete */
     }
     mca_coll_wan_trials_say(module);
+    mca_coll_wan_trials_keep(module);
     mca_coll_wan_counters_remove(module);
     mca_coll_wan_discover_end(module->comm);
     mca_coll_wan_trees_end(module->comm);

@@ -4,15 +4,13 @@
  * mean (core/tune/tuner.hpp); here are the clock, the words before and after it,
  * and the exchange of scores, all inside the call that all ranks make.
  *
- * A collective with a root is timed there, as a round trip:
+ * Each begins with a word from all to the root: all have come.  Then the root times a round trip:
  *
  *      Bcast, Scatter      the call, then a word from all to the root
  *      Reduce, Gather      a word from the root to all, then the call
- *      Scan, Exscan        both, rank 0 being the root
+ *      all others          both, rank 0 being the root
  *
- * since a rank's own time in such a call says more about when the others came.  Trials in step,
- * for ranks that come late again and again, begin with a word from all to that root, before its clock; those
- * of other collectives have all three words, and rank 0 is the root.
+ * since a rank's own time in a call says more about when the others came.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -30,15 +28,13 @@ static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
 
 int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module)
 {
-    int rc = OMPI_SUCCESS;
+    int rc;
 
     module->trial.flags = wan_comm_trial(module->serving, &module->trial.root);
     if (0 == module->trial.flags) {
         return OMPI_SUCCESS;
     }
-    if (0 != (module->trial.flags & WAN_TRIAL_IN_STEP)) {
-        rc = word(module, WAN_REDUCE);
-    }
+    rc = word(module, WAN_REDUCE);
     module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
     return OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE) ? word(module, WAN_BCAST) : rc;
 }
@@ -83,6 +79,20 @@ int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc)
         mca_coll_wan_module_break(module, rc);
     }
     return rc;
+}
+
+void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module)
+{
+    const char *file = mca_coll_wan_component.params.tune_file;
+    wan_message_t message;
+
+    if (NULL == file || '\0' == *file || NULL == module->view || NULL == module->comm
+        || 0 != ompi_comm_rank(module->comm) || module->comm != &ompi_mpi_comm_world.comm) {
+        return;
+    }
+    if (WAN_ERR_INPUT == wan_comm_save(module->view, &mca_coll_wan_component.params, &message)) {
+        mca_coll_wan_message_show("not-saved", &message);
+    }
 }
 
 void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module)

@@ -74,6 +74,8 @@ typedef struct wan_params {
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
     int64_t tune_trials;        /* algorithms tried besides the model's choice; 0: none */
     int64_t tune_excess;        /* per cent */
+    char *tune_file;            /* path, "" if not given */
+    char *rules;                /* path, "" if not given */
     int explain;                /* 1: what was tried and chosen is told at the end */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
     int verbose;
@@ -127,6 +129,7 @@ typedef enum wan_reason {
     WAN_REASON_NO_CARD,         /* what a process published cannot be read */
     WAN_REASON_OTHER_SITES,
     WAN_REASON_OTHER_LINKS,
+    WAN_REASON_OTHER_RULES,
     WAN_REASON_OTHER_PARAMETERS,
     WAN_REASON_NO_MEMORY,
     WAN_REASON_NO_TAGS,
@@ -147,6 +150,9 @@ typedef struct wan_refusal {
 
 /* The clause, with the parameter; the rank is left to who knows its host.  Length as by snprintf. */
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size);
+
+/* WAN_ERR_INPUT: a file that parameters name, besides those about sites, cannot be read. */
+int wan_params_check(const wan_params_t *params, wan_message_t *message);
 
 /* ---- sites -------------------------------------------------------------- */
 
@@ -279,7 +285,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 48
+#define WAN_VOTES 52
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
@@ -313,16 +319,15 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
 
 /*
  * Choice by trial (core/tune/tuner.hpp).  A blocking call for which wan_run_begin() was called, WAN_OK or
- * WAN_DECLINED, may be a trial: then it is timed, with the words before or after it that flags ask for, and
- * wan_comm_tried() gets that time on all ranks.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
+ * WAN_DECLINED, may be a trial: then it is timed, once a word from all has come to the root, with the words before or
+ * after it that flags ask for, and wan_comm_tried() gets that time on all ranks; the root's counts.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
  * wan_comm_tune() then: WAN_DONE: calls made from now on are served otherwise; they are of the next epoch.
  */
-#define WAN_TUNE_SCORES 32
+#define WAN_TUNE_SCORES 8
 enum wan_trial {
     WAN_TRIAL = 1,
-    WAN_TRIAL_IN_STEP = 2,          /* before the time begins, a word from all to the root: all have come */
-    WAN_TRIAL_WORD_BEFORE = 4,      /* from the root, to all */
-    WAN_TRIAL_WORD_AFTER = 8        /* from all, to the root */
+    WAN_TRIAL_WORD_BEFORE = 2,      /* from the root, to all */
+    WAN_TRIAL_WORD_AFTER = 4        /* from all, to the root */
 };
 /* Of the call that was begun last; 0: it is none.  *root: of words. */
 int wan_comm_trial(const wan_comm_t *comm, int *root);
@@ -330,6 +335,9 @@ int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices, class by class; "" where nothing was tried.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
+
+/* Keeps what was learned in params->tune_file.  WAN_ERR_INPUT: it cannot be written. */
+int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message);
 
 /* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */
 

@@ -50,6 +50,11 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     wan::input_error ignored;
     if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
         hints_ = {};
+    // Their faults were told when the job began: wan_params_check().
+    if (wan::rules r; p.rules && *p.rules && wan::rules::read(p.rules, false, r, ignored))
+        given = r.of(topo);
+    if (wan::rules r; p.tune_file && *p.tune_file && wan::rules::read(p.tune_file, true, r, ignored))
+        learned_before = r.of(topo);
 }
 
 wan_comm::~wan_comm()
@@ -174,14 +179,30 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
 
 bool wan_comm::tries(const wan::request &r) const
 {
-    return tune.trials && !r.counts_local && !wish[r.collective].algo && !wants_trees[r.collective];
+    return tune.trials && !r.counts_local;
 }
 
-wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, const wan::facts &f)
+/** What a file says. */
+std::optional<wan::manner> wan_comm::ruled(const wan::request &r, const circumstances &c, size_t era) const
+{
+    if (const wan::rule *x = wan::find(given, r))
+        return x->how;
+    // An earlier job's links were those of this one's beginning; it learned of blocking calls.
+    if (const wan::rule *x = era == 0 ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || c.blocks))
+        return x->how;
+    return std::nullopt;
+}
+
+wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, size_t era)
 {
     trial = c.blocks ? 0 : trial;
-    if (c.internal || !tries(r))
+    if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
+    if (const auto how = ruled(r, c, era))
+        return {how};
+    if (!tries(r))
+        return {};
+    const wan::facts &f = known[era];
     const wan::call_class what = wan::class_of(topo, r);
     if (!c.blocks)
         return {tuning.chosen(what, c.epoch)};
@@ -189,12 +210,9 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
     if (service.trial) {
         trial = WAN_TRIAL;
         trial_root = r.root;
-        const wan::collective_kind &kind = wan::kind_of(r.collective);
-        const bool from_root = r.collective == WAN_BCAST || r.collective == WAN_SCATTER;
-        if (!wan::everyone_waits(r.collective) || service.in_step)
-            trial |= (from_root ? 0 : WAN_TRIAL_WORD_BEFORE) | (kind.root && !from_root ? 0 : WAN_TRIAL_WORD_AFTER);
-        if (service.in_step)
-            trial |= WAN_TRIAL_IN_STEP;
+        // What begins at the root, or ends there, needs no word.
+        const bool begins = r.collective == WAN_BCAST || r.collective == WAN_SCATTER, ends = r.collective == WAN_REDUCE || r.collective == WAN_GATHER;
+        trial |= (begins ? 0 : WAN_TRIAL_WORD_BEFORE) | (ends ? 0 : WAN_TRIAL_WORD_AFTER);
     }
     return service;
 }
@@ -216,7 +234,7 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     const size_t era = facts_of_[std::min<size_t>(c.epoch, facts_of_.size() - 1)];
     const wan::facts &f = known[era];
     const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
-    const std::optional<wan::manner> manner = serve(r, c, f).how;
+    const std::optional<wan::manner> manner = serve(r, c, era).how;
     if (manner && !manner->algo) {
         ++counters.left[r.collective];
         return {};

@@ -14,6 +14,7 @@
 #include "plan/planner.hpp"
 #include "topo/cluster_map.hpp"
 #include "tune/candidates.hpp"
+#include "tune/rules.hpp"
 
 #include <mutex>
 #include <optional>
@@ -34,6 +35,7 @@ struct wan_comm {
     wan::fact_vector found{};           // what this rank measured last
     wan::tune_options tune;
     wan::tuner tuning;
+    std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     wan::drift seen;
     wan::drift_checks checks;
@@ -104,7 +106,8 @@ private:
     std::vector<decision_entry> decisions_;
 
     bool tries(const wan::request &r) const;
-    wan::tuner::service serve(const wan::request &r, const circumstances &c, const wan::facts &f);
+    std::optional<wan::manner> ruled(const wan::request &r, const circumstances &c, size_t era) const;
+    wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
 };
 

@@ -64,7 +64,7 @@ int copy_text(const std::string &s, char *text, size_t size)
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
 /** Places of the votes, each with its negative. */
-enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_knobs };
+enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_knobs };
 
 
 } // namespace
@@ -74,6 +74,20 @@ extern "C" {
 const char *wan_collective_name(wan_collective_t collective)
 {
     return collective < WAN_COLLECTIVES ? wan::kind_of(collective).name : "?";
+}
+
+int wan_params_check(const wan_params_t *params, wan_message_t *message)
+{
+    return guarded([&]() -> int {
+        wan::input_error error;
+        wan::rules r;
+        for (const auto &[file, may_lack] : {std::pair{params->rules, false}, {params->tune_file, true}})
+            if (file && *file && !wan::rules::read(file, may_lack, r, error)) {
+                wan::message_fill(*message, error);
+                return WAN_ERR_INPUT;
+            }
+        return WAN_OK;
+    });
 }
 
 int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size, int me, wan_comm_t **comm,
@@ -121,6 +135,8 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     cast(vote_sites, positive(comm->topo.digest()));
     cast(vote_links, positive(comm->links_digest()));
     cast(vote_learned, digest_of(comm->learned));
+    cast(vote_rules, positive(wan::digest(comm->given)));
+    cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
     for (size_t i = 0; i < comm->shaping.size(); ++i)
         cast(vote_knobs + i, comm->shaping[i].second);
 }
@@ -131,7 +147,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
     return guarded([&]() -> int {
         auto equal = [&](size_t i) { return votes[2 * i] == -votes[2 * i + 1]; };
         for (auto [vote, reason] : {std::pair{vote_build, WAN_REASON_OTHER_BUILD}, {vote_sites, WAN_REASON_OTHER_SITES},
-                                    {vote_links, WAN_REASON_OTHER_LINKS}})
+                                    {vote_links, WAN_REASON_OTHER_LINKS}, {vote_rules, WAN_REASON_OTHER_RULES}})
             if (!equal(vote)) {
                 refusal->reason = reason;
                 return WAN_DECLINED;
@@ -141,6 +157,8 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
                 *refusal = {WAN_REASON_OTHER_PARAMETERS, false, 0, comm->shaping[i].first->name};
                 return WAN_DECLINED;
             }
+        if (!equal(vote_learned_rules))
+            comm->learned_before.clear();       // some hosts do not have the file
         if (equal(vote_learned) && votes[2 * vote_learned] != 0)
             comm->learn();
         else
@@ -240,12 +258,11 @@ int wan_comm_trial(const wan_comm_t *comm, int *root)
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES])
 {
     return guarded([&]() -> int {
-        const int words = !!(comm->trial & WAN_TRIAL_WORD_BEFORE) + !!(comm->trial & WAN_TRIAL_WORD_AFTER);
         std::lock_guard hold(comm->lock);
         comm->trial = 0;
-        // Without most of what the words took: candidates differ by parts of the rest.
-        const int64_t least = std::max<int64_t>(1, elapsed_ns / 4), without = elapsed_ns - words * (comm->known.back().widest_ns() / 10 * 9);
-        if (!comm->tuning.record(words && comm->me != comm->trial_root ? 0 : std::max(least, without)))
+        // Without most of what a word took: candidates differ by parts of the rest.
+        const int64_t least = std::max<int64_t>(1, elapsed_ns / 4), without = elapsed_ns - comm->known.back().widest_ns() / 10 * 9;
+        if (!comm->tuning.record(comm->me == comm->trial_root ? std::max(least, without) : 0))
             return WAN_OK;
         const wan::tune_scores mine = comm->tuning.scores();
         std::copy(mine.begin(), mine.end(), scores);
@@ -272,6 +289,17 @@ int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
     return copy_text(code == WAN_OK ? s : "out of memory", text, size);
 }
 
+int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message)
+{
+    return guarded([&]() -> int {
+        wan::input_error error;
+        if (wan::rules_save(params->tune_file, wan::learned_rules(comm->topo, comm->tuning.classes()), error))
+            return WAN_OK;
+        wan::message_fill(*message, error);
+        return WAN_ERR_INPUT;
+    });
+}
+
 int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx, wan_run_t **run)
 {
     *run = nullptr;
@@ -290,7 +318,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         auto code = prepared->code;
         *run = new wan_run{comm, plan, prepared, std::optional<wan::engine>(std::in_place, code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
         (*run)->internal = call->internal;
-        (*run)->blocks = call->blocks && !call->counts_vary;     // one kind of call, one size
+        (*run)->blocks = call->blocks && !call->counts_vary && !comm->trial;     // one kind of call, one size
         return WAN_OK;
     });
 }

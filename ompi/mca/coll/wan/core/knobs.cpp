@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 18 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 20 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -55,10 +55,16 @@ const std::array<wan_knob_t, 18 + WAN_COLLECTIVES> knobs{{
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
     {"tune_trials", WAN_KNOB_INT64, offsetof(wan_params_t, tune_trials), 0, wan::tuner::most_trials, 3, 4, true,
      "Ways to serve a call that are tried besides the one that is predicted to be fastest, in the first blocking calls of a collective and "
-     "a size (two calls each, two more for those that are near the best), 0 to 7. The fastest is kept. While that lasts, reductions of "
+     "a size (two calls each, one more for those that are near the best), 0 to 7. The fastest is kept. While that lasts, reductions of "
      "the same contributions may be rounded differently from call to call (see coll_wan_stable). 0: what is predicted is never tried"},
     {"tune_excess", WAN_KNOB_INT64, offsetof(wan_params_t, tune_excess), 0, 1000, 50, 5, true,
      "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, 0 to 1000 (Nanri's report tried up to 90)"},
+    {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,
+     "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells. Read by "
+     "every process: where they do not all read the same, nobody uses it. Empty: none"},
+    {"rules", WAN_KNOB_STRING, offsetof(wan_params_t, rules), 0, 0, 0, 4, false,
+     "File with lines 'CALLS: ALGORITHM' such as 'bcast bytes 1M-: vandegeijn', which come before what is predicted and tried; the same on "
+     "all hosts. Empty: none"},
     {"explain", WAN_KNOB_INT, offsetof(wan_params_t, explain), 0, 1, 0, 3, false,
      "With 1, the first rank of each communicator tells when that is freed what was tried, predicted, measured and chosen. 0: nothing"},
     {"tree_threshold", WAN_KNOB_INT64, offsetof(wan_params_t, tree_threshold), 0, gib * 1024, 256 << 10, 5, true,

@@ -79,6 +79,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/exec/memory_port.cpp \
 	ompi/mca/coll/wan/core/exec/memory_port.hpp \
 	ompi/mca/coll/wan/core/guarded.hpp \
+	ompi/mca/coll/wan/core/input_error.hpp \
 	ompi/mca/coll/wan/core/knobs.cpp \
 	ompi/mca/coll/wan/core/knobs.hpp \
 	ompi/mca/coll/wan/core/model/cost.hpp \
@@ -124,7 +125,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/tune/candidates.cpp \
 	ompi/mca/coll/wan/core/tune/candidates.hpp \
 	ompi/mca/coll/wan/core/tune/explain.cpp \
+	ompi/mca/coll/wan/core/tune/manner.cpp \
 	ompi/mca/coll/wan/core/tune/manner.hpp \
+	ompi/mca/coll/wan/core/tune/rules.cpp \
+	ompi/mca/coll/wan/core/tune/rules.hpp \
 	ompi/mca/coll/wan/core/tune/tuner.cpp \
 	ompi/mca/coll/wan/core/tune/tuner.hpp \
 	ompi/mca/coll/wan/core/vectors.cpp \

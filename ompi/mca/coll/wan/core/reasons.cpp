@@ -28,6 +28,7 @@ constexpr entry entries[] = {
     {WAN_REASON_NO_CARD, "no_card", "what a process published could not be looked up"},
     {WAN_REASON_OTHER_SITES, "other_sites", "the ranks know different sites"},
     {WAN_REASON_OTHER_LINKS, "other_links", "the cluster maps of the ranks tell different links"},
+    {WAN_REASON_OTHER_RULES, "other_rules", "the ranks have different files of coll_wan_rules"},
     {WAN_REASON_OTHER_PARAMETERS, "other_parameters", "the ranks have different parameters"},
     {WAN_REASON_NO_MEMORY, "no_memory", "a rank has no memory for what it must know"},
     {WAN_REASON_NO_TAGS, "no_tags", "the transport has too few tags, or the ranks are too far apart in their use"},

@@ -25,6 +25,7 @@
 #ifndef WAN_TOPO_CLUSTER_MAP_HPP
 #define WAN_TOPO_CLUSTER_MAP_HPP
 
+#include "input_error.hpp"
 #include "topo/hostlist.hpp"
 
 #include <cstddef>
@@ -35,13 +36,6 @@
 #include <vector>
 
 namespace wan {
-
-/** What users need to mend their input; becomes wan_message_t at the C boundary. */
-struct input_error {
-    std::string where;      // "FILE:LINE", "FILE" or a parameter's name
-    std::string what;
-    std::string remedy;
-};
 
 /** A WAN link between two sites, the same in both directions. */
 struct link_hint {

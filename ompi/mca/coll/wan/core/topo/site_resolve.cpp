@@ -98,18 +98,6 @@ std::string from_switch_peers(std::string_view peers, int rank)
     return any ? "switch-" + std::to_string(lowest) : std::string();
 }
 
-void message_fill(wan_message_t &message, const input_error &error)
-{
-    const auto fill = [](char (&to)[512], const std::string &from) {
-        const size_t n = std::min(from.size(), sizeof to - 1);
-        std::memcpy(to, from.data(), n);
-        to[n] = '\0';
-    };
-    fill(message.where, error.where);
-    fill(message.what, error.what);
-    fill(message.remedy, error.remedy);
-}
-
 /** The site; levels inside it as far as its source tells them. */
 bool from_sources(const wan_params_t &params, const wan_runtime_hints_t *hints, site_answer &out, input_error &error)
 {

@@ -17,14 +17,6 @@ namespace {
 /** Bytes in all up to which Open MPI's own module is looked at: its steps count, not its bytes. */
 constexpr uint64_t own_short_bytes = 8192;
 
-bool fits(const manner &m, const plan &p)
-{
-    manner of = manner_of(p);
-    if (p.algo->parameters & uses_far_limit)
-        of.entries = m.entries;
-    return of == m;
-}
-
 /** Ranks, in their order, of a tree in which rank v's parent is v without its lowest bit: the slowest way from the root. */
 int64_t binomial_ns(const topology &t, const facts &f, int root)
 {
@@ -61,37 +53,6 @@ int64_t line_ns(const topology &t, const facts &f)
 }
 
 } // namespace
-
-manner manner_of(const plan &p)
-{
-    return {p.algo, p.links, p.entries, p.pieces, p.order, p.inner};
-}
-
-std::string print(const manner &m)
-{
-    if (!m.algo)
-        return "open_mpi";
-    plan p;
-    p.algo = m.algo;
-    p.links = m.links;
-    p.entries = m.entries;
-    p.pieces = m.pieces;
-    p.order = m.order;
-    p.inner = m.inner;
-    std::string all = print(p), short_text = m.algo->name;
-    // What the algorithm looks at, in the words of a plan.
-    const struct {
-        uint16_t use;
-        const char *word;
-    } words[] = {{uses_links, " links "}, {uses_entries | uses_far_limit, " entries "}, {uses_order, " order "}, {uses_inner, " inner "},
-                 {uses_pieces, " pieces "}};
-    for (const auto &w : words)
-        if (m.algo->parameters & w.use) {
-            const size_t at = all.find(w.word);
-            short_text += all.substr(at, all.find(' ', at + std::string_view(w.word).size()) - at);
-        }
-    return short_text;
-}
 
 call_class class_of(const topology &t, const request &r)
 {
@@ -144,8 +105,10 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
             seen.push_back(p.algo);
             add(manner_of(p), p.predicted_ns);
         }
-    for (const plan &p : all)
-        add(manner_of(p), p.predicted_ns);
+    // Other parameters of these change little where the way to another site is most of the time.
+    if (10 * all[0].predicted_ns > 13 * f.widest_ns())
+        for (const plan &p : all)
+            add(manner_of(p), p.predicted_ns);
     return found;
 }
 

@@ -1,7 +1,7 @@
 /*
- * How calls of one class are served, whatever their exact size: what of a plan
- * is the same for all of them.  Segments, windows and what follows from the
- * size are left to the planner.
+ * How calls of one class are served, whatever their exact size: an algorithm,
+ * and what of a plan's parameters is the same for all of them.  Segments, windows
+ * and what else follows from the size are left to the planner.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,23 +10,30 @@
 
 #include "plan/plan.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace wan {
 
+/** Parameters of 0, or without a value, are the planner's. */
 struct manner {
     const algorithm *algo = nullptr;    // nullptr: Open MPI's own module serves
-    uint32_t links = 1, entries = 1, pieces = 1;
-    site_order order = site_order::star;
-    inner_steps inner = inner_steps::circulant;
+    uint32_t links = 0, entries = 0, pieces = 0;
+    std::optional<site_order> order{};
+    std::optional<inner_steps> inner{};
 
     friend bool operator==(const manner &, const manner &) = default;
 };
 
+/** With the parameters that its algorithm looks at. */
 manner manner_of(const plan &p);
+bool fits(const manner &m, const plan &p);
 
-/** "vandegeijn links 8 order star inner ring entries 1 pieces 1", "open_mpi". */
+/** "vandegeijn links 8 order star inner ring", "open_mpi". */
 std::string print(const manner &m);
+/** For an algorithm of a collective, in any order of parameters; nullopt, with what is wrong in `fault`. */
+std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, std::string &fault);
 
 } // namespace wan
 

@@ -14,15 +14,8 @@ namespace {
 
 /** Calls before trials begin: connections are there, and who calls twice pays nothing. */
 constexpr uint64_t calls_before = 2;
-/** Tries of a candidate in a round; the first may be the one that connects. */
-constexpr unsigned tries = 2;
 /** Per mille of the best: what is tried again, and what is too little to change for. */
 constexpr int64_t near_best = 1300, little = 970;
-/** The slowest rank waits so many times as long as the quickest, or the same call takes so much longer once more: ranks come at different times. */
-constexpr int64_t uneven = 2, unlike = 1300;
-/** What a rank that has nothing to say says of the least. */
-constexpr int64_t nothing = INT64_MIN / 2;
-
 bool below(int64_t x, int64_t y, int64_t per_mille)
 {
     return static_cast<__int128>(x) * 1000 < static_cast<__int128>(y) * per_mille;
@@ -48,42 +41,17 @@ std::optional<manner> tuner::chosen(const call_class &c, unsigned epoch) const
     return std::nullopt;
 }
 
-void tuner::round_begin(size_t i, const std::vector<unsigned> &candidates, bool in_turns)
+void tuner::round_begin(size_t i, const std::vector<unsigned> &candidates, bool first_untimed)
 {
     slot &s = slots_[i];
     s.turns.clear();
     s.samples.clear();
-    s.turn = 0;
-    for (size_t k = 0; k < candidates.size() * tries; ++k)
-        s.turns.push_back(candidates[in_turns ? k % candidates.size() : k / tries]);
-}
-
-void tuner::first_round(size_t i)
-{
-    std::vector<unsigned> all(classes_[i].candidates.size());
-    for (unsigned k = 0; k < all.size(); ++k)
-        all[k] = k;
-    slots_[i].round = 0;
-    round_begin(i, all, false);
-}
-
-/** Whether times say more about when ranks came than about what was tried. */
-bool tuner::noisy(size_t i, const tune_scores &combined) const
-{
-    const auto &samples = slots_[i].samples;
-    std::vector<int64_t> again;     // per mille: of a candidate's calls in this round, the last by the one before
-    for (size_t k = 0; k < samples.size(); ++k) {
-        if (combined[2 * k] > uneven * -combined[2 * k + 1])
-            return true;
-        for (size_t before = k; before-- > 0;)
-            if (samples[before].candidate == samples[k].candidate) {
-                again.push_back(static_cast<int64_t>(static_cast<__int128>(combined[2 * k]) * 1000 / std::max<int64_t>(1, combined[2 * before])));
-                break;
-            }
+    s.at = 0;
+    for (unsigned k : candidates) {
+        if (first_untimed)      // it may be the one that connects
+            s.turns.push_back({k, false});
+        s.turns.push_back({k, true});
     }
-    // Of most of them the second call should not take longer, which may be the first one that connects.
-    const auto longer = std::count_if(again.begin(), again.end(), [](int64_t x) { return x > unlike; });
-    return 2 * static_cast<size_t>(longer) >= again.size() && !again.empty();
 }
 
 tuner::service tuner::begin(const call_class &c, const std::function<std::vector<candidate>()> &make)
@@ -115,13 +83,21 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
             return {standing()};
         }
         x.phase = state::phase::trying;
-        x.in_step = false;
-        first_round(i);
+        std::vector<unsigned> all(x.candidates.size());
+        for (unsigned k = 0; k < all.size(); ++k)
+            all[k] = k;
+        s.round = 0;
+        round_begin(i, all, true);
     }
     if (x.phase == state::phase::settled)
         return {standing()};
-    trying_ = i;
-    return {x.candidates[s.turns[s.turn]].how, true, x.in_step};
+    const slot::turn turn = s.turns[s.at];
+    ++x.candidates[turn.candidate].trials;
+    if (turn.timed)
+        trying_ = i;
+    else
+        ++s.at;
+    return {x.candidates[turn.candidate].how, turn.timed};
 }
 
 bool tuner::record(int64_t elapsed_ns)
@@ -129,21 +105,16 @@ bool tuner::record(int64_t elapsed_ns)
     state &x = classes_[trying_];
     slot &s = slots_[trying_];
     x.trials_ns += elapsed_ns;
-    s.samples.push_back({s.turns[s.turn], elapsed_ns});
-    ++x.candidates[s.turns[s.turn]].trials;
-    return ++s.turn == s.turns.size();
+    s.samples.push_back({s.turns[s.at].candidate, elapsed_ns});
+    return ++s.at == s.turns.size();
 }
 
 tune_scores tuner::scores() const
 {
-    tune_scores v;
-    v.fill(nothing);
+    tune_scores v{};
     const auto &samples = slots_[trying_].samples;
     for (size_t i = 0; i < samples.size(); ++i)
-        if (samples[i].elapsed_ns > 0) {
-            v[2 * i] = samples[i].elapsed_ns;
-            v[2 * i + 1] = -samples[i].elapsed_ns;
-        }
+        v[i] = samples[i].elapsed_ns;
     return v;
 }
 
@@ -162,16 +133,9 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     const size_t i = std::exchange(trying_, SIZE_MAX);
     state &x = classes_[i];
     slot &s = slots_[i];
-    if (!x.in_step && noisy(i, combined)) {
-        x.in_step = true;
-        for (candidate &c : x.candidates)
-            c.measured_ns = 0;
-        first_round(i);
-        return false;
-    }
     for (size_t k = 0; k < s.samples.size(); ++k) {
         candidate &who = x.candidates[s.samples[k].candidate];
-        who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[2 * k]) : combined[2 * k];
+        who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[k]) : combined[k];
     }
     const auto quicker = [](const candidate &a, const candidate &b) { return a.measured_ns < b.measured_ns; };
     const auto best = static_cast<size_t>(std::min_element(x.candidates.begin(), x.candidates.end(), quicker) - x.candidates.begin());
@@ -181,7 +145,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
             if (!below(near_best * x.candidates[best].measured_ns / 1000, x.candidates[k].measured_ns, 1000))
                 close.push_back(k);
         if (close.size() > 1) {
-            round_begin(i, close, true);
+            round_begin(i, close, false);
             return false;
         }
     }

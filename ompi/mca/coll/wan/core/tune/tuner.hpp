@@ -4,17 +4,14 @@
  * is kept.  Calls of a class have one collective, and sizes, roots and operators
  * that are alike.
  *
- *      counting ---> trying: each candidate twice ---> those near the best twice more ---> settled
- *          ^                  (scores)                         (scores)                      |
+ *      counting ---> trying: each candidate twice ---> those near the best once more ---> settled
+ *          ^             (the second is timed)                                               |
  *          +----------- links were measured anew, or calls take far longer <-----------------+
  *
- * The scores of a round are those of all ranks, combined once; so all ranks decide
- * alike, in the same call.  How a call is scored: a collective in which each rank
- * waits for all by its slowest rank; the others by the root, as a round trip: a word from
- * the root before it, or one back after it (see coll_wan_tune.c).  Of several calls
- * the quickest counts: late ranks and noise only add.  Where that does not help, since
- * ranks come late again and again, the round is made once more, in step: every such call begins when
- * all have come, and one rank's round trip is its score.
+ * When they come says nothing of what is tried, so a call that is timed begins when all ranks have come,
+ * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
+ * Of several calls the quickest counts.  Scores go to all ranks once in a round, so that all decide alike, in
+ * the same call.
  *
  * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
  * the same calls of begin(), record() and decide(), in the same order.
@@ -51,7 +48,7 @@ using tune_scores = std::array<int64_t, WAN_TUNE_SCORES>;
 class tuner {
 public:
     /** Candidates besides the model's choice, at most. */
-    static constexpr unsigned most_trials = WAN_TUNE_SCORES / 4 - 1;
+    static constexpr unsigned most_trials = WAN_TUNE_SCORES - 1;
 
     struct candidate {
         manner how;
@@ -63,8 +60,7 @@ public:
     /** How a call is served. */
     struct service {
         std::optional<manner> how;      // none: as the model chooses
-        bool trial = false;             // its time is to be recorded
-        bool in_step = false;           // once all ranks have come
+        bool trial = false;             // one that is timed: record() comes next
     };
 
     /**
@@ -96,7 +92,6 @@ public:
         enum class phase : uint8_t { counting, trying, settled } phase = phase::counting;
         std::vector<candidate> candidates{};
         size_t standing = 0;            // candidate that serves
-        bool in_step = false;           // ranks come at different times
         int64_t trials_ns = 0;          // this rank's, of all trials
     };
     /** For people: every class in the order of its first call. */
@@ -108,8 +103,12 @@ private:
         std::optional<manner> how, ours;    // of blocking calls; of others; none: as the model chooses
     };
     struct slot {
-        std::vector<unsigned> turns;    // candidates to be tried, in this order
-        size_t turn = 0;
+        struct turn {
+            unsigned candidate;
+            bool timed;
+        };
+        std::vector<turn> turns;        // what is to be tried, in this order
+        size_t at = 0;                  // whose turn it is
         unsigned round = 0, waited = 0;
         std::vector<learned> history;
         struct sample {
@@ -125,9 +124,7 @@ private:
 
     size_t find(const call_class &c) const;
     static size_t best_of(const state &x, size_t standing, bool ours);
-    void round_begin(size_t i, const std::vector<unsigned> &candidates, bool in_turns);
-    void first_round(size_t i);
-    bool noisy(size_t i, const tune_scores &combined) const;
+    void round_begin(size_t i, const std::vector<unsigned> &candidates, bool first_untimed);
 };
 
 } // namespace wan

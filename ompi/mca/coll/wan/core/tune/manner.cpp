@@ -1,0 +1,123 @@
+/*
+ * See manner.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "tune/manner.hpp"
+
+#include "algo/registry.hpp"
+#include "collective.hpp"
+
+#include <array>
+#include <charconv>
+#include <sstream>
+
+namespace wan {
+
+namespace {
+
+constexpr std::string_view own = "open_mpi";
+constexpr std::array<std::pair<std::string_view, site_order>, 2> orders{{{"star", site_order::star}, {"chain", site_order::chain}}};
+constexpr std::array<std::pair<std::string_view, inner_steps>, 3> inners{
+    {{"circulant", inner_steps::circulant}, {"ring", inner_steps::ring}, {"halving", inner_steps::halving}}};
+
+template <typename T, size_t N> std::string_view name_of(const std::array<std::pair<std::string_view, T>, N> &names, T value)
+{
+    for (const auto &[name, v] : names)
+        if (v == value)
+            return name;
+    return "?";
+}
+
+template <typename T, size_t N> bool take(const std::array<std::pair<std::string_view, T>, N> &names, std::string_view word, std::optional<T> &out)
+{
+    for (const auto &[name, v] : names)
+        if (name == word)
+            out = v;
+    return out.has_value();
+}
+
+bool take(std::string_view word, uint32_t &out)
+{
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+    return error == std::errc{} && end == word.data() + word.size() && out > 0;
+}
+
+} // namespace
+
+manner manner_of(const plan &p)
+{
+    const auto looks = [&](uint16_t at) { return (p.algo->parameters & at) != 0; };
+    manner m;
+    m.algo = p.algo;
+    if (looks(uses_links))
+        m.links = p.links;
+    if (looks(uses_entries))
+        m.entries = p.entries;
+    if (looks(uses_pieces))
+        m.pieces = p.pieces;
+    if (looks(uses_order))
+        m.order = p.order;
+    if (looks(uses_inner))
+        m.inner = p.inner;
+    return m;
+}
+
+bool fits(const manner &m, const plan &p)
+{
+    return p.algo == m.algo && (!m.links || m.links == p.links) && (!m.entries || m.entries == p.entries) && (!m.pieces || m.pieces == p.pieces)
+           && (!m.order || *m.order == p.order) && (!m.inner || *m.inner == p.inner);
+}
+
+std::string print(const manner &m)
+{
+    if (!m.algo)
+        return std::string(own);
+    std::ostringstream s;
+    s << m.algo->name;
+    if (m.links)
+        s << " links " << m.links;
+    if (m.entries)
+        s << " entries " << m.entries;
+    if (m.order)
+        s << " order " << name_of(orders, *m.order);
+    if (m.inner)
+        s << " inner " << name_of(inners, *m.inner);
+    if (m.pieces)
+        s << " pieces " << m.pieces;
+    return s.str();
+}
+
+std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, std::string &fault)
+{
+    std::istringstream words{std::string(text)};
+    std::string name, value;
+    manner m;
+    if (!(words >> name)) {
+        fault = "no algorithm is named";
+        return std::nullopt;
+    }
+    m.algo = name == own ? nullptr : algorithm_named(c, name);
+    if (!m.algo && name != own) {
+        fault = "'" + name + "' is no algorithm of " + kind_of(c).name;
+        return std::nullopt;
+    }
+    while (words >> name) {
+        words >> value;
+        const bool good = m.algo
+                          && (name == "links"     ? take(value, m.links)
+                              : name == "entries" ? take(value, m.entries)
+                              : name == "pieces"  ? take(value, m.pieces)
+                              : name == "order"   ? take(orders, value, m.order)
+                              : name == "inner"   ? take(inners, value, m.inner)
+                                                  : false);
+        if (!good) {
+            fault = "'" + name + (value.empty() ? "" : " " + value) + "' is no parameter and value";
+            return std::nullopt;
+        }
+        value.clear();
+    }
+    return m;
+}
+
+} // namespace wan

@@ -1,0 +1,268 @@
+/*
+ * See rules.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "tune/rules.hpp"
+
+#include "algo/registry.hpp"
+#include "collective.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace wan {
+
+namespace {
+
+bool ranks_in_blocks(const topology &t)
+{
+    int runs = 1;
+    for (int r = 1; r < t.size(); ++r)
+        runs += t.site_of(r) != t.site_of(r - 1);
+    return runs == t.site_count();
+}
+
+uint64_t most_ranks_per_host(const topology &t)
+{
+    uint64_t hosts = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        hosts += static_cast<uint64_t>(t.node_count(site_id{static_cast<uint32_t>(s)}));
+    return (static_cast<uint64_t>(t.size()) + hosts - 1) / std::max<uint64_t>(1, hosts);
+}
+
+bool number_parse(std::string_view text, uint64_t &out)
+{
+    const char *const end = text.data() + text.size();
+    auto [at, error] = std::from_chars(text.data(), end, out);
+    if (error != std::errc{} || at == text.data())
+        return false;
+    if (at != end) {
+        const unsigned shift = *at == 'K' ? 10 : *at == 'M' ? 20 : *at == 'G' ? 30 : 0;
+        if (!shift || ++at != end || out > (UINT64_MAX >> shift))
+            return false;
+        out <<= shift;
+    }
+    return true;
+}
+
+/** "7", "4-9", "4-", "-9". */
+bool range_parse(std::string_view text, whole_range &out)
+{
+    const size_t dash = text.find('-');
+    if (dash == text.npos)
+        return number_parse(text, out.least) && (out.most = out.least, true);
+    const std::string_view from = text.substr(0, dash), to = text.substr(dash + 1);
+    return (from.empty() || number_parse(from, out.least)) && (to.empty() || number_parse(to, out.most)) && text.size() > 1
+           && out.least <= out.most;
+}
+
+std::string range_print(const char *name, const whole_range &r)
+{
+    if (r == whole_range{})
+        return "";
+    std::string text = std::string(" ") + name + " " + std::to_string(r.least);
+    if (r.most != r.least)
+        text += "-" + (r.most == UINT64_MAX ? "" : std::to_string(r.most));
+    return text;
+}
+
+std::string_view without_comment(std::string_view line)
+{
+    return line.substr(0, line.find('#'));
+}
+
+bool blank(std::string_view line)
+{
+    return line.find_first_not_of(" \t\r") == line.npos;
+}
+
+/** nullopt, with what is wrong. */
+std::optional<rule> line_parse(std::string_view line, std::string &fault)
+{
+    const size_t colon = line.find(':');
+    if (colon == line.npos) {
+        fault = "there is no ':' between calls and how they are served";
+        return std::nullopt;
+    }
+    std::istringstream words{std::string(line.substr(0, colon))};
+    std::string word, value;
+    rule r;
+    words >> word;
+    int c = 0;
+    while (c < WAN_COLLECTIVES && word != kind_of(collective_at(c)).name)
+        ++c;
+    if (c == WAN_COLLECTIVES) {
+        fault = "'" + word + "' is no collective";
+        return std::nullopt;
+    }
+    r.collective = collective_at(c);
+    while (words >> word) {
+        value.clear();
+        words >> value;
+        bool good = false;
+        if (word == "placement") {
+            good = value == "blocks" || value == "mixed";
+            r.blocks = value == "blocks";
+        } else if (whole_range *of = word == "bytes"            ? &r.bytes
+                                     : word == "ranks"          ? &r.ranks
+                                     : word == "sites"          ? &r.sites
+                                     : word == "ranks-per-host" ? &r.ranks_per_host
+                                                                : nullptr)
+            good = range_parse(value, *of);
+        if (!good) {
+            fault = "'" + word + (value.empty() ? "" : " " + value) + "' says nothing of calls";
+            return std::nullopt;
+        }
+    }
+    const auto how = parse_manner(r.collective, line.substr(colon + 1), fault);
+    if (!how)
+        return std::nullopt;
+    r.how = *how;
+    return r;
+}
+
+/** Without how. */
+std::string calls_of(const rule &r)
+{
+    std::string text = kind_of(r.collective).name;
+    text += range_print("bytes", r.bytes) + range_print("ranks", r.ranks) + range_print("sites", r.sites)
+            + range_print("ranks-per-host", r.ranks_per_host);
+    if (r.blocks)
+        text += *r.blocks ? " placement blocks" : " placement mixed";
+    return text;
+}
+
+} // namespace
+
+bool rules::parse(std::string_view text, const std::string &file, rules &out, input_error &error)
+{
+    out.all_.clear();
+    int number = 0;
+    for (size_t at = 0; at < text.size(); ++number) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        const std::string_view line = without_comment(text.substr(at, end - at));
+        at = end + 1;
+        if (blank(line))
+            continue;
+        std::string fault;
+        const auto r = line_parse(line, fault);
+        if (!r) {
+            error = {file + ":" + std::to_string(number + 1), fault,
+                     "Write 'COLLECTIVE [bytes RANGE] [ranks RANGE] [sites RANGE] [ranks-per-host RANGE] [placement blocks|mixed]: ALGORITHM "
+                     "[links N] [entries N] [order star|chain] [inner circulant|ring|halving] [pieces N]', such as 'bcast bytes 1M-: vandegeijn'; "
+                     "'ompi_info --param coll wan --level 9' lists algorithms."};
+            return false;
+        }
+        out.all_.push_back(*r);
+    }
+    return true;
+}
+
+bool rules::read(const std::string &file, bool may_lack, rules &out, input_error &error)
+{
+    out.all_.clear();
+    std::string text;
+    if (may_lack && access(file.c_str(), F_OK) != 0 && errno == ENOENT)
+        return true;
+    return text_file_read(file, text, error) && parse(text, file, out, error);
+}
+
+std::vector<rule> rules::of(const topology &t) const
+{
+    std::vector<rule> found;
+    const bool blocks = !all_.empty() && ranks_in_blocks(t);
+    const uint64_t per_host = most_ranks_per_host(t);
+    for (const rule &x : all_)
+        if (x.ranks.holds(static_cast<uint64_t>(t.size())) && x.sites.holds(static_cast<uint64_t>(t.site_count())) && x.ranks_per_host.holds(per_host)
+            && (!x.blocks || *x.blocks == blocks))
+            found.push_back(x);
+    return found;
+}
+
+const rule *find(const std::vector<rule> &of, const request &r)
+{
+    for (const rule &x : of)
+        if (x.collective == r.collective && x.bytes.holds(r.bytes))
+            return &x;
+    return nullptr;
+}
+
+uint64_t digest(const std::vector<rule> &of)
+{
+    uint64_t h = of.empty() ? 0 : 0xcbf29ce484222325ull;
+    for (const rule &r : of)
+        for (char c : print(r) + '\n')
+            h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+    return h;
+}
+
+std::string print(const rule &r)
+{
+    return calls_of(r) + ": " + print(r.how);
+}
+
+std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::state> &classes)
+{
+    std::vector<rule> all;
+    for (const tuner::state &c : classes) {
+        if (c.phase != tuner::state::phase::settled || c.candidates.size() < 2 || !c.what.commutative || c.what.counts_vary)
+            continue;
+        const auto only = [](uint64_t x) { return whole_range{x, x}; };
+        rule r;
+        r.collective = c.what.collective;
+        if (c.what.size > 0)
+            r.bytes = {uint64_t{1} << (c.what.size - 1), (uint64_t{1} << (c.what.size - 1)) * 2 - 1};
+        else
+            r.bytes = only(0);
+        r.ranks = only(static_cast<uint64_t>(t.size()));
+        r.sites = only(static_cast<uint64_t>(t.site_count()));
+        r.ranks_per_host = only(most_ranks_per_host(t));
+        r.blocks = ranks_in_blocks(t);
+        r.how = c.candidates[c.standing].how;
+        // Roots in several sites have classes of their own: the first one stands for all.
+        if (std::none_of(all.begin(), all.end(), [&](const rule &x) { return calls_of(x) == calls_of(r); }))
+            all.push_back(r);
+    }
+    return all;
+}
+
+bool rules_save(const std::string &file, const std::vector<rule> &learned, input_error &error)
+{
+    if (learned.empty())
+        return true;
+    std::string text, kept;
+    if (access(file.c_str(), F_OK) == 0 && !text_file_read(file, text, error))
+        return false;
+    if (text.empty())
+        text = "# What coll/wan has learned by trial, a line for each kind of call.  To be read, edited and\n"
+               "# shipped: --mca coll_wan_tune_file FILE, or, before all that is learned, --mca coll_wan_rules FILE.\n";
+    std::istringstream lines(text);
+    for (std::string line, fault; std::getline(lines, line);) {
+        const std::string_view said = without_comment(line);
+        const auto old = blank(said) ? std::nullopt : line_parse(said, fault);
+        const bool anew = old && std::any_of(learned.begin(), learned.end(), [&](const rule &r) { return calls_of(r) == calls_of(*old); });
+        if (!anew)
+            kept += line + '\n';
+    }
+    for (const rule &r : learned)
+        kept += print(r) + '\n';
+    const std::string fresh = file + "." + std::to_string(getpid());
+    std::ofstream out(fresh);
+    out << kept;
+    out.close();
+    if (!out || std::rename(fresh.c_str(), file.c_str()) != 0) {
+        const int why = errno;
+        std::remove(fresh.c_str());
+        error = {file, std::string("what was learned cannot be written: ") + std::strerror(why),
+                 "Give a path in a directory that exists on the first rank's host and that you may write to."};
+        return false;
+    }
+    return true;
+}
+
+} // namespace wan

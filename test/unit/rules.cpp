@@ -1,0 +1,154 @@
+/*
+ * Files of rules and of what was learned: what is understood, what is refused and
+ * where, which rule serves a call, and that a file survives being added to.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "matrix.hpp"
+#include "planned.hpp"
+#include "tune/candidates.hpp"
+#include "tune/rules.hpp"
+#include "unit.hpp"
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+const char *const text = "# of this site\n"
+                         "\n"
+                         "bcast bytes 1M- sites 2: vandegeijn links 4   # wide\n"
+                         "bcast bytes -4K: tree entries 1\n"
+                         "bcast: chain order chain\n"
+                         "scan bytes 8 placement blocks: open_mpi\n"
+                         "allreduce ranks 33- ranks-per-host 1: leaders\n";
+
+std::string check_parse()
+{
+    rules all;
+    input_error e;
+    WAN_CHECK_THAT(rules::parse(text, "f", all, e), e.what);
+    const auto two = all.of(two_sites(16)), three = all.of(lay_out({3, 3, 3}, placement::roundrobin, 1, 1));
+    WAN_CHECK(two.size() == 4 && three.size() == 2);
+    const auto how = [](const std::vector<rule> &of, wan_collective_t c, uint64_t bytes) {
+        const rule *r = find(of, {.collective = c, .bytes = bytes});
+        return r ? print(r->how) : std::string("-");
+    };
+    WAN_CHECK(how(two, WAN_BCAST, 1 << 20) == "vandegeijn links 4" && how(two, WAN_BCAST, (1 << 20) - 1) == "chain order chain");
+    WAN_CHECK(how(two, WAN_BCAST, 4096) == "tree entries 1" && how(three, WAN_BCAST, 1 << 20) == "chain order chain");
+    WAN_CHECK(how(two, WAN_SCAN, 8) == "open_mpi" && how(two, WAN_SCAN, 9) == "-" && how(three, WAN_SCAN, 8) == "-");
+    WAN_CHECK(how(two, WAN_ALLREDUCE, 8) == "-");
+    WAN_CHECK(digest(two) != digest(three) && digest(two) == digest(all.of(two_sites(16))) && digest({}) == 0);
+    // As printed, the same again.
+    std::string again;
+    for (const rule &r : two)
+        again += print(r) + "\n";
+    rules back;
+    WAN_CHECK_THAT(rules::parse(again, "f", back, e) && digest(back.of(two_sites(16))) == digest(two), again);
+    WAN_CHECK(rules::parse("", "f", all, e) && all.empty());
+    return "";
+}
+
+std::string check_refused()
+{
+    const std::pair<const char *, const char *> wrong[] = {
+        {"bcast tree", "no ':'"},          {"broadcast: tree", "no collective"},      {"bcast: leaders", "no algorithm of bcast"},
+        {"bcast:", "no algorithm is named"}, {"bcast bytes: tree", "'bytes'"},          {"bcast bytes 1k: tree", "'bytes 1k'"},
+        {"bcast bytes 9-8: tree", "9-8"},  {"bcast bytes -: tree", "'bytes -'"},      {"bcast bytes 99999999999999999999: tree", "bytes"},
+        {"bcast bytes 17179869184G: tree", "bytes"}, {"bcast size 4: tree", "'size 4'"}, {"bcast placement round: tree", "round"},
+        {"bcast: tree links", "'links'"},  {"bcast: tree links 0", "links 0"},        {"bcast: tree order ring", "order ring"},
+        {"bcast: open_mpi links 2", "links 2"}, {"bcast bytes 4x: tree", "4x"},
+    };
+    for (const auto &[line, words] : wrong) {
+        rules all;
+        input_error e;
+        WAN_CHECK_THAT(!rules::parse("# first\n" + std::string(line) + "\nbcast: tree\n", "rules.txt", all, e), line);
+        WAN_CHECK_THAT(e.where == "rules.txt:2" && e.what.find(words) != e.what.npos && e.remedy.find("vandegeijn") != e.remedy.npos,
+                       std::string(line) + ": " + e.where + ": " + e.what);
+    }
+    rules all;
+    input_error e;
+    WAN_CHECK(!rules::read("/nonexistent/rules", false, all, e) && e.where == "/nonexistent/rules");
+    WAN_CHECK(rules::read("/nonexistent/rules", true, all, e) && all.empty());
+    WAN_CHECK(!rules::read("/", true, all, e));
+    return "";
+}
+
+tuner::state settled(wan_collective_t c, unsigned size, const char *how)
+{
+    std::string fault;
+    tuner::state s;
+    s.what = {.collective = c, .size = size};
+    s.phase = tuner::state::phase::settled;
+    s.candidates.resize(2);
+    s.candidates[1].how = *parse_manner(c, how, fault);
+    s.standing = 1;
+    return s;
+}
+
+std::string check_saved()
+{
+    char file[] = "/tmp/wan-rules-XXXXXX";
+    close(mkstemp(file));
+    std::remove(file);
+    input_error e;
+    const topology t = two_sites(16);
+    std::vector<tuner::state> classes{settled(WAN_BCAST, 11, "tree entries 1"), settled(WAN_SCAN, 0, "open_mpi")};
+    classes.push_back(settled(WAN_REDUCE, 4, "flat"));
+    classes.back().phase = tuner::state::phase::trying;
+    auto other_root = settled(WAN_BCAST, 11, "chain");
+    other_root.what.root_site = 1;
+    classes.push_back(other_root);
+    WAN_CHECK(rules_save(file, {}, e) && access(file, F_OK) != 0);
+    WAN_CHECK_THAT(rules_save(file, learned_rules(t, classes), e), e.what);
+    rules all;
+    WAN_CHECK(rules::read(file, false, all, e));
+    const auto of = all.of(t);
+    WAN_CHECK(of.size() == 2 && print(find(of, {.collective = WAN_BCAST, .bytes = 2047})->how) == "tree entries 1");
+    WAN_CHECK(!find(of, {.collective = WAN_BCAST, .bytes = 2048}) && find(of, {.collective = WAN_SCAN, .bytes = 0}));
+    WAN_CHECK(all.of(two_sites(8)).empty() && all.of(lay_out({16, 16}, placement::roundrobin, 1, 1)).empty());
+    // What a person has added stays, what is learned anew takes the place of the old.
+    {
+        std::ofstream add(file, std::ios::app);
+        add << "# mine\nallreduce: leaders\n";
+    }
+    WAN_CHECK(rules_save(file, learned_rules(t, {settled(WAN_BCAST, 11, "vandegeijn links 2")}), e));
+    std::stringstream now;
+    now << std::ifstream(file).rdbuf();
+    const std::string said = now.str();
+    WAN_CHECK_THAT(said.find("# mine\nallreduce: leaders\n") != said.npos && said.find("tree") == said.npos
+                       && said.find("placement blocks: vandegeijn links 2") != said.npos && said.find("scan bytes 0 ") != said.npos, said);
+    std::remove(file);
+    WAN_CHECK(!rules_save("/nonexistent/learned", learned_rules(t, classes), e) && e.where == "/nonexistent/learned" && !e.remedy.empty());
+    return "";
+}
+
+/** Each way that can be tried is said and understood again. */
+std::string check_manners()
+{
+    const topology t = two_sites(6, 2);
+    unsigned n = 0;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        for (uint64_t bytes : {8, 65536})
+            for (const plan &p : candidates(t, facts_of(t), {}, {.collective = collective_at(c), .bytes = bytes})) {
+                const manner m = manner_of(p);
+                std::string fault;
+                const auto back = parse_manner(collective_at(c), print(m), fault);
+                WAN_CHECK_THAT(back && *back == m && fits(m, p), print(m) + ": " + fault);
+                ++n;
+            }
+    WAN_CHECK(n > 200);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_parse>), cmocka_unit_test(wan_test::test<check_refused>),
+                                cmocka_unit_test(wan_test::test<check_saved>), cmocka_unit_test(wan_test::test<check_manners>)};
+    return cmocka_run_group_tests_name("rules", tests, nullptr, nullptr);
+}
