@@ -24,7 +24,8 @@ ns_t scaled(ns_t t, double factor) { return static_cast<ns_t>(static_cast<double
 
 // As counts_add() takes them apart.
 std::array<std::int64_t, counts_of_rank> counters_read(counters &c, const point &p) {
-    return {c.read(std::string("served_") + p.kind->counter()), c.read("wan_bytes"),
+    const std::string collective = p.kind->counter();      // served, or left to Open MPI by choice
+    return {c.read("served_" + collective) + c.read("left_" + collective), c.read("wan_bytes"),
             c.read("wan_messages"), c.read("predicted_ns")};
 }
 

@@ -8,6 +8,7 @@
 #include "topo/cluster_map.hpp"
 #include "topo/site_name.hpp"
 #include "topo/site_resolve.hpp"
+#include "tune/rules.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -260,15 +261,26 @@ int sites_run(const cluster_words &words, bool each, bool as_json)
     return sum.lost.empty() ? 0 : 1;
 }
 
-int check_run(const std::vector<std::string> &files, bool warnings_count)
+int check_run(const std::vector<std::string> &maps, const std::vector<std::string> &rules, bool warnings_count)
 {
     bool good = true;
-    for (const std::string &file : files) {
+    const auto fault = [&](const wan::input_error &error) {
+        std::cout << error.where << ": error: " << error.what << "\n    " << error.remedy << "\n";
+        good = false;
+    };
+    for (const std::string &file : rules) {
+        wan::rules all;
+        wan::input_error error;
+        if (wan::rules::read(file, false, all, error))
+            std::cout << file << ": " << all.size() << (all.size() == 1 ? " rule: good\n" : " rules: good\n");
+        else
+            fault(error);
+    }
+    for (const std::string &file : maps) {
         wan::cluster_map map;
         wan::input_error error;
         if (!wan::cluster_map::read(file, map, error)) {
-            std::cout << error.where << ": error: " << error.what << "\n    " << error.remedy << "\n";
-            good = false;
+            fault(error);
             continue;
         }
         const auto found = doubts(map, file);

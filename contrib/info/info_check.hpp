@@ -13,8 +13,8 @@ namespace info {
 /** Of a job's hosts, or of this one where none are given.  0; 1 where coll/wan would stay out because a host has no site. */
 int sites_run(const cluster_words &words, bool each, bool as_json);
 
-/** 0: all good; 1: a mistake in some file.  Warnings leave it at 0, unless they count. */
-int check_run(const std::vector<std::string> &files, bool warnings_count);
+/** maps; rules: files for coll_wan_rules or coll_wan_tune_file.  0: all good; 1: a mistake in some file.  Warnings leave it at 0, unless they count. */
+int check_run(const std::vector<std::string> &maps, const std::vector<std::string> &rules, bool warnings_count);
 
 /** The site of this host from the parameters: a line, or what is wrong; whether all is well. */
 bool own_site_print(const parameters &params);

@@ -96,7 +96,7 @@ struct command_line {
     info::cluster_words hosts;
     info::plan_words plan, compare;
     info::doctor_words doctor;
-    std::vector<std::string> files;
+    std::vector<std::string> files, rules;
     bool each = false, json = false, strict = false;
     int code = 0;           // of the command that ran
 
@@ -126,10 +126,15 @@ void command_line::declare(CLI::App &app)
     table.callback([this] { code = info::compare_run(compare); });
 
     CLI::App &check = *app.add_subcommand(
-        "check", "Reads maps, or Slurm's topology.conf, and says what is wrong in which line, and what to write.");
-    check.add_option("file", files, "the maps")->type_name("FILE")->required();
+        "check", "Reads maps, Slurm's topology.conf, or files of rules, and says what is wrong in which line, and what to write.");
+    CLI::Option *maps = check.add_option("file", files, "the maps")->type_name("FILE");
+    CLI::Option *ruled = check.add_option("--rules", rules, "a file for coll_wan_rules or coll_wan_tune_file")->type_name("FILE")->allow_extra_args(false);
     check.add_flag("--strict", strict, "exit code 1 for warnings, too");
-    check.callback([this] { code = info::check_run(files, strict); });
+    check.callback([this, maps, ruled] {
+        if (maps->empty() && ruled->empty())
+            throw CLI::RequiredError("a map, or --rules,");
+        code = info::check_run(files, rules, strict);
+    });
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "

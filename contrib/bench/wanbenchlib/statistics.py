@@ -35,6 +35,12 @@ class Summary:
         return (self.high - self.low) / self.median if self.median > 0 else 0.0
 
 
+def percentile(values, percent):
+    """The smallest value that at least `percent` of a hundred do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
 def rank_correlation(a, b):
     """Spearman's, equal values share their rank; None where all of a or of b are equal, or fewer than three."""
     if len(a) < 3 or len(set(a)) == 1 or len(set(b)) == 1:

@@ -122,8 +122,18 @@ def summary_text(points, reference):
                 shown[sizes[0] if sizes else 0] = shown.pop(0)
             body.append([op] + [summary_cell(*shown[s], rec.bound_us(shown[s])) if s in shown else ''
                                 for s in sizes or [0]])
-        out += grid_text(['bytes'] + [size_text(s) for s in sizes or [0]], body) + ['']
+        out += grid_text(['bytes'] + [size_text(s) for s in sizes or [0]], body)
+        over = excesses(ops)
+        out.append(f'{reference} over the fastest: {100 * sum(over) / len(over):.1f}% on average, '
+                   f'{100 * statistics.percentile(over, 95):.1f}% at the 95th percentile of {len(over)} points')
+        out.append('')
     return '\n'.join(out).rstrip() + '\n'
+
+
+def excesses(ops):
+    """By how much the reference takes longer than the fastest setting, itself among them: 0 where it is that."""
+    times = [ratio(*pair) for rows in ops.values() for pair in rows.values()]
+    return [max(0.0, 1 / t - 1) for t in times if t] or [0.0]
 
 
 def predictions(points):

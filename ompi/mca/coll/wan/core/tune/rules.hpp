@@ -47,6 +47,7 @@ public:
     /** Those for communicators like this one, in their order. */
     std::vector<rule> of(const topology &t) const;
     bool empty() const { return all_.empty(); }
+    size_t size() const { return all_.size(); }
 
 private:
     std::vector<rule> all_;
