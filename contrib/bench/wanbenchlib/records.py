@@ -47,7 +47,8 @@ class Records:
 
     def _take(self, line):
         self.lines.append(line)
-        if line.get('type') == 'point' and line.get('op') != 'empty' and not is_late(line):
+        # (Points without a network are of programs whose key is another one.)
+        if line.get('type') == 'point' and 'network' in line and line.get('op') != 'empty' and not is_late(line):
             self._done.add(point_key(line))
 
     def append(self, line):

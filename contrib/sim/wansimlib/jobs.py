@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -83,6 +84,36 @@ def run_lines(command, deadline_s, environment=None, cwd=None):
         elif code:
             errors.seek(0)
             raise SimError(f'{os.path.basename(command[0])} ended with {code}: ' + errors.read()[-2000:].strip())
+
+
+def told(args, known):
+    """Arguments of a program for what wansim was told of the network; `known` maps wansim's options to the program's."""
+    for name in ('nic', 'uplink', 'lan', 'delay', 'overhead', 'fifo', 'burst', 'cores', 'core', 'facts'):
+        if name not in known and getattr(args, name) is not None:
+            raise ValueError(f'--{name} is not for {args.command}')
+    given = {option: getattr(args, name) for name, option in known.items() if getattr(args, name) is not None}
+    return [word for option, value in given.items() for word in (option, f'{value:g}')]
+
+
+def recorded(kept, key, command, deadline_s, name):
+    """What a program printed, each object with what is in `key`: what `kept` (Records) holds of a run that
+    ended well, or else a new run, kept line by line.  The last one's type is 'end' unless it was cut.  `name`: for people."""
+    def matches(record):
+        return all(record.get(k) == v for k, v in key.items())
+
+    known = [r for r in kept.lines if matches(r)]
+    ended = [r.get('run') for r in known if r['type'] == 'end' and not r.get('wrong')]
+    if ended:
+        return [r for r in known if r.get('run') == ended[0]]
+    run = 1 + max((r.get('run', 0) for r in known), default=0)
+    new = []
+    print(f'... {name}', file=sys.stderr)
+    for line in run_lines(command, deadline_s):
+        new.append(dict(key, run=run, **line))
+        kept.append(new[-1])
+    if not new or new[-1]['type'] != 'end':
+        print(f'  {name}: CUT, it took more than {deadline_s:g} s', file=sys.stderr)
+    return new
 
 
 def job(network, placement, points, facts=None, fold_over=None, rounds=1, deadline_s=None, mpirun=None, smpi=()):

@@ -3,10 +3,7 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
-import json
-import os
-import sys
-
+from wanbenchlib.records import Records
 from wanbenchlib.sizes import size_text, sizes_parse
 from wanbenchlib.table import grid_text, ms_text
 
@@ -22,23 +19,16 @@ FIGURES = {
     9: ('40,40,40,40', 'bcast', '4M', ('same', 'anew')),
     VARIANTS: ('20,20,20', 'bcast', '1,4M', ('hints', 'gates', 'hops', 'chains', 'same', 'order')),
 }
+# wansim's options, and what the program calls them.
+NETWORK = {'nic': '--nic', 'uplink': '--uplink', 'lan': '--lan', 'delay': '--wan', 'overhead': '--overhead'}
 REPEAT = {'leave': 2, 'back': 4, 'until': 6}    # seconds; the paper's 60, 90 and 130
-
-
-def _network(args):
-    """wantrees_sim's arguments for the network that wansim was told of."""
-    for name in ('fifo', 'burst', 'cores', 'core', 'facts'):
-        if getattr(args, name) is not None:
-            raise ValueError(f'--{name} is not for trees')
-    told = {'--nic': args.nic, '--uplink': args.uplink, '--lan': args.lan, '--wan': args.delay, '--overhead': args.overhead}
-    return [word for name, value in told.items() if value is not None for word in (name, f'{value:g}')]
 
 
 def _figure_jobs(figure, args):
     """Yields (setting, arguments) of the simulations of a figure."""
     clusters, op, span, compared = FIGURES[figure]
     clusters = args.clusters or clusters
-    common = ['--clusters', clusters, '--seed', str(args.seed), *_network(args)]
+    common = ['--clusters', clusters, '--seed', str(args.seed), *jobs.told(args, NETWORK)]
     if figure == VARIANTS:
         points = [f'{op}:{size}:adaptive' for size in sizes_parse(args.sizes or span)]
         yield 'all', [*common, *points]
@@ -59,29 +49,15 @@ def _figure_jobs(figure, args):
 
 def run(args):
     """Simulates what is not yet in args.json, prints tables, draws."""
-    known, records = [], []
-    if args.json and os.path.exists(args.json):
-        with open(args.json, encoding='utf-8') as file:
-            known = [json.loads(line) for line in file if line.strip()]
+    kept, records = Records(args.json), []
     for figure in (int(text) for text in (args.figures or '6,7,8,9,0').split(',')):
         if figure not in FIGURES:
             raise ValueError(f'{figure} is none of 6, 7, 8, 9 and 0 (the variants)')
         for setting, arguments in _figure_jobs(figure, args):
             key = {'figure': figure, 'setting': setting, 'arguments': arguments}
-            found = [r for r in known if all(r.get(k) == v for k, v in key.items())]
-            records += found
-            if found:
-                continue
-            print(f'... figure {figure}, {setting}', file=sys.stderr)
-            lines = list(jobs.run_lines([jobs.built('wantrees_sim'), *arguments], args.job_seconds))
-            if not lines or lines[-1].get('type') != 'end':     # (wrong results are an error of the program)
-                print(f'  figure {figure}, {setting}: CUT, it took more than {args.job_seconds:g} s', file=sys.stderr)
-                continue
-            new = [dict(key, **line) for line in lines]
-            records += new
-            if args.json:
-                with open(args.json, 'a', encoding='utf-8') as file:
-                    file.writelines(json.dumps(r) + '\n' for r in new)
+            found = jobs.recorded(kept, key, [jobs.built('wantrees_sim'), *arguments], args.job_seconds, f'figure {figure}, {setting}')
+            if found and found[-1]['type'] == 'end':    # (wrong results are an error of the program)
+                records += found
     print(tables_text(records), end='')
     if args.plot and records:
         from . import plots
