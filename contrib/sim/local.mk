@@ -36,8 +36,19 @@ trees_sources = \
 	contrib/sim/trees_sim.cpp \
 	contrib/sim/trees_static.cpp \
 	contrib/sim/trees_static.hpp
+# All with all on a fat tree, on SimGrid without MPI.
+alltoall_sources = \
+	contrib/sim/alltoall_network.cpp \
+	contrib/sim/alltoall_network.hpp \
+	contrib/sim/alltoall_rank.cpp \
+	contrib/sim/alltoall_rank.hpp \
+	contrib/sim/alltoall_sim.cpp
 if HAVE_SIMGRID
 if HAVE_BENCH
+noinst_PROGRAMS += contrib/sim/wanalltoall_sim
+contrib_sim_wanalltoall_sim_SOURCES = $(alltoall_sources)
+contrib_sim_wanalltoall_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
+contrib_sim_wanalltoall_sim_LDADD = libwan_core.la $(SIMGRID_LIBS)
 noinst_PROGRAMS += contrib/sim/wantrees_sim
 contrib_sim_wantrees_sim_SOURCES = $(trees_sources)
 contrib_sim_wantrees_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
@@ -59,6 +70,7 @@ EXTRA_DIST += \
 	contrib/sim/sim_platform.cpp \
 	contrib/sim/wansim \
 	contrib/sim/wansimlib/__init__.py \
+	contrib/sim/wansimlib/alltoall.py \
 	contrib/sim/wansimlib/jobs.py \
 	contrib/sim/wansimlib/network.py \
 	contrib/sim/wansimlib/plots.py \

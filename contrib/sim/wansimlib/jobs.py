@@ -25,7 +25,8 @@ def build_dir():
     return os.environ.get('WAN_BUILD') or os.environ.get('WAN_BUILD_DIR') or os.path.join(HERE, '..', '..', 'build')
 
 
-NEEDS = {'wantrees_sim': 'libsimgrid-dev, libcli11-dev and nlohmann-json3-dev'}
+WITHOUT_MPI = 'libsimgrid-dev, libcli11-dev and nlohmann-json3-dev'
+NEEDS = {'wantrees_sim': WITHOUT_MPI, 'wanalltoall_sim': WITHOUT_MPI}
 
 
 def built(name):

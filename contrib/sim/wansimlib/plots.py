@@ -136,3 +136,43 @@ def trees_plot(records, stem):
                     f"{network.get('--wan', 2)} ms between clusters", fontsize=9)
     figure.tight_layout()
     return figure_save(figure, stem)
+
+
+def alltoall_plot(cells, stem):
+    """Measured against predicted time: a panel for each number of ranks and size; colours are ways, marks what they wait for."""
+    rows, columns = sorted({c.ranks for c in cells}), sorted({c.bytes for c in cells})
+    figure, grid = plt.subplots(len(rows), len(columns), figsize=(3.6 * len(columns), 3.6 * len(rows)), squeeze=False)
+    families = ('Simple', 'Pair', 'Ring', 'Bruck')
+    waits = {'': 'o', 'light_barrier': '^', 'one_barrier': 's', 'mpi_barrier': 'D'}
+    for y, ranks in enumerate(rows):
+        for x, size in enumerate(columns):
+            axes = grid[y][x]
+            here = [c for c in cells if c.ranks == ranks and c.bytes == size]
+            for way in here[0].us if here else ():
+                family, _, wait = way.partition('_')
+                colour = COLOURS[families.index(family)]
+                for kept in (True, False):
+                    dots = [c for c in here if (way in c.kept) == kept]
+                    if dots:
+                        axes.plot([c.predicted[way] / 1000 for c in dots], [c.us[way] / 1000 for c in dots], linestyle='',
+                                  markersize=4.5, marker=waits[wait], markeredgecolor=colour, markerfacecolor=colour if kept else 'none')
+            axes.set(xscale='log', yscale='log')
+            ends = [f(*axes.get_xlim(), *axes.get_ylim()) for f in (min, max)]
+            axes.plot(ends, ends, color='black', linewidth=0.8)
+            ticks = [t for t in (a * 10 ** b for b in range(-3, 6) for a in (1, 2, 5)) if ends[0] <= t <= ends[1]]
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_ticks(ticks, [f'{t:g}' for t in ticks])
+            axes.minorticks_off()
+            axes.set(xlim=ends, ylim=ends)
+            axes.set_title(f'{_bytes_text(size)}, {ranks} ranks', fontsize=9)
+            axes.grid(True, which='major', alpha=0.3)
+            if y == len(rows) - 1:
+                axes.set_xlabel('predicted, ms')
+        grid[y][0].set_ylabel('measured, ms (simulated)')
+    for way in cells[0].us:
+        family, _, wait = way.partition('_')
+        grid[0][0].plot([], [], linestyle='', marker=waits[wait], color=COLOURS[families.index(family)], label=way.replace('_', ' '))
+    grid[0][0].plot([], [], linestyle='', marker='o', markerfacecolor='none', color='black', label='hollow: dropped')
+    figure.legend(*grid[0][0].get_legend_handles_labels(), fontsize=8, loc='center left', bbox_to_anchor=(1, 0.5))
+    figure.tight_layout()
+    return figure_save(figure, stem)
