@@ -14,8 +14,11 @@ namespace {
 
 /** Calls before trials begin: connections are there, and who calls twice pays nothing. */
 constexpr uint64_t calls_before = 2;
+/** Of a class, for which a choice stands at least, whatever else changes but links. */
+constexpr uint64_t calls_between = 200;
 /** Per mille of the best: what is tried again, and what is too little to change for. */
 constexpr int64_t near_best = 1300, little = 970;
+
 bool below(int64_t x, int64_t y, int64_t per_mille)
 {
     return static_cast<__int128>(x) * 1000 < static_cast<__int128>(y) * per_mille;
@@ -80,6 +83,7 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
                 x.standing = k;
         if (x.candidates.size() < 2) {
             x.phase = state::phase::settled;
+            s.settled = x.calls;
             return {standing()};
         }
         x.phase = state::phase::trying;
@@ -121,11 +125,15 @@ tune_scores tuner::scores() const
 /** What is faster than `standing` by more than noise; with `ours`, not Open MPI's own. */
 size_t tuner::best_of(const state &x, size_t standing, bool ours)
 {
+    const candidate &now = x.candidates[standing];
     size_t best = standing;
-    for (size_t k = 0; k < x.candidates.size(); ++k)
-        if ((x.candidates[k].how.algo || !ours) && x.candidates[k].measured_ns < x.candidates[best].measured_ns)
+    for (size_t k = 0; k < x.candidates.size(); ++k) {
+        const candidate &c = x.candidates[k];
+        const bool twice = !now.again_ns || (c.again_ns && below(c.again_ns, now.again_ns, little));
+        if ((c.how.algo || !ours) && twice && below(c.measured_ns, now.measured_ns, little) && c.measured_ns < x.candidates[best].measured_ns)
             best = k;
-    return below(x.candidates[best].measured_ns, x.candidates[standing].measured_ns, little) ? best : standing;
+    }
+    return best;
 }
 
 bool tuner::decide(const tune_scores &combined, unsigned epoch)
@@ -136,6 +144,8 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     for (size_t k = 0; k < s.samples.size(); ++k) {
         candidate &who = x.candidates[s.samples[k].candidate];
         who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[k]) : combined[k];
+        if (s.round)
+            who.again_ns = combined[k];
     }
     const auto quicker = [](const candidate &a, const candidate &b) { return a.measured_ns < b.measured_ns; };
     const auto best = static_cast<size_t>(std::min_element(x.candidates.begin(), x.candidates.end(), quicker) - x.candidates.begin());
@@ -150,6 +160,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
         }
     }
     x.phase = state::phase::settled;
+    s.settled = x.calls;
     s.waited = 0;
     x.standing = best_of(x, x.standing, false);
     const size_t ours = best_of(x, x.candidates[x.standing].how.algo ? x.standing : 0, true);
@@ -166,19 +177,23 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
 
 void tuner::forget(unsigned epoch)
 {
-    reopen();
-    for (slot &s : slots_)
+    trying_ = SIZE_MAX;
+    for (state &x : classes_)
+        x.phase = state::phase::counting;
+    for (slot &s : slots_) {
+        s.waited = 0;
         if (!s.history.empty() && (s.history.back().how || s.history.back().ours))
             s.history.push_back({epoch, std::nullopt, std::nullopt});
+    }
 }
 
 void tuner::reopen()
 {
-    trying_ = SIZE_MAX;
-    for (state &x : classes_)
-        x.phase = state::phase::counting;
-    for (slot &s : slots_)
-        s.waited = 0;
+    for (size_t i = 0; i < classes_.size(); ++i)
+        if (classes_[i].phase == state::phase::settled && classes_[i].calls >= slots_[i].settled + calls_between) {
+            classes_[i].phase = state::phase::counting;
+            slots_[i].waited = 0;
+        }
 }
 
 } // namespace wan

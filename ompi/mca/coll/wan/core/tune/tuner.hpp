@@ -10,7 +10,8 @@
  *
  * When they come says nothing of what is tried, so a call that is timed begins when all ranks have come,
  * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
- * Of several calls the quickest counts.  Scores go to all ranks once in a round, so that all decide alike, in
+ * The quicker of two calls counts; and what was not quicker in both rounds does not take the place of what
+ * serves, since of several equal ones some look quick by chance.  Scores go to all ranks once in a round, so that all decide alike, in
  * the same call.
  *
  * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
@@ -54,6 +55,7 @@ public:
         manner how;
         int64_t predicted_ns = 0;
         int64_t measured_ns = 0;        // the best of its trials; 0: none
+        int64_t again_ns = 0;           // of the second round, in which it was not chosen for its time; 0: none
         unsigned trials = 0;
     };
 
@@ -83,7 +85,7 @@ public:
 
     /** From `epoch` on nothing is known: links have changed. */
     void forget(unsigned epoch);
-    /** Trials begin again, what was chosen stays until they end. */
+    /** Trials begin again where a choice has stood for long; what was chosen stays until they end. */
     void reopen();
 
     struct state {
@@ -110,6 +112,7 @@ private:
         std::vector<turn> turns;        // what is to be tried, in this order
         size_t at = 0;                  // whose turn it is
         unsigned round = 0, waited = 0;
+        uint64_t settled = 0;           // at which call of the class
         std::vector<learned> history;
         struct sample {
             unsigned candidate;
