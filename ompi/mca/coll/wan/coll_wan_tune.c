@@ -91,7 +91,8 @@ void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module)
         return;
     }
     if (WAN_ERR_INPUT == wan_comm_save(module->view, &mca_coll_wan_component.params, &message)) {
-        mca_coll_wan_message_show("not-saved", &message);
+        /* Not by opal_show_help: the launcher is leaving, too. */
+        opal_output(0, "coll/wan: %s: %s. %s", message.where, message.what, message.remedy);
     }
 }
 

@@ -185,10 +185,12 @@ bool wan_comm::tries(const wan::request &r) const
 /** What a file says. */
 std::optional<wan::manner> wan_comm::ruled(const wan::request &r, const circumstances &c, size_t era) const
 {
-    if (const wan::rule *x = wan::find(given, r))
+    const wan::wishes &w = wish[r.collective];
+    const bool other_results = w.stable && wan::kind_of(r.collective).operation;
+    if (const wan::rule *x = wan::find(given, r); x && (x->how.algo || !other_results))
         return x->how;
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
-    if (const wan::rule *x = era == 0 ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || c.blocks))
+    if (const wan::rule *x = era == 0 ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (c.blocks && wan::may_leave(w, r.collective))))
         return x->how;
     return std::nullopt;
 }

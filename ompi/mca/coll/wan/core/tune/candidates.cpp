@@ -61,6 +61,11 @@ call_class class_of(const topology &t, const request &r)
             r.commutative, r.counts_vary};
 }
 
+bool may_leave(const wishes &w, wan_collective_t c)
+{
+    return !w.links && !w.segment_bytes && !w.threshold_bytes && !(w.stable && kind_of(c).operation);
+}
+
 std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r)
 {
     if (r.bytes > own_short_bytes || r.counts_vary)
@@ -95,9 +100,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
             found.push_back({.how = m, .predicted_ns = predicted_ns});
     };
     add(manner_of(all[0]), all[0].predicted_ns);
-    // It keeps to no wishes; in stable mode its results would be others.
-    const bool asked = w.links || w.segment_bytes || w.threshold_bytes || (w.stable && kind_of(r.collective).operation);
-    if (const auto own = own_module_ns(t, f, r); own && !asked)
+    if (const auto own = own_module_ns(t, f, r); own && may_leave(w, r.collective))
         add({}, *own);
     std::vector<const algorithm *> seen{all[0].algo};
     for (const plan &p : all)

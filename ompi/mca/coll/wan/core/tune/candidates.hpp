@@ -35,6 +35,9 @@ std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const re
 /** A paragraph for each class in which something could be tried: what was predicted, tried, measured and chosen (*). */
 std::string explain(const std::vector<tuner::state> &classes);
 
+/** Whether a call may be left to Open MPI's own module, which keeps to no wishes and in stable mode would give other results. */
+bool may_leave(const wishes &w, wan_collective_t c);
+
 /** Which class a call belongs to. */
 call_class class_of(const topology &t, const request &r);
 

@@ -36,6 +36,8 @@ std::string explain(const std::vector<tuner::state> &classes)
     for (const tuner::state &c : classes) {
         if (c.candidates.empty())
             continue;
+        if (all.empty())
+            all = "(*: chosen; measured: the quickest timed call, from when all ranks had come until the root or rank 0 knew that all had ended)\n";
         const collective_kind &kind = kind_of(c.what.collective);
         all += line("%s, %s%s%s%s: %" PRIu64 " blocking calls", kind.name, bytes_text(c.what.size).c_str(),
                     kind.root ? line(", root in site %u", c.what.root_site).c_str() : "", c.what.commutative ? "" : ", operator does not commute",
