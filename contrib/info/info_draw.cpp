@@ -92,17 +92,17 @@ std::string bow(point a, point b, double bend)
 
 /** A host: its site and its number there. */
 using spot = std::pair<uint32_t, int>;
-using spot_flows = std::map<std::pair<spot, spot>, flow>;
+using spot_flows = std::map<std::pair<spot, spot>, wan::flow>;
 
 /** Ranks of a host are one dot: what they send to each other is not drawn. */
-spot_flows flows_of_hosts(const wan::topology &t, const traffic &all)
+spot_flows flows_of_hosts(const wan::topology &t, const wan::traffic &all)
 {
     spot_flows flows;
     for (const auto &[ranks, f] : all.flows) {
         const auto a = t.locate(ranks.first), b = t.locate(ranks.second);
         if (a.site == b.site && a.node == b.node)
             continue;
-        flow &sum = flows[{{value(a.site), a.node}, {value(b.site), b.node}}];
+        wan::flow &sum = flows[{{value(a.site), a.node}, {value(b.site), b.node}}];
         sum.bytes += f.bytes;
         sum.messages += f.messages;
     }
@@ -112,7 +112,7 @@ spot_flows flows_of_hosts(const wan::topology &t, const traffic &all)
 constexpr double top = 78, side = 36;       // around the boxes
 
 /** The picture's size, arrows' heads, and what it shows. */
-std::string head_svg(point size, const wan::plan &p, const traffic &all, const std::string &title)
+std::string head_svg(point size, const wan::plan &p, const wan::traffic &all, const std::string &title)
 {
     std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"100%%\" "
                              "font-family=\"sans-serif\" role=\"img\">\n",
@@ -178,7 +178,7 @@ std::string host_svg(const cluster &c, const wan::plan &p, spot host, point at)
 
 } // namespace
 
-std::string draw(const cluster &c, const wan::plan &p, const traffic &all, const std::string &title)
+std::string draw(const cluster &c, const wan::plan &p, const wan::traffic &all, const std::string &title)
 {
     const wan::topology &t = c.topo();
     int hosts = 0;

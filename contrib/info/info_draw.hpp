@@ -7,7 +7,7 @@
 #define INFO_DRAW_HPP
 
 #include "info_cluster.hpp"
-#include "info_traffic.hpp"
+#include "report/traffic.hpp"
 
 namespace info {
 
@@ -15,7 +15,7 @@ namespace info {
 inline constexpr int most_drawn_hosts = 512;
 
 /** Throws wrong_word for too many hosts. */
-std::string draw(const cluster &c, const wan::plan &p, const traffic &t, const std::string &title);
+std::string draw(const cluster &c, const wan::plan &p, const wan::traffic &t, const std::string &title);
 
 } // namespace info
 

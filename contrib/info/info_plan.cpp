@@ -7,7 +7,7 @@
 
 #include "adaptive/service.hpp"
 #include "info_draw.hpp"
-#include "info_traffic.hpp"
+#include "report/traffic.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -149,7 +149,7 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
         std::cout << "\nOpen MPI's own module serves this call: no algorithm of coll/wan can, within these parameters.\n";
         return;
     }
-    const traffic t(c.topo(), *o.chosen, r);
+    const wan::traffic t(c.topo(), *o.chosen, r);
     std::cout << "\n* chosen: " << o.chosen->algo->summary << "\n  across sites: " << size_text(t.across.bytes)
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
@@ -167,7 +167,7 @@ json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uin
                 {"chosen", nullptr},
                 {"algorithms", json::array()}};
     if (o.chosen) {
-        const traffic t(c.topo(), *o.chosen, r);
+        const wan::traffic t(c.topo(), *o.chosen, r);
         out["chosen"] = plan_json(*o.chosen);
         out["across"] = {{"bytes", t.across.bytes}, {"messages", t.across.messages}, {"senders", t.senders}};
     }
@@ -224,7 +224,7 @@ int plan_run(const plan_words &w)
     if (w.schedule_of >= 0)
         std::cout << print(wan::build_schedule(c.topo(), *o.chosen, w.schedule_of));
     if (!w.draw.empty())
-        write_file(w.draw, draw(c, *o.chosen, traffic(c.topo(), *o.chosen, r),
+        write_file(w.draw, draw(c, *o.chosen, wan::traffic(c.topo(), *o.chosen, r),
                                 title_of(r, bytes) + " by " + o.chosen->algo->name));
     return 0;
 }

@@ -23,8 +23,6 @@ wan_info_SOURCES = \
 	contrib/info/info_pages.hpp \
 	contrib/info/info_plan.cpp \
 	contrib/info/info_plan.hpp \
-	contrib/info/info_traffic.cpp \
-	contrib/info/info_traffic.hpp \
 	contrib/info/info_words.cpp \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp

@@ -101,6 +101,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
 	ompi/mca/coll/wan/core/reasons.cpp \
 	ompi/mca/coll/wan/core/recent.hpp \
+	ompi/mca/coll/wan/core/report/traffic.cpp \
+	ompi/mca/coll/wan/core/report/traffic.hpp \
 	ompi/mca/coll/wan/core/sched/builder.cpp \
 	ompi/mca/coll/wan/core/sched/builder.hpp \
 	ompi/mca/coll/wan/core/sched/schedule.cpp \

@@ -1,18 +1,20 @@
 /*
- * Who sends how much to whom under a plan: from the schedules of all ranks, as the plugin would
+ * Who sends how much to whom under a plan: from the schedules of all ranks, as they would
  * build them, not from what an algorithm says of itself.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef INFO_TRAFFIC_HPP
-#define INFO_TRAFFIC_HPP
+#ifndef WAN_REPORT_TRAFFIC_HPP
+#define WAN_REPORT_TRAFFIC_HPP
 
 #include "algo/registry.hpp"
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
-namespace info {
+namespace wan {
 
 struct flow {
     uint64_t bytes = 0, messages = 0;
@@ -23,9 +25,12 @@ struct traffic {
     flow across, inside;                            // between sites; between hosts of a site
     uint32_t senders = 0;                           // most ranks of a site that send to other sites
 
-    traffic(const wan::topology &t, const wan::plan &p, const wan::request &r);
+    traffic(const topology &t, const plan &p, const request &r);
 };
 
-} // namespace info
+/** What crosses between sites, alone; nullopt: `enough` said so, which is asked before each rank. */
+std::optional<flow> crossing_flow(const topology &t, const plan &p, const request &r, const std::function<bool()> &enough);
+
+} // namespace wan
 
 #endif
