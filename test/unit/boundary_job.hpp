@@ -113,7 +113,8 @@ struct fabric {
         wanted[at].pop_front();
         if (m.bytes.size() != w.bytes)
             throw std::runtime_error("sizes differ");
-        std::memcpy(w.to, m.bytes.data(), w.bytes);
+        if (w.bytes)
+            std::memcpy(w.to, m.bytes.data(), w.bytes);
         wan_run_complete(ends[static_cast<size_t>(std::get<1>(at))].run, w.token, std::get<1>(at) == 0 ? fail_code : 0);
         return true;
     }

@@ -18,6 +18,7 @@ unit_tests = \
 	test/unit/planner_vectors \
 	test/unit/shared_ways \
 	test/unit/probe \
+	test/unit/report \
 	test/unit/schedule \
 	test/unit/boundary \
 	test/unit/boundary_links \
@@ -35,7 +36,7 @@ TESTS += test/unit/source_id
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
 unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp
-EXTRA_DIST += doc/add-an-algorithm.md doc/administrator.md doc/architecture.md doc/tuning.md
+EXTRA_DIST += doc/add-an-algorithm.md doc/administrator.md doc/architecture.md doc/report.md doc/tuning.md
 EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
 
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
@@ -93,6 +94,9 @@ test_unit_probe_LDADD = $(unit_libs)
 test_unit_schedule_SOURCES = test/unit/schedule.cpp $(unit_headers)
 test_unit_schedule_CPPFLAGS = $(unit_cppflags)
 test_unit_schedule_LDADD = $(unit_libs)
+test_unit_report_SOURCES = test/unit/boundary_job.hpp test/unit/report.cpp $(unit_headers)
+test_unit_report_CPPFLAGS = $(unit_cppflags)
+test_unit_report_LDADD = $(unit_libs)
 test_unit_boundary_SOURCES = test/unit/boundary.cpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_LDADD = $(unit_libs)

@@ -437,6 +437,18 @@ void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module);   /* keeps its
 /* A communicator is served (WAN_REASON_NONE) or is not ours. */
 void mca_coll_wan_counters_communicator(wan_reason_t reason);
 
+/* ---- report: coll_wan_report.c; nothing, where this process writes none --------- */
+
+/* Before anything else happens that could be told. */
+void mca_coll_wan_report_open(void);
+/* Writes it. */
+void mca_coll_wan_report_close(void);
+void mca_coll_wan_report_event(const char *what, const char *text);
+/* This communicator is served, is not and why, goes. */
+void mca_coll_wan_report_serves(const mca_coll_wan_module_t *module);
+void mca_coll_wan_report_refused(struct ompi_communicator_t *comm, const wan_refusal_t *why);
+void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module);
+
 END_C_DECLS
 
 #endif

@@ -83,6 +83,14 @@ static inline uint32_t mca_coll_wan_compat_cid_everywhere(const ompi_communicato
 #endif
 }
 
+/* As the program or Open MPI named it, "" where nobody did. */
+static inline const char *mca_coll_wan_compat_name(const ompi_communicator_t *comm)
+{
+    const char *name = comm->c_name;     /* an array in 4.1, a pointer in later ones */
+
+    return NULL != name ? name : "";
+}
+
 /* Of the topology attached to a communicator. */
 static inline void mca_coll_wan_compat_neighbors(ompi_communicator_t *comm, int *in, int *out)
 {

@@ -248,6 +248,7 @@ static int component_open(void)
     component->active = false;
     params_take();
     mca_coll_wan_counters_open();
+    mca_coll_wan_report_open();
     if (0 > component->params.priority) {
         return OMPI_SUCCESS;    /* stays in sight, publishes nothing, serves nobody */
     }
@@ -306,6 +307,7 @@ static int component_close(void)
     mca_coll_wan_discover_close();
     mca_coll_wan_trees_close();
     mca_coll_wan_counters_close();
+    mca_coll_wan_report_close();
     mca_coll_wan_peers_close();
     return OMPI_SUCCESS;
 }

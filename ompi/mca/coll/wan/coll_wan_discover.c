@@ -68,6 +68,7 @@ static void sites_keep(void)
         wan_discovery_describe(discover.machine, text, sizeof(text));
         WAN_VERBOSE(1, "measured: %s; this took %lld ms", text,
                     (long long) (now_ns() - discover.began_ns) / 1000000);
+        mca_coll_wan_report_event("sites_found", text);
     }
     __atomic_store_n(&discover.known, 1, __ATOMIC_RELEASE);
 }

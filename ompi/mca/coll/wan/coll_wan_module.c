@@ -59,6 +59,7 @@ static void module_destruct(mca_coll_wan_module_t *module)
     mca_coll_wan_trials_say(module);
     mca_coll_wan_trials_keep(module);
     mca_coll_wan_counters_remove(module);
+    mca_coll_wan_report_ends(module);
     mca_coll_wan_discover_end(module->comm);
     mca_coll_wan_trees_end(module->comm);
     module->serving = NULL;
@@ -90,7 +91,10 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
         return NULL;
     }
     if (OMPI_COMM_IS_INTER(comm)) {
-        mca_coll_wan_counters_communicator(WAN_REASON_INTERCOMMUNICATOR);
+        const wan_refusal_t why = { .reason = WAN_REASON_INTERCOMMUNICATOR };
+
+        mca_coll_wan_counters_communicator(why.reason);
+        mca_coll_wan_report_refused(comm, &why);
         return NULL;
     }
     if (2 > ompi_comm_size(comm)) {
@@ -143,6 +147,7 @@ static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal
 static void not_served(struct ompi_communicator_t *comm, const wan_refusal_t *why)
 {
     mca_coll_wan_counters_communicator(why->reason);
+    mca_coll_wan_report_refused(comm, why);
     if (1 <= mca_coll_wan_component.params.verbose && mca_coll_wan_peers_first(comm)) {
         char text[512];
 
@@ -413,6 +418,7 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
         rc = mca_coll_wan_trees_use(module, -module->asking.votes[WAN_VOTES + 3]);
     }
     if (OMPI_SUCCESS == rc && agreed) {
+        mca_coll_wan_report_serves(module);     /* before another thread can call */
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;
         mca_coll_wan_counters_communicator(WAN_REASON_NONE);

@@ -13,7 +13,7 @@ BUILT_SOURCES += wan_source_id.h
 CLEANFILES += wan_source_id.h
 
 noinst_LTLIBRARIES += libwan_core.la
-libwan_core_la_SOURCES = ompi/mca/coll/wan/wan_core.h $(core_sources)
+libwan_core_la_SOURCES = ompi/mca/coll/wan/wan_core.h ompi/mca/coll/wan/wan_report.h $(core_sources)
 
 plugin_LTLIBRARIES = mca_coll_wan.la
 mca_coll_wan_la_SOURCES = \
@@ -33,10 +33,12 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_peers.c \
 	ompi/mca/coll/wan/coll_wan_port_pml.c \
 	ompi/mca/coll/wan/coll_wan_progress.c \
+	ompi/mca/coll/wan/coll_wan_report.c \
 	ompi/mca/coll/wan/coll_wan_request.c \
 	ompi/mca/coll/wan/coll_wan_run.c \
 	ompi/mca/coll/wan/coll_wan_trees.c \
-	ompi/mca/coll/wan/coll_wan_tune.c
+	ompi/mca/coll/wan/coll_wan_tune.c \
+	ompi/mca/coll/wan/wan_report.h
 # Never compiled: makes Automake link with the C++ compiler.
 nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
 mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) \

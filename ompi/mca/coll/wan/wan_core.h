@@ -78,6 +78,7 @@ typedef struct wan_params {
     char *rules;                /* path, "" if not given */
     int explain;                /* 1: what was tried and chosen is told at the end */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
+    char *report;               /* file, "" for none: see wan_report.h */
     int verbose;
 } wan_params_t;
 

@@ -7,6 +7,7 @@
 #include "algo/sites.hpp"
 #include "knobs.hpp"
 #include "recent.hpp"
+#include "report/entry.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -60,6 +61,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
 wan_comm::~wan_comm()
 {
     leave_trees();
+    report.reset();     // it looks at the rest
 }
 
 void wan_comm::leave_trees()
@@ -117,17 +119,23 @@ void wan_comm::learn()
         f.burst_bytes = 0;      // it was told apart by the measured rate
     }
     f.settle();
-    std::lock_guard hold(lock);
-    known.push_back(std::move(f));
-    facts_of_.push_back(known.size() - 1);
-    seen.forget();
-    tuning.forget(static_cast<unsigned>(facts_of_.size() - 1));
+    {
+        std::lock_guard hold(lock);
+        known.push_back(std::move(f));
+        facts_of_.push_back(known.size() - 1);
+        seen.forget();
+        tuning.forget(static_cast<unsigned>(facts_of_.size() - 1));
+    }
+    if (report)
+        report->links(wan::how_known(*this));
 }
 
 void wan_comm::look()
 {
     measuring.emplace(topo, me, true);
     measuring_to_ = purpose::look;
+    if (report)
+        report->happened("links_looked_at", "calls take twice or half the time: are the links as they were?");
 }
 
 int wan_comm::take(const wan::fact_vector &v)
@@ -146,6 +154,8 @@ int wan_comm::take(const wan::fact_vector &v)
         }
         checks.looked(changed);
         if (!changed) {
+            if (report)
+                report->happened("links_unchanged", "the links are as they were");
             std::lock_guard hold(lock);
             seen.forget();
             tuning.reopen();        // it is not the links, but something has changed
@@ -153,6 +163,7 @@ int wan_comm::take(const wan::fact_vector &v)
         }
     }
     learned = v;
+    probed = true;
     learn();
     if (node && why != purpose::learn) {
         std::lock_guard hold(trees->lock);
@@ -233,13 +244,13 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     std::lock_guard hold(lock);
     if (known.empty())
         throw std::logic_error("a call before links are known");
-    const size_t era = facts_of_[std::min<size_t>(c.epoch, facts_of_.size() - 1)];
+    const size_t era = era_of(c.epoch);
     const wan::facts &f = known[era];
     const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
     const std::optional<wan::manner> manner = serve(r, c, era).how;
     if (manner && !manner->algo) {
         ++counters.left[r.collective];
-        return {};
+        return {std::nullopt, nullptr, true};
     }
     auto *found = wan::most_recent(decisions_, [&](const auto &x) {
         return x.key == r && x.scattered == c.scattered && x.facts == era && x.manner == manner && x.limit == limit;
@@ -269,6 +280,7 @@ void wan_run::account(int64_t elapsed_ns)
     const auto &b = engine->bound();
     if (blocks && wan::everyone_waits(c))
         comm->seen.record(mix(prepared->serial, b.count * element_bytes), elapsed_ns);
+    const auto messages = comm->counters.wan_messages, bytes = comm->counters.wan_bytes;
     const auto &text = prepared->code->text();
     auto add = [&](size_t elements, size_t times, bool empty) {
         if ((elements || empty) && times) {
@@ -286,4 +298,6 @@ void wan_run::account(int64_t elapsed_ns)
         add(o.part.hi.of(b.segment) - o.part.lo.of(b.segment), whole_segments, false);
         add(o.part.hi.of(rest) - o.part.lo.of(rest), rest ? 1 : 0, false);
     }
+    if (comm->report)
+        comm->report->add(noted, elapsed_ns, comm->counters.wan_bytes - bytes, comm->counters.wan_messages - messages);
 }

@@ -12,6 +12,7 @@
 #include "measure/drift.hpp"
 #include "model/probe.hpp"
 #include "plan/planner.hpp"
+#include "report/record.hpp"
 #include "topo/cluster_map.hpp"
 #include "tune/candidates.hpp"
 #include "tune/rules.hpp"
@@ -43,6 +44,8 @@ struct wan_comm {
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
+    std::unique_ptr<wan::record> report;        // where one is asked for
+    bool probed = false;                // what is known was measured here, not on another communicator
 
     /** A plan's schedule for this rank, from the cache or built; with what it sends to other sites. */
     struct prepared {
@@ -54,6 +57,7 @@ struct wan_comm {
     struct decision {
         std::optional<wan::plan> plan;
         std::shared_ptr<const prepared> how;
+        bool left = false;      // to the module before, by choice
     };
     /** What is of this rank or this call alone, and beside a request decides. */
     struct circumstances {
@@ -67,6 +71,9 @@ struct wan_comm {
      * bytes of a block for another site where only this rank knows them, but its limit does.
      */
     decision decide(const wan::request &r, circumstances c, uint64_t far_block_bytes);
+
+    /** Which of `known` counts for calls of an epoch. */
+    size_t era_of(unsigned epoch) const { return facts_of_[std::min<size_t>(epoch, facts_of_.size() - 1)]; }
 
     /** Of all ranks: see wan_comm_tune(). */
     bool decide_trials(const wan::tune_scores &scores);
@@ -129,6 +136,8 @@ struct wan_run {
         uint64_t op;            // of the node
     };
     std::optional<by_trees> trees{};    // in place of an engine
+
+    wan::record::noted noted{};         // for the report
 
     void account(int64_t elapsed_ns);
 };

@@ -7,6 +7,7 @@
 #include "adaptive/run.hpp"
 #include "comm.hpp"
 #include "guarded.hpp"
+#include "report/entry.hpp"
 #include "topo/site_name.hpp"
 #include "vectors.hpp"
 #include "wan_source_id.h"
@@ -307,18 +308,22 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         const wan::request r = wan::request_of(comm->topo, *call);
         if (wan::by_trees(*comm, *call, r)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
+            wan::report_note(**run, *call, r);
             return WAN_OK;
         }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto [plan, prepared] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks}, far_block_bytes);
-        if (!plan)
+        const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks}, far_block_bytes);
+        if (!plan) {
+            wan::report_declined(*comm, *call, r, left);
             return WAN_DECLINED;
+        }
         where.segment = std::max<size_t>(1, plan->segment_bytes / r.element_bytes);
         where.window = plan->window;
         auto code = prepared->code;
         *run = new wan_run{comm, plan, prepared, std::optional<wan::engine>(std::in_place, code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
         (*run)->internal = call->internal;
         (*run)->blocks = call->blocks && !call->counts_vary && !comm->trial;     // one kind of call, one size
+        wan::report_note(**run, *call, r);
         return WAN_OK;
     });
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 20 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 21 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -95,6 +95,10 @@ const std::array<wan_knob_t, 20 + WAN_COLLECTIVES> knobs{{
     ALGORITHM("reduce_scatter", REDUCE_SCATTER, "MPI_Reduce_scatter and MPI_Reduce_scatter_block")
     ALGORITHM("alltoall", ALLTOALL, "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw")
 #undef ALGORITHM
+    {"report", WAN_KNOB_STRING, offsetof(wan_params_t, report), 0, 0, 0, 2, false,
+     "File, with a name that ends in .json, into which rank 0 of the job writes at its end what coll/wan did: sites, links, calls and their "
+     "times, plans and why, what was not served; wan-info report FILE shows it and makes a page of it. With %r in the name each rank "
+     "writes its own, with its number in place of that. Empty: none"},
     {"verbose", WAN_KNOB_INT, offsetof(wan_params_t, verbose), 0, 9, 0, 3, false,
      "What the first rank (of five) that has coll/wan tells of a communicator, 0 to 9. 1: whether it is served and why, 2: also the "
      "measured links, and by every process whose host a map leaves out, that it does, 3: also each new plan, 4: also, by "

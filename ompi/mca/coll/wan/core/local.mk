@@ -101,6 +101,16 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
 	ompi/mca/coll/wan/core/reasons.cpp \
 	ompi/mca/coll/wan/core/recent.hpp \
+	ompi/mca/coll/wan/core/report/book.cpp \
+	ompi/mca/coll/wan/core/report/book.hpp \
+	ompi/mca/coll/wan/core/report/bounds.cpp \
+	ompi/mca/coll/wan/core/report/bounds.hpp \
+	ompi/mca/coll/wan/core/report/entry.cpp \
+	ompi/mca/coll/wan/core/report/entry.hpp \
+	ompi/mca/coll/wan/core/report/histogram.hpp \
+	ompi/mca/coll/wan/core/report/json.hpp \
+	ompi/mca/coll/wan/core/report/record.cpp \
+	ompi/mca/coll/wan/core/report/record.hpp \
 	ompi/mca/coll/wan/core/report/traffic.cpp \
 	ompi/mca/coll/wan/core/report/traffic.hpp \
 	ompi/mca/coll/wan/core/sched/builder.cpp \

@@ -1,0 +1,216 @@
+/*
+ * The report of a job (coll_wan_report): which process writes one, where, and
+ * what of Open MPI's it tells.  What is in it is the core's matter (wan_report.h).
+ *
+ * Rank 0 alone knows of all that it takes part in; nobody communicates for a
+ * report.  It is written when the component is closed, late in MPI_Finalize: a
+ * job that is aborted leaves none.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coll_wan.h"
+
+#include "wan_report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    wan_report_t *book;         /* NULL: this process writes none */
+    char file[PATH_MAX];        /* absolute: programs change their directory */
+    int ranks;                  /* of the job, once a communicator has told; 0 before */
+} report;
+
+static void refuse(const wan_message_t *message)
+{
+    mca_coll_wan_message_show("bad-parameter", message);
+}
+
+/* Whether the file can be written is found out now: not after hours. */
+static bool directory_fits(wan_message_t *message)
+{
+    char directory[PATH_MAX];
+    char *slash;
+
+    snprintf(directory, sizeof(directory), "%s", report.file);
+    slash = strrchr(directory, '/');
+    slash[slash == directory ? 1 : 0] = '\0';
+    if (0 == access(directory, W_OK | X_OK) && (0 == access(report.file, W_OK) || ENOENT == errno)) {
+        return true;
+    }
+    snprintf(message->where, sizeof(message->where), "coll_wan_report");
+    snprintf(message->what, sizeof(message->what), "'%.400s' cannot be written: %s", report.file, strerror(errno));
+    snprintf(message->remedy, sizeof(message->remedy),
+             "name a file in a directory that exists on the host of rank %d, and that you may write to",
+             (int) OPAL_PROC_MY_NAME.vpid);
+    return false;
+}
+
+static int file_find(wan_message_t *message)
+{
+    char name[PATH_MAX], here[PATH_MAX];
+    const int code = wan_report_file(mca_coll_wan_component.params.report, (int) OPAL_PROC_MY_NAME.vpid, name, sizeof(name),
+                                     message);
+
+    if (WAN_OK != code) {
+        return code;
+    }
+    if ('/' == name[0] || NULL == getcwd(here, sizeof(here))) {
+        here[0] = '\0';
+    }
+    if (snprintf(report.file, sizeof(report.file), "%s%s%s", here, '\0' == here[0] ? "" : "/", name)
+        >= (int) sizeof(report.file) - 8) {
+        snprintf(message->where, sizeof(message->where), "coll_wan_report");
+        snprintf(message->what, sizeof(message->what), "the path is too long");
+        snprintf(message->remedy, sizeof(message->remedy), "give the report a shorter name");
+        return WAN_ERR_INPUT;
+    }
+    return directory_fits(message) ? WAN_OK : WAN_ERR_INPUT;
+}
+
+void mca_coll_wan_report_open(void)
+{
+    wan_report_process_t process = { .rank = (int) OPAL_PROC_MY_NAME.vpid, .began_s = (int64_t) time(NULL) };
+    char host[256] = "";
+    wan_message_t message;
+    int code;
+
+    report.book = NULL;
+    report.ranks = 0;
+    code = file_find(&message);
+    if (WAN_ERR_INPUT == code) {
+        refuse(&message);
+    }
+    if (WAN_OK != code) {
+        return;
+    }
+    gethostname(host, sizeof(host) - 1);
+    process.host = host;
+    if (WAN_OK != wan_report_open(&process, &mca_coll_wan_component.params, mca_coll_wan_port_pml.now_ns, &report.book)) {
+        report.book = NULL;
+    }
+}
+
+/* ---- what happens --------------------------------------------------------------- */
+
+void mca_coll_wan_report_event(const char *what, const char *text)
+{
+    if (NULL != report.book) {
+        wan_report_event(report.book, what, text);
+    }
+}
+
+static void ranks_take(void)
+{
+    report.ranks = ompi_comm_size(&ompi_mpi_comm_world.comm);
+}
+
+void mca_coll_wan_report_serves(const mca_coll_wan_module_t *module)
+{
+    if (NULL == report.book) {
+        return;
+    }
+    ranks_take();
+    if (WAN_OK != wan_report_serves(report.book, module->view, mca_coll_wan_compat_cid(module->comm))) {
+        wan_report_event(report.book, "no_memory", "a communicator that is served is not in this report");
+    }
+}
+
+void mca_coll_wan_report_refused(struct ompi_communicator_t *comm, const wan_refusal_t *why)
+{
+    char text[512];
+
+    if (NULL == report.book) {
+        return;
+    }
+    ranks_take();
+    wan_refusal_describe(why, text, sizeof(text));
+    wan_report_refused(report.book, mca_coll_wan_compat_cid(comm), ompi_comm_size(comm), why->reason, text);
+}
+
+void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module)
+{
+    const char *why = NULL;
+
+    if (NULL == report.book || NULL == module->comm) {
+        return;
+    }
+    if (WAN_STATE_WATCHING == module->state) {
+        why = "its sites were not known before it ended";
+    } else if (WAN_STATE_FIRST == module->state) {
+        why = "no collective was called on it";
+    } else if (WAN_STATE_BROKEN == module->state && NULL == module->serving) {
+        why = "its first collective failed";
+    }
+    if (NULL != why) {
+        wan_report_refused(report.book, mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
+                           WAN_STATE_WATCHING == module->state ? WAN_REASON_UNKNOWN_SITE : WAN_REASON_NONE, why);
+    }
+    wan_report_ends(report.book, module->view, mca_coll_wan_compat_name(module->comm), module->passed);
+}
+
+/* ---- the end -------------------------------------------------------------------------- */
+
+/* Whole or not at all: beside it first, then in its place. */
+static bool file_write(const char *text)
+{
+    char part[PATH_MAX + 8];
+    const size_t size = strlen(text);
+    FILE *file;
+    bool written;
+
+    snprintf(part, sizeof(part), "%s.part", report.file);
+    file = fopen(part, "w");
+    if (NULL == file) {
+        return false;
+    }
+    written = size == fwrite(text, 1, size, file);
+    written = 0 == fclose(file) && written;
+    written = written && 0 == rename(part, report.file);
+    if (!written) {
+        const int error = errno;
+
+        (void) unlink(part);
+        errno = error;
+    }
+    return written;
+}
+
+static void summary_say(char *lines)
+{
+    char *next;
+
+    for (char *line = lines; '\0' != *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if ('\0' != *next) {
+            *next++ = '\0';
+        }
+        WAN_VERBOSE(0, "%s", line);
+    }
+}
+
+void mca_coll_wan_report_close(void)
+{
+    char *json = NULL, *summary = NULL;
+
+    if (NULL == report.book) {
+        return;
+    }
+    if (WAN_OK != wan_report_text(report.book, report.ranks, &json, &summary)) {
+        WAN_VERBOSE(0, "no memory for the report: %s is not written", report.file);
+    } else if (!file_write(json)) {
+        WAN_VERBOSE(0, "the report %s cannot be written: %s", report.file, strerror(errno));
+    } else if (0 == OPAL_PROC_MY_NAME.vpid) {
+        summary_say(summary);
+        WAN_VERBOSE(0, "the report is %s; wan-info report shows it, with --html FILE as a page", report.file);
+    }
+    free(json);
+    free(summary);
+    wan_report_close(report.book);
+    report.book = NULL;
+}

@@ -1,0 +1,474 @@
+/*
+ * See record.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "report/record.hpp"
+
+#include "adaptive/service.hpp"
+#include "comm.hpp"
+#include "report/bounds.hpp"
+#include "report/json.hpp"
+#include "report/traffic.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace wan {
+
+namespace {
+
+/** Whether two plans are one but for the root's rank in its site. */
+bool alike(const plan &a, const plan &b)
+{
+    return a.algo == b.algo && a.links == b.links && a.segment_bytes == b.segment_bytes && a.window == b.window
+           && a.entries == b.entries && a.lambda == b.lambda && a.order == b.order && a.inner == b.inner
+           && a.grouping == b.grouping && a.pieces == b.pieces;
+}
+
+/** Bytes that a call is filed under: where ranks do not know each other's, this one's. */
+uint64_t bytes_of(const topology &t, const wan_call_t &call, const request &r)
+{
+    if (!r.counts_local)
+        return r.collective == WAN_BARRIER ? 0 : r.bytes;
+    if (r.collective != WAN_ALLTOALL)
+        return call.own_count * call.element_bytes;
+    uint64_t elements = 0;
+    for (int rank = 0; rank < t.size(); ++rank)
+        elements += call.in_vector.counts ? call.in_vector.counts[rank] : call.count;
+    return elements * call.element_bytes;
+}
+
+std::optional<uint32_t> links_of(const plan &p)
+{
+    return p.algo->parameters & (uses_links | uses_stripes) ? std::optional(p.links) : std::nullopt;
+}
+
+std::optional<uint64_t> segment_of(const plan &p, const request &r)
+{
+    return (p.algo->parameters & uses_segment) && p.segment_bytes < r.bytes ? std::optional(p.segment_bytes) : std::nullopt;
+}
+
+std::string size_words(uint64_t bytes)
+{
+    for (const auto &[shift, unit] : {std::pair{30, " GB"}, {20, " MB"}, {10, " KB"}})
+        if (bytes >> shift)
+            return std::to_string(bytes >> shift) + unit;
+    return std::to_string(bytes) + " B";
+}
+
+std::string time_words(int64_t ns)
+{
+    const auto unit = ns >= 1'000'000'000 ? std::pair{1'000'000'000, " s"}
+                      : ns >= 1'000'000   ? std::pair{1'000'000, " ms"}
+                                          : std::pair{1'000, " us"};
+    const int64_t tenths = ns / (unit.first / 10);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + unit.second;
+}
+
+/** Of the table of classes, for each. */
+constexpr size_t class_overhead = 64;
+
+/** What a call that we have no algorithm for is like. */
+std::string words_of(const request &r)
+{
+    std::string text = "no algorithm of coll/wan serves ";
+    text += r.commutative ? "it" : "an operator that does not commute";
+    if (r.counts_vary || r.counts_local)
+        text += ", blocks of different sizes";
+    return text + " on these sites within the parameters";
+}
+
+std::string knob_of(wan_collective_t c) { return std::string("coll_wan_") + kind_of(c).name + "_algorithm"; }
+
+/** Why a form serves, where that is not that it is predicted to be the fastest: as wan_comm::serve() decides; "". */
+std::string why_told(const wan_comm &comm, wan_collective_t c, const call_kind::form &f)
+{
+    if (!f.how || (comm.wish[c].algo && comm.wish[c].algo == f.how->algo))
+        return knob_of(c) + " names it";
+    if (comm.wish[c].algo)
+        return "";
+    if (const rule *x = find(comm.given, f.call); x && x->how.algo == f.how->algo)
+        return "coll_wan_rules says so";
+    if (const rule *x = f.era == 0 ? find(comm.learned_before, f.call) : nullptr; x && x->how.algo == f.how->algo)
+        return "an earlier job has learned so: coll_wan_tune_file";
+    for (const tuner::state &s : comm.tuning.classes())
+        if (s.what == class_of(comm.topo, f.call) && s.candidates.size() > 1)
+            return s.phase != tuner::state::phase::settled ? "ways to serve it are being tried"
+                   : fits(s.candidates[s.standing].how, *f.how)
+                       ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
+                       : "served when ways were tried, or links were others";
+    return "";
+}
+
+/** Ways that were tried, class by class. */
+void print_trials(json_text &out, const wan_comm &comm)
+{
+    out.key("trials").array();
+    for (const tuner::state &s : comm.tuning.classes()) {
+        if (s.candidates.size() < 2)
+            continue;
+        out.object().member("collective", kind_of(s.what.collective).name);
+        out.member("root_site", kind_of(s.what.collective).root ? std::optional(comm.topo.site_name(site_id{s.what.root_site}))
+                                                                : std::nullopt);
+        out.member("commutative", s.what.commutative).member("blocks_differ", s.what.counts_vary);
+        out.member("bytes_from", s.what.size ? uint64_t{1} << (s.what.size - 1) : 0);
+        out.member("bytes_to", s.what.size ? (uint64_t{2} << (s.what.size - 1)) - 1 : 0);
+        out.member("calls", s.calls)
+            .member("settled", s.phase == tuner::state::phase::settled)
+            .member("sum_ns", s.trials_ns)
+            .key("ways")
+            .array();
+        for (size_t k = 0; k < s.candidates.size(); ++k) {
+            const tuner::candidate &x = s.candidates[k];
+            out.object().member("way", wan::print(x.how)).member("predicted_ns", x.predicted_ns);
+            out.member("measured_ns", x.measured_ns ? std::optional(x.measured_ns) : std::nullopt);
+            out.member("trials", x.trials).member("serves", k == s.standing).end();
+        }
+        out.end().end();
+    }
+    out.end();
+}
+
+} // namespace
+
+record::record(std::shared_ptr<book> b, wan_comm &comm, uint32_t id)
+    : book_(std::move(b)),
+      comm_(comm),
+      id_(id),
+      began_ns_(book_->now_ns())
+{
+    (void) take(sizeof *this);
+    book_->enter(this);
+}
+
+record::~record() { finish(); }
+
+bool record::take(size_t bytes)
+{
+    if (bytes && !book_->take(bytes))
+        return false;
+    held_ += bytes;
+    return true;
+}
+
+uint32_t record::form_of(call_kind &c, const request &r, const plan *how, size_t era)
+{
+    const auto matches = [&](const call_kind::form &f) {
+        return f.era == era && f.call == r && f.how.has_value() == (how != nullptr) && (!how || alike(*f.how, *how));
+    };
+    if (c.last < c.forms.size() && matches(c.forms[c.last]))
+        return static_cast<uint32_t>(c.last);
+    const auto it = std::find_if(c.forms.begin(), c.forms.end(), matches);
+    if (it != c.forms.end())
+        return static_cast<uint32_t>(c.last = static_cast<size_t>(it - c.forms.begin()));
+    if (c.forms.size() == call_kind::most_forms || !take(sizeof(call_kind::form)))
+        return noted::no_form;
+    c.forms.reserve(c.forms.size() + 1);
+    c.forms.push_back({r, how ? std::optional(*how) : std::nullopt, era});
+    return static_cast<uint32_t>(c.last = c.forms.size() - 1);
+}
+
+record::noted record::note(const wan_call_t &call, const request &asked, const plan *how)
+{
+    const topology &t = comm_.topo;
+    request r = asked;
+    if (kind_of(r.collective).root)    // what crosses is the same from any rank of its site
+        r.root = t.rank_at(t.site_of(r.root), 0);
+    const uint64_t bytes = bytes_of(t, call, r);
+    const bool vary = r.counts_vary || r.counts_local;
+    const auto width = static_cast<uint32_t>(std::bit_width(bytes));
+    const uint32_t key = static_cast<uint32_t>(r.collective) << 16 | width << 2 | uint32_t{call.blocks} << 1 | uint32_t{vary};
+    auto it = classes_.find(key);
+    if (it == classes_.end()) {
+        if (finished_ || !take(sizeof(call_kind) + class_overhead))
+            return {};
+        auto made = std::make_unique<call_kind>();
+        made->collective = r.collective;
+        made->log_bytes = static_cast<int>(width) - 1;
+        made->blocking = call.blocks;
+        made->counts_vary = vary;
+        it = classes_.emplace(key, std::move(made)).first;
+    }
+    return {it->second.get(), form_of(*it->second, r, how, comm_.era_of(call.epoch)), bytes};
+}
+
+void record::add(const noted &n, int64_t elapsed_ns, uint64_t wan_bytes, uint64_t wan_messages)
+{
+    if (!n.kind || !take(n.kind->times.more_bytes(elapsed_ns))) {
+        ++left_out_;
+        return;
+    }
+    call_kind &c = *n.kind;
+    c.times.add(elapsed_ns);
+    c.elapsed_ns += elapsed_ns;
+    c.bytes += n.bytes;
+    c.wan_bytes += wan_bytes;
+    c.wan_messages += wan_messages;
+    if (n.form == noted::no_form) {
+        ++c.other_calls;
+        return;
+    }
+    call_kind::form &f = c.forms[n.form];
+    ++f.calls;
+    if (f.how) {
+        ++c.predicted_calls;
+        c.predicted_ns += f.how->predicted_ns;
+    }
+}
+
+void record::declined(const request &r, bool by_choice)
+{
+    const auto same = [&](const left &l) {
+        return l.by_choice == by_choice && l.call.collective == r.collective && l.call.commutative == r.commutative
+               && l.call.counts_vary == r.counts_vary && l.call.counts_local == r.counts_local;
+    };
+    auto it = std::find_if(declined_.begin(), declined_.end(), same);
+    if (it == declined_.end()) {
+        (void) take(sizeof(left));    // there are few kinds of them
+        it = declined_.insert(it, {r, by_choice});
+    }
+    ++it->calls;
+}
+
+void record::links(std::string_view how)
+{
+    if (finished_)
+        return;
+    const facts &f = comm_.known.back();
+    const bool again = began_ && !assumed_ && how == "measured";
+    if (began_)
+        happened(again ? "links_changed" : "links_measured",
+                 std::string(again ? "links have changed and were measured again" : "links were measured") + ", the farthest is "
+                     + time_words(f.widest_ns()) + " one way");
+    began_ = true;
+    assumed_ = how == "assumed";
+    const size_t number = book_->measured(comm_.topo, f, again ? "measured again" : how);
+    if (number != SIZE_MAX)
+        links_.push_back(number);
+}
+
+void record::happened(std::string_view what, const std::string &text)
+{
+    if (!finished_)
+        book_->event(what, "communicator " + std::to_string(id_) + ": " + text);
+}
+
+size_t record::memory_bytes() const
+{
+    size_t bytes = sizeof *this + declined_.capacity() * sizeof(left) + links_.capacity() * sizeof(size_t);
+    for (const auto &[key, c] : classes_)
+        bytes += sizeof *c + class_overhead + c->forms.capacity() * sizeof(call_kind::form) + c->times.memory_bytes();
+    return bytes;
+}
+
+void record::finish()
+{
+    json_text out;
+    book::totals sums;
+    book::highlight most;
+    {
+        std::lock_guard hold(comm_.lock);
+        if (std::exchange(finished_, true))
+            return;
+        try {
+            print(out, sums, most);
+        } catch (const std::exception &) {    // no memory: what was counted counts as left out
+            out = {};
+        }
+    }
+    book_->give(held_);
+    book_->leave(this, out.text(), sums, most, left_out_);
+}
+
+void record::print(json_text &out, book::totals &sums, book::highlight &most)
+{
+    const topology &t = comm_.topo;
+    out.object()
+        .member("communicator", id_)
+        .member("name", name_)
+        .member("ranks", t.size())
+        .member("rank", comm_.me)
+        .member("site", t.site_name(t.site_of(comm_.me)));
+    out.member("from_ns", began_ns_).member("to_ns", book_->now_ns());
+    out.key("sites").array();
+    for (int i = 0; i < t.site_count(); ++i) {
+        const site_id s{static_cast<uint32_t>(i)};
+        out.object().member("site", t.site_name(s)).member("hosts", t.node_count(s)).member("ranks", t.rank_count(s)).end();
+    }
+    out.end().key("links").array();
+    for (size_t number : links_)
+        out.value(number);
+    out.end().member("passed", passed_).key("declined").array();
+    for (const left &l : declined_) {
+        out.object()
+            .member("collective", kind_of(l.call.collective).name)
+            .member("calls", l.calls)
+            .member("why", l.by_choice ? "left to the module before coll/wan by a rule or a trial" : words_of(l.call))
+            .end();
+        sums.declined += l.calls;
+    }
+    sums.passed += passed_;
+    // All that it counted is there, also what this report had no memory for.
+    out.end()
+        .member("left_out_calls", left_out_)
+        .member("wan_messages", comm_.counters.wan_messages)
+        .member("wan_bytes", comm_.counters.wan_bytes);
+    std::vector<const call_kind *> all;
+    for (const auto &[key, c] : classes_)
+        if (c->times.count())
+            all.push_back(c.get());
+    std::sort(all.begin(), all.end(), [](const call_kind *a, const call_kind *b) {
+        const auto key = [](const call_kind *c) { return std::tuple(c->collective, c->counts_vary, !c->blocking, c->log_bytes); };
+        return key(a) < key(b);
+    });
+    out.key("calls").array();
+    for (const call_kind *c : all)
+        print_class(out, *c, sums, most);
+    out.end();
+    print_trials(out, comm_);
+    out.end();
+}
+
+void record::print_class(json_text &out, const call_kind &c, book::totals &sums, book::highlight &most)
+{
+    const topology &t = comm_.topo;
+    const auto facts_at = [&](const call_kind::form &f) -> const facts & { return comm_.known[f.era]; };
+    const uint64_t calls = c.times.count();
+    // What can be said of calls whose sizes all ranks know, and whose plan is kept.
+    uint64_t bounded = 0, crossed = 0, crossing = 0, least = 0;
+    __int128 bound_ns = 0;
+    const call_kind::form *common = nullptr;
+    for (const auto &f : c.forms) {
+        if (!f.calls)
+            continue;
+        if (!common || f.calls > common->calls)
+            common = &f;
+        if (c.counts_vary)
+            continue;
+        bounded += f.calls;
+        bound_ns += static_cast<__int128>(f.calls) * least_ns(t, facts_at(f), f.call, comm_.me);
+        if (!f.how)
+            continue;
+        (void) book_->afterthought([&](const auto &enough) {
+            plan p = *f.how;
+            p.root = f.call.root;
+            const auto all = crossing_flow(t, p, f.call, enough);
+            if (all) {
+                crossed += f.calls;
+                crossing += f.calls * all->bytes;
+                least += f.calls * least_crossing_bytes(t, f.call);
+            }
+            return all.has_value();
+        });
+    }
+    const int64_t median = c.times.percentile(50);
+    const int64_t bound = bounded ? static_cast<int64_t>(bound_ns / bounded) : 0;
+    const bool compared = bound > 0 && c.blocking && everyone_waits(c.collective);
+
+    out.object().member("collective", kind_of(c.collective).name).member("form", c.blocking ? "blocking" : "non-blocking");
+    out.member("blocks", !kind_of(c.collective).blocks ? "none" : c.counts_vary ? "different" : "equal");
+    out.member("bytes_from", c.log_bytes < 0 ? 0 : uint64_t{1} << c.log_bytes);
+    out.member("bytes_to", c.log_bytes < 0 ? 0 : (uint64_t{2} << c.log_bytes) - 1);
+    out.member("calls", calls).member("bytes", c.bytes);
+    out.key("time_ns").object().member("median", median).member("p95", c.times.percentile(95)).member("least", c.times.least());
+    out.member("most", c.times.most()).member("mean", c.times.mean()).member("sum", c.elapsed_ns).end();
+    out.key("predicted_ns");
+    if (c.predicted_calls)
+        out.value(c.predicted_ns / static_cast<int64_t>(c.predicted_calls));
+    else
+        out.as_it_is("null");
+    out.key("bound_ns");
+    if (bounded)
+        out.value(bound);
+    else
+        out.as_it_is("null");
+    out.member("waits_for_all", everyone_waits(c.collective)).key("times_bound");
+    if (compared)
+        out.thousandth(static_cast<int64_t>(static_cast<__int128>(median) * 1000 / bound));
+    else
+        out.as_it_is("null");
+    out.key("wan").object().member("calls", crossed).member("bytes", crossing).member("least_bytes", least);
+    out.key("this_process_bytes");
+    if (common && !common->how)
+        out.as_it_is("null");    // trees count for the communicator, not for a call
+    else
+        out.value(c.wan_bytes);
+    out.member("this_process_messages", c.wan_messages).end();
+
+    out.key("plans").array();
+    for (const auto &f : c.forms) {
+        if (!f.calls)
+            continue;
+        out.object().member("algorithm", f.how ? f.how->algo->name : adaptive.name).member("calls", f.calls);
+        out.member("n", f.how ? links_of(*f.how) : std::nullopt)
+            .member("segment_bytes", f.how ? segment_of(*f.how, f.call) : std::nullopt);
+        out.member("call_bytes", f.call.bytes).member("predicted_ns", f.how ? std::optional(f.how->predicted_ns) : std::nullopt);
+        out.member("plan", f.how ? std::optional(wan::print(*f.how)) : std::nullopt);
+        out.member("links", f.era).end();
+    }
+    out.end().member("other_calls", c.other_calls).key("choice");
+    if (common)
+        print_choice(out, c, *common);
+    else
+        out.as_it_is("null");
+    out.end();
+
+    sums.calls += calls;
+    sums.elapsed_ns += c.elapsed_ns;
+    sums.wan_bytes += crossing;
+    sums.least_bytes += least;
+    sums.compared_calls += crossed;
+    if (c.elapsed_ns > most.elapsed_ns) {
+        most.elapsed_ns = c.elapsed_ns;
+        most.text = std::string(kind_of(c.collective).name) + " of "
+                    + size_words(c.log_bytes < 0 ? 0 : uint64_t{1} << c.log_bytes) + " on communicator " + std::to_string(id_)
+                    + ", " + std::to_string(calls) + " calls, median " + time_words(median)
+                    + (compared ? ", the least possible " + time_words(bound) : "")
+                    + (common ? std::string(", by ") + (common->how ? common->how->algo->name : adaptive.name) : "");
+    }
+}
+
+void record::print_choice(json_text &out, const call_kind &c, const call_kind::form &f)
+{
+    const wishes &wish = comm_.wish[c.collective];
+    std::vector<plan> best;    // of each algorithm, fastest first
+    size_t forms = 0;
+    bool looked = false, first = false;
+    if (f.how)
+        looked = book_->afterthought([&](const auto &) {
+            for (plan &p : candidates(comm_.topo, comm_.known[f.era], wish, f.call)) {
+                if (!forms++)
+                    first = p.algo == f.how->algo && p.predicted_ns == f.how->predicted_ns;
+                if (std::none_of(best.begin(), best.end(), [&](const plan &b) { return b.algo == p.algo; }))
+                    best.push_back(std::move(p));
+            }
+            return true;
+        });
+    const std::string said = why_told(comm_, c.collective, f);
+    std::string why =
+        !said.empty() ? said
+        : !looked     ? "not worked out again: that took too long"
+        : !first      ? "not the fastest predicted when looked at again"
+        : best.size() == 1
+            ? "the only algorithm that serves it"
+                  + (forms > 1 ? ", the fastest predicted of its " + std::to_string(forms) + " forms" : "")
+            : "the fastest predicted of " + std::to_string(best.size()) + " algorithms in " + std::to_string(forms) + " forms";
+    if (f.how && wish.algo && wish.algo != f.how->algo)
+        why += std::string("; ") + knob_of(c.collective) + " names " + wish.algo->name + ", which does not serve it";
+    if (f.how && !wish.algo && wish.stable && kind_of(c.collective).operation)
+        why += ", of those that coll_wan_stable allows";
+    if (f.how && !wish.algo && wish.threshold_bytes)
+        why += ", on its side of coll_wan_threshold";
+    out.object().member("bytes", f.call.bytes).member("why", why).key("candidates").array();
+    for (const plan &p : best)
+        out.object()
+            .member("algorithm", p.algo->name)
+            .member("n", links_of(p))
+            .member("segment_bytes", segment_of(p, f.call))
+            .member("predicted_ns", p.predicted_ns)
+            .end();
+    out.end().end();
+}
+
+} // namespace wan

@@ -1,0 +1,554 @@
+/*
+ * The report of a job: percentiles against sorted truth, JSON whatever the texts
+ * are, what must cross and how long that must take against numbers worked out by
+ * hand, calls of a job in one process told apart, memory after a million calls.
+ * It prints what a call costs; nothing depends on that.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boundary_job.hpp"
+
+#include "comm.hpp"
+#include "report/bounds.hpp"
+#include "report/entry.hpp"
+#include "report/json.hpp"
+#include "report/traffic.hpp"
+#include "wan_report.h"
+
+#include <chrono>
+#include <cmath>
+
+using namespace wan;
+using namespace wan_test;
+
+namespace {
+
+// ---- times ------------------------------------------------------------------------
+
+std::string check_percentiles()
+{
+    std::mt19937_64 random(test_seed());
+    std::lognormal_distribution<double> spread(13, 2);
+    const auto uniform = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)); };
+    for (const size_t n : {size_t{1}, size_t{2}, size_t{3}, size_t{19}, size_t{20}, size_t{21}, size_t{1000}, size_t{20000}})
+        for (int kind = 0; kind < 4; ++kind) {
+            log_histogram h;
+            std::vector<int64_t> all;
+            for (size_t i = 0; i < n; ++i) {
+                const int64_t v = kind == 0   ? static_cast<int64_t>(spread(random))
+                                  : kind == 1 ? uniform(40)
+                                  : kind == 2 ? int64_t{1} << uniform(62)    // a wrong place in the order is a factor of two
+                                              : 5'000'000'000 + uniform(1000);
+                h.add(v);
+                all.push_back(v);
+            }
+            std::sort(all.begin(), all.end());
+            for (const unsigned percent : {1u, 5u, 50u, 95u, 99u, 100u}) {
+                const int64_t truth = all[(n * percent + 99) / 100 - 1], got = h.percentile(percent);
+                WAN_CHECK_THAT(std::abs(got - truth) <= truth / log_histogram::precision,
+                               std::to_string(n) + " times of kind " + std::to_string(kind) + ", " + std::to_string(percent)
+                                   + "%: " + std::to_string(got) + ", not " + std::to_string(truth));
+            }
+            WAN_CHECK(h.count() == n && h.least() == all.front() && h.most() == all.back());
+            WAN_CHECK(h.percentile(0) == h.percentile(1) || n > 100);
+        }
+    log_histogram none, odd;
+    WAN_CHECK(none.percentile(50) == 0 && none.mean() == 0 && none.memory_bytes() == 0);
+    odd.add(-5);
+    odd.add(INT64_MAX);
+    WAN_CHECK(odd.percentile(50) == 0 && odd.least() == 0 && odd.most() == INT64_MAX && odd.percentile(95) > INT64_MAX / 33 * 32);
+    return "";
+}
+
+// ---- text ----------------------------------------------------------------------------
+
+std::string check_json()
+{
+    json_text out;
+    out.object().member("a\"b", "x\\y\n\x01\x7f<&>").key("n").array().value(-3).value(uint64_t{18446744073709551615ull});
+    out.value(true)
+        .value(std::optional<int>())
+        .value(std::optional<int>(4))
+        .thousandth(1234)
+        .thousandth(-5)
+        .thousandth(INT64_MIN);
+    out.object().end().array().end().end().member("u", std::string("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80")).end();
+    WAN_CHECK_THAT(
+        out.text()
+            == "{\"a\\\"b\":\"x\\\\y\\u000a\\u0001\\u007f<&>\",\"n\":[-3,18446744073709551615,true,null,4,1.234,-0.005,"
+               "-9223372036854775.808,\n{},[]],\"u\":\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"}",
+        out.text());
+    // Not UTF-8: cut off, too long, half of a pair, beyond the last, alone.
+    for (const char *wrong :
+         {"\xc3", "\xe2\x82", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\x80", "\xff"}) {
+        json_text one;
+        one.value(wrong);
+        for (char c : one.text())
+            WAN_CHECK_THAT(c > 0, one.text());
+        WAN_CHECK_THAT(one.text().starts_with("\"\\ufffd"), one.text());
+    }
+    return "";
+}
+
+// ---- bounds ----------------------------------------------------------------------------
+
+request request_for(wan_collective_t c, uint64_t bytes, int root = 0)
+{
+    return {.collective = c, .root = root, .bytes = bytes, .element_bytes = 1};
+}
+
+/** By hand: sites of 3, 1 and 2 hosts, two ranks each; blocks of 10 bytes (alltoall: a pair's). */
+std::string check_least_bytes()
+{
+    const std::vector<int> sizes{3, 1, 2};
+    const topology t = topology::blocks(sizes, 2);    // ranks 0-5, 6-7, 8-11
+    const uint64_t all = 12 * 10;
+    const auto least = [&](wan_collective_t c, uint64_t bytes, int root = 0) {
+        return least_crossing_bytes(t, request_for(c, bytes, root));
+    };
+    WAN_CHECK(least(WAN_BCAST, 1000, 7) == 2000);
+    WAN_CHECK(least(WAN_REDUCE, 1000, 11) == 2000);
+    WAN_CHECK(least(WAN_ALLREDUCE, 1000) == 4000);
+    WAN_CHECK(least(WAN_BARRIER, 0) == 0);
+    WAN_CHECK(least(WAN_SCAN, 1000) == 2000 && least(WAN_EXSCAN, 1000) == 2000);
+    WAN_CHECK(least(WAN_ALLGATHER, all) == 60 + 100 + 80);
+    WAN_CHECK(least(WAN_GATHER, all, 0) == 60 && least(WAN_GATHER, all, 6) == 100);
+    WAN_CHECK(least(WAN_SCATTER, all, 9) == 80);
+    WAN_CHECK(least(WAN_REDUCE_SCATTER, all) == 2 * all);
+    WAN_CHECK(least(WAN_ALLTOALL, all) == 10 * (6 * 6 + 2 * 10 + 4 * 8));
+    // A scan in which the sites' ranks take turns: the first rank's site has to be told, too.
+    std::vector<place> places;
+    for (int r = 0; r < 6; ++r)
+        places.push_back({r % 2 ? "b" : "a", static_cast<uint64_t>(r)});
+    const topology turns{places};
+    WAN_CHECK(least_crossing_bytes(turns, request_for(WAN_SCAN, 1000)) == 2000);
+    WAN_CHECK(least_crossing_bytes(topology::blocks(std::vector<int>{3, 3}), request_for(WAN_SCAN, 1000)) == 1000);
+    return "";
+}
+
+std::string check_least_time()
+{
+    const topology t = topology::blocks(std::vector<int>{4, 4});
+    facts f;
+    f.sites = 2;
+    f.wan_ns = 10'000'000;
+    f.byte_ps = 1000;    // a byte a ns
+    f.settle();
+    const auto least = [&](wan_collective_t c, uint64_t bytes, int root = 0) {
+        return least_ns(t, f, request_for(c, bytes, root), 0);
+    };
+    WAN_CHECK(least(WAN_BARRIER, 1) == 10'000'000);
+    WAN_CHECK(least(WAN_BCAST, 1000) == 10'001'000);
+    WAN_CHECK(least(WAN_ALLREDUCE, 1000) == 10'001'000);
+    WAN_CHECK(least(WAN_ALLREDUCE, 80'000'000) == 140'000'000);    // 2 (8-1)/8 of it through each interface
+    WAN_CHECK(least(WAN_ALLGATHER, 8 * 1000) == 10'004'000);
+    WAN_CHECK(least(WAN_ALLGATHER, 8 * 10'000'000) == 70'000'000);
+    WAN_CHECK(least(WAN_ALLTOALL, 8 * 1000) == 10'004'000);
+    WAN_CHECK(least(WAN_GATHER, 8 * 1000, 5) == 10'004'000);
+    f.uplink_ps = {0, 2000};
+    WAN_CHECK(least(WAN_ALLTOALL, 8 * 1000) == 10'000'000 + 2 * 16 * 1000);    // 4 x 4 pairs through it
+    f.link_ps = {0, 5000, 5000, 0};
+    WAN_CHECK(least(WAN_BCAST, 1000) == 10'005'000);
+    f.burst_bytes = 600;
+    f.uplink_ps.clear();
+    f.link_ps.clear();
+    WAN_CHECK(least(WAN_BCAST, 1000) == 10'000'400 && least(WAN_BCAST, 500) == 10'000'000);
+    return "";
+}
+
+/** No algorithm is predicted to beat the bound on bytes, which its own schedules say. */
+std::string check_plans_keep_bounds()
+{
+    for (const std::vector<int> &sizes : {std::vector<int>{2, 2}, {3, 1, 2}, {4, 4, 4, 4}}) {
+        const topology t = topology::blocks(sizes);
+        facts f;
+        f.sites = t.site_count();
+        f.settle();
+        for (int c = 0; c < WAN_COLLECTIVES; ++c)
+            for (const uint64_t bytes : {uint64_t{12 * 16 * 8}, uint64_t{12 * 16 * 4096}}) {
+                const auto collective = collective_at(c);
+                request r = request_for(collective, collective == WAN_BARRIER ? 1
+                                                                              : bytes / static_cast<uint64_t>(t.size())
+                                                                                    * static_cast<uint64_t>(t.size()));
+                for (const plan &p : candidates(t, f, {}, r)) {
+                    const auto crossed = crossing_flow(t, p, r, [] { return false; });
+                    WAN_CHECK_THAT(crossed && crossed->bytes + (c == WAN_BARRIER) >= least_crossing_bytes(t, r),
+                                   print(p) + ": " + std::to_string(crossed->bytes));
+                    WAN_CHECK_THAT(p.predicted_ns >= least_ns(t, f, r, 0) * 9 / 10, print(p));
+                }
+            }
+    }
+    int asked = 0;
+    const topology t = topology::blocks(std::vector<int>{4, 4});
+    facts f;
+    f.sites = 2;
+    f.settle();
+    const request r = request_for(WAN_BCAST, 1000);
+    WAN_CHECK(!crossing_flow(t, *choose(t, f, {}, r), r, [&] { return ++asked == 3; }) && asked == 3);
+    return "";
+}
+
+// ---- a job ------------------------------------------------------------------------------
+
+int64_t clock_ns = 0;
+int64_t now(void *) { return clock_ns += 1000; }
+
+struct report_close {
+    void operator()(wan_report_t *r) const { wan_report_close(r); }
+};
+using report_ptr = std::unique_ptr<wan_report_t, report_close>;
+
+report_ptr open_report(const wan_params_t &p)
+{
+    const wan_report_process_t who{.rank = 0, .host = "h<0>", .began_s = 0};
+    wan_report_t *r = nullptr;
+    return report_ptr(wan_report_open(&who, &p, now, &r) == WAN_OK ? r : nullptr);
+}
+
+std::string text_of(wan_report_t *r)
+{
+    char *json, *summary;
+    if (wan_report_text(r, 4, &json, &summary) != WAN_OK)
+        return "";
+    const std::string text = json;
+    std::free(json);
+    std::free(summary);
+    return text;
+}
+
+/** How often `what` is in `text`. */
+size_t times(const std::string &text, const std::string &what)
+{
+    size_t n = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != text.npos; at += what.size())
+        ++n;
+    return n;
+}
+
+std::string run_all(const std::vector<comm_ptr> &comms, fabric &f, wan_call_t call, bool blocking)
+{
+    std::vector<std::vector<uint32_t>> in(comms.size(), std::vector<uint32_t>(call.count * comms.size() + 1)), out = in;
+    f.extent = call.element_bytes;
+    call.blocks = blocking;
+    for (size_t r = 0; r < comms.size(); ++r) {
+        call.in = in[r].data();
+        call.out = out[r].data();
+        WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run) == WAN_OK);
+    }
+    WAN_CHECK(f.run_all() == WAN_DONE);
+    for (auto &e : f.ends) {
+        wan_run_release(e.run);
+        e.run = nullptr;
+    }
+    return "";
+}
+
+std::string check_job()
+{
+    params p;
+    char file[] = "x.json";
+    p.report = file;
+    p.links = 2;
+    fabric f(4);
+    std::vector<comm_ptr> comms;
+    report_ptr report = open_report(p);
+    for (int r = 0; r < 4; ++r)
+        comms.push_back(open(p, peers_of({"report/a", "report/a", "report/b", "report/b"}), r));
+    if (std::string why = bring_up(comms, f); !why.empty())
+        return why;
+    WAN_CHECK(wan_report_serves(report.get(), comms[0].get(), 7) == WAN_OK);
+    std::vector<std::pair<wan_call_t, bool>> calls;
+    for (int i = 0; i < 3; ++i)
+        calls.emplace_back(call_of(WAN_ALLREDUCE, 0, 256, 4, nullptr, nullptr), true);
+    calls.emplace_back(call_of(WAN_ALLREDUCE, 0, 511, 4, nullptr, nullptr), true);    // the same power of two
+    calls.emplace_back(call_of(WAN_ALLREDUCE, 0, 512, 4, nullptr, nullptr), true);    // the next one
+    calls.emplace_back(call_of(WAN_ALLREDUCE, 0, 255, 4, nullptr, nullptr), true);    // the one before
+    calls.emplace_back(call_of(WAN_ALLREDUCE, 0, 256, 4, nullptr, nullptr), false);
+    for (int root = 0; root < 4; ++root)
+        calls.emplace_back(call_of(WAN_BCAST, root, 1000, 4, nullptr, nullptr), true);
+    calls.emplace_back(call_of(WAN_BARRIER, 0, 1, 1, nullptr, nullptr), true);
+    wan_call_t internal = call_of(WAN_ALLREDUCE, 0, 3, 8, nullptr, nullptr);
+    internal.internal = true;
+    calls.emplace_back(internal, true);
+    for (const auto &[call, blocking] : calls)
+        if (std::string why = run_all(comms, f, call, blocking); !why.empty())
+            return why;
+    wan_report_refused(report.get(), 9, 2, WAN_REASON_ONE_SITE, "all ranks are in one site");
+    wan_report_refused(report.get(), 10, 2, WAN_REASON_ONE_SITE, "all ranks are in one site");
+    wan_report_event(report.get(), "odd", "a \"b\" <c>");
+    wan_report_ends(report.get(), comms[0].get(), "my\tname", 5);
+    uint64_t crossed = 0;    // as each rank has counted it
+    for (const auto &c : comms)
+        crossed += wan_comm_counters(c.get())->wan_bytes;
+    comms.clear();    // before the report: it must have all by then
+    const std::string text = text_of(report.get());
+    const auto one = [&](const std::string &what) { return times(text, what) == 1; };
+    // A kind of calls: up to "calls", whole.
+    const auto kind = [](const char *c, const char *form, int from, int to, int calls, int bytes) {
+        return std::string("{\"collective\":\"") + c + "\",\"form\":\"" + form
+               + "\",\"blocks\":\"none\",\"bytes_from\":" + std::to_string(from) + ",\"bytes_to\":" + std::to_string(to)
+               + ",\"calls\":" + std::to_string(calls) + ",\"bytes\":" + std::to_string(bytes) + ",";
+    };
+    WAN_CHECK_THAT(one(kind("allreduce", "blocking", 1024, 2047, 4, 3 * 1024 + 2044)), text);
+    WAN_CHECK_THAT(one(kind("allreduce", "blocking", 2048, 4095, 1, 2048)), text);
+    WAN_CHECK_THAT(one(kind("allreduce", "blocking", 512, 1023, 1, 1020)), text);
+    WAN_CHECK_THAT(one(kind("allreduce", "non-blocking", 1024, 2047, 1, 1024)), text);
+    WAN_CHECK_THAT(one(kind("bcast", "blocking", 2048, 4095, 4, 16000)), text);
+    WAN_CHECK_THAT(one(kind("barrier", "blocking", 0, 0, 1, 0)), text);
+    WAN_CHECK_THAT(times(text, "\"form\":") == 6, text);
+    const int least = 2 * (3 * 1024 + 2044 + 2048 + 1020 + 1024) + 16000;    // both ways, and once across for each broadcast
+    WAN_CHECK_THAT(
+        one("\"wan\":{\"calls\":12,\"bytes\":" + std::to_string(crossed) + ",\"least_bytes\":" + std::to_string(least) + "}"),
+        std::to_string(crossed) + " bytes crossed: " + text);
+    WAN_CHECK(crossed >= static_cast<uint64_t>(least));
+    WAN_CHECK_THAT(one("\"communicator\":7,\"name\":\"my\\u0009name\",\"ranks\":4,\"rank\":0,\"site\":\"report/a\""), text);
+    WAN_CHECK_THAT(one("\"passed\":5,\"declined\":[]"), text);
+    WAN_CHECK_THAT(one("\"communicator\":9,\"ranks\":2,\"reason\":\"one_site\",\"why\":\"all ranks are in one site\"")
+                       && one("\"communicators\":2}"),
+                   text);
+    WAN_CHECK_THAT(one("a \\\"b\\\" <c>") && one("\"host\":\"h<0>\"") && one("\"coll_wan_links\":2"), text);
+    WAN_CHECK_THAT(one("\"totals\":{\"communicators_served\":1,\"calls\":12,"), text);
+    WAN_CHECK_THAT(one("\"left_out\":{\"communicators\":0,\"calls\":0,\"not_served\":0,\"measurements\":0,\"events\":0,"
+                       "\"afterthoughts\":false}"),
+                   text);
+    return "";
+}
+
+/** Links that are looked at and are as they were, that change, that were assumed at first. */
+std::string check_links()
+{
+    params p;
+    fabric f(4);
+    std::vector<comm_ptr> comms;
+    const report_ptr report = open_report(p);
+    for (int r = 0; r < 4; ++r)
+        comms.push_back(open(p, peers_of({"links/a", "links/a", "links/b", "links/b"}), r));
+    if (std::string why = bring_up(comms, f); !why.empty())
+        return why;
+    WAN_CHECK(wan_report_serves(report.get(), comms[0].get(), 3) == WAN_OK);
+    const auto look = [&]() -> std::string {
+        int learned = WAN_DONE;
+        for (const auto &c : comms)
+            c->look();
+        while (learned == WAN_DONE)
+            if (std::string why = measure(comms, f, &learned); !why.empty())
+                return why;
+        return learned == WAN_OK ? "new" : learned == WAN_DECLINED ? "old" : "failed";
+    };
+    WAN_CHECK(look() == "old");
+    f.tick = 50'000;
+    WAN_CHECK(look() == "new");
+    wan_call_t call = call_of(WAN_ALLREDUCE, 0, 4, 4, nullptr, nullptr);
+    for (unsigned epoch : {0u, 1u, 1u}) {
+        call.epoch = epoch;
+        if (std::string why = run_all(comms, f, call, true); !why.empty())
+            return why;
+    }
+    // One plan of two epochs is two entries: bounds are those of its time.
+    const request r{.collective = WAN_BARRIER, .bytes = 1};
+    const plan same = *choose(comms[0]->topo, comms[0]->known.back(), {}, r);
+    wan_call_t barrier = call_of(WAN_BARRIER, 0, 1, 1, nullptr, nullptr);
+    const auto before = comms[0]->report->note(barrier, r, &same);
+    barrier.epoch = 1;
+    const auto after = comms[0]->report->note(barrier, r, &same);
+    WAN_CHECK(before.kind == after.kind && before.form != after.form);
+    const comm_ptr early = open(p, peers_of({"links/c", "links/d"}), 0);
+    WAN_CHECK(wan_comm_assume(early.get()) == WAN_OK && wan_report_serves(report.get(), early.get(), 4) == WAN_OK);
+    int64_t facts[WAN_FACTS];
+    wan_comm_facts(comms[0].get(), facts);
+    WAN_CHECK(wan_comm_learn(early.get(), facts) == WAN_OK);
+    const std::string text = text_of(report.get());    // all of them are still open
+    std::vector<std::string> seen;
+    for (size_t at = 0; (at = text.find("\"what\":\"", at)) != text.npos;) {
+        at += 8;
+        seen.push_back(text.substr(at, text.find('"', at) - at));
+    }
+    const std::vector<std::string> expected{"report of coll/wan", "served",        "links_looked_at", "links_unchanged",
+                                            "links_looked_at",    "links_changed", "served",          "links_measured"};
+    WAN_CHECK_THAT(seen == expected, text);
+    std::vector<std::string> how;
+    for (size_t at = 0; (at = text.find("\"how\":\"", at)) != text.npos;) {
+        at += 7;
+        how.push_back(text.substr(at, text.find('"', at) - at));
+    }
+    WAN_CHECK_THAT((how == std::vector<std::string>{"measured", "measured again", "assumed", "measured"}), text);
+    // What a call was planned by is what was known when it was made; its bound, too.
+    WAN_CHECK_THAT(times(text, "\"links\":0}") == 1 && times(text, "\"links\":1}") == 1 && times(text, "\"links\":[0,1]") == 1,
+                   text);
+    return "";
+}
+
+/** Ranks of two sites in turns, so many that an operator that does not commute is not ours. */
+std::string check_declined()
+{
+    params p;
+    p.links = 1;
+    const report_ptr report = open_report(p);
+    std::vector<const char *> sites;
+    for (int r = 0; r < 300; ++r)
+        sites.push_back(r % 2 ? "declined/a" : "declined/b");
+    const comm_ptr comm = open(p, peers_of(sites), 0);
+    WAN_CHECK(wan_comm_assume(comm.get()) == WAN_OK && wan_report_serves(report.get(), comm.get(), 0) == WAN_OK);
+    fabric f(1);
+    uint32_t in[8] = {}, out[8];
+    for (int i = 0; i < 6; ++i) {
+        wan_call_t call = call_of(i % 3 ? WAN_ALLREDUCE : WAN_SCAN, 0, 8, 4, in, out);
+        call.commutative = false;
+        call.internal = i == 5;
+        wan_run_t *run = nullptr;
+        WAN_CHECK(wan_run_begin(comm.get(), &call, &f.port, &f.ends[0], &run) == WAN_DECLINED);
+    }
+    const std::string text = text_of(report.get());
+    WAN_CHECK_THAT(times(text, "{\"collective\":\"allreduce\",\"calls\":3,\"why\":\"no algorithm of coll/wan serves an operator "
+                               "that does not commute")
+                           == 1
+                       && times(text, "{\"collective\":\"scan\",\"calls\":2,") == 1 && times(text, "\"declined\":5,") == 1,
+                   text);
+    return "";
+}
+
+// ---- memory, and what a call costs ------------------------------------------------------------
+
+std::string check_memory()
+{
+    params p;
+    const report_ptr report = open_report(p);
+    const comm_ptr comm = open(p, peers_of({"memory/a", "memory/a", "memory/b", "memory/b"}), 0);
+    WAN_CHECK(wan_comm_assume(comm.get()) == WAN_OK && wan_report_serves(report.get(), comm.get(), 0) == WAN_OK);
+    record &kept = *comm->report;
+    std::mt19937_64 random(test_seed());
+    const facts &f = comm->known.back();
+    std::vector<std::pair<request, plan>> planned;
+    for (int i = 0; i < 400; ++i) {
+        request r{.collective = collective_at(static_cast<int>(random() % WAN_COLLECTIVES)),
+                  .root = static_cast<int>(random() % 4),
+                  .bytes = 4 * (random() >> (24 + random() % 40)),
+                  .element_bytes = 4};
+        if (auto plan = choose(comm->topo, f, {}, r))
+            planned.emplace_back(r, *plan);
+    }
+    WAN_CHECK(planned.size() > 300);
+    const uint64_t many = 1'000'000;
+    uint64_t noted = 0;
+    size_t early = 0;
+    for (uint64_t i = 0; i < many; ++i) {
+        const auto &[r, plan] = planned[random() % planned.size()];
+        wan_call_t call = call_of(r.collective, r.root, r.bytes / 4, 4, nullptr, nullptr);
+        call.blocks = i % 2;
+        const auto n = kept.note(call, r, &plan);
+        noted += n.kind != nullptr;
+        kept.add(n, static_cast<int64_t>(random() >> (24 + random() % 40)), 1, 1);
+        if (i == many / 10)
+            early = kept.memory_bytes();
+    }
+    const size_t bytes = kept.memory_bytes();
+    std::printf("a million calls of %zu kinds: %zu bytes of memory (%zu after a tenth of them)\n", planned.size(), bytes, early);
+    WAN_CHECK_THAT(bytes <= book::most_bytes + 4096 && bytes < early + early / 5, std::to_string(bytes));
+    WAN_CHECK(noted > many / 2);
+    // Whole communicators come and go: what is kept of them is limited, too, and none is forgotten silently.
+    const int communicators = 3000;
+    for (int i = 0; i < communicators; ++i) {
+        const comm_ptr one = open(p, peers_of({"memory/a", "memory/a", "memory/b", "memory/b"}), 0);
+        WAN_CHECK(wan_comm_assume(one.get()) == WAN_OK && wan_report_serves(report.get(), one.get(), 1) == WAN_OK);
+        const auto &[r, plan] = planned[static_cast<size_t>(i) % planned.size()];
+        const wan_call_t call = call_of(r.collective, r.root, r.bytes / 4, 4, nullptr, nullptr);
+        one->report->add(one->report->note(call, r, &plan), 1000, 0, 0);
+        wan_report_event(report.get(), "noise", "of a communicator");
+        wan_report_refused(report.get(), 5, i + 2, WAN_REASON_ONE_SITE, "all ranks are in one site");
+    }
+    const std::string text = text_of(report.get());
+    WAN_CHECK_THAT(text.size() < 1'000'000, std::to_string(text.size()));
+    const auto number = [&](const std::string &key) {
+        const size_t at = text.rfind("\"" + key + "\":");
+        return at == text.npos ? 0ull : std::strtoull(text.c_str() + at + key.size() + 3, nullptr, 10);
+    };
+    const std::string left = text.substr(text.find("\"left_out\":{\"communicators\""));
+    WAN_CHECK_THAT(times(text, "\"declined\":[]") + std::strtoull(left.c_str() + 28, nullptr, 10) == communicators + 1, left);
+    WAN_CHECK_THAT(times(text, "\"reason\":") + number("not_served") == communicators, left);
+    WAN_CHECK_THAT(text.find("\"communicators_served\":" + std::to_string(communicators + 1)
+                             + ",\"calls\":" + std::to_string(many + communicators) + ",")
+                       != text.npos,
+                   left);
+    uint64_t listed = 0;
+    for (size_t at = 0; (at = text.find("\"form\":", at)) != text.npos; ++at)
+        listed += std::strtoull(text.c_str() + text.find("\"calls\":", at) + 8, nullptr, 10);
+    WAN_CHECK_THAT(listed + number("calls") == many + communicators, std::to_string(listed) + " calls are listed: " + left);
+    return "";
+}
+
+std::string check_cost()
+{
+    params p;
+    const report_ptr report = open_report(p);
+    const comm_ptr comm = open(p, peers_of({"cost/a", "cost/a", "cost/b", "cost/b"}), 0);
+    WAN_CHECK(wan_comm_assume(comm.get()) == WAN_OK && wan_report_serves(report.get(), comm.get(), 0) == WAN_OK);
+    std::vector<std::pair<request, plan>> planned;
+    for (uint64_t bytes : {uint64_t{8}, uint64_t{1024}, uint64_t{1 << 20}})
+        for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_ALLTOALL}) {
+            const request r{.collective = c, .root = 3, .bytes = bytes * (c == WAN_ALLTOALL ? 4 : 1), .element_bytes = 4};
+            planned.emplace_back(r, *choose(comm->topo, comm->known.back(), {}, r));
+        }
+    std::vector<double> rounds;
+    uint64_t noise = 1;
+    for (int round = 0; round < 9; ++round) {
+        const int calls = 200'000;
+        const auto from = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; ++i) {
+            const auto &[r, plan] = planned[static_cast<size_t>(i) % planned.size()];
+            wan_call_t call{};
+            call.collective = r.collective;
+            call.element_bytes = 4;
+            call.blocks = true;
+            wan_run run{comm.get(), std::nullopt, nullptr, std::nullopt, nullptr, nullptr};
+            {
+                std::lock_guard hold(comm->lock);
+                run.noted = comm->report->note(call, r, &plan);
+            }
+            noise = noise * 6364136223846793005ull + 1;
+            std::lock_guard hold(comm->lock);
+            comm->report->add(run.noted, static_cast<int64_t>(1'000'000 + (noise >> 42)), 10, 1);
+        }
+        rounds.push_back(static_cast<double>((std::chrono::steady_clock::now() - from).count()) / calls);
+    }
+    std::sort(rounds.begin(), rounds.end());
+    std::printf("a call costs %.0f ns (%.0f to %.0f in %zu rounds; both locks included)\n", rounds[rounds.size() / 2],
+                rounds.front(), rounds.back(), rounds.size());
+    return "";
+}
+
+// ---- names of files ------------------------------------------------------------------------------
+
+std::string check_files()
+{
+    char file[64];
+    wan_message_t m;
+    const auto name = [&](const char *parameter, int rank) { return wan_report_file(parameter, rank, file, sizeof file, &m); };
+    WAN_CHECK(name("", 0) == WAN_DECLINED && name(nullptr, 0) == WAN_DECLINED);
+    WAN_CHECK(name("a/run.json", 0) == WAN_OK && std::string(file) == "a/run.json");
+    WAN_CHECK(name("a/run.json", 1) == WAN_DECLINED);
+    WAN_CHECK(name("run.%r.json", 12) == WAN_OK && std::string(file) == "run.12.json");
+    WAN_CHECK(name("run.html", 0) == WAN_ERR_INPUT
+              && std::string(m.remedy).find("wan-info report run.json --html run.html") != std::string::npos);
+    WAN_CHECK(std::string(m.where) == "coll_wan_report" && name("run.html", 1) == WAN_DECLINED);
+    WAN_CHECK(name("run", 0) == WAN_ERR_INPUT && std::string(m.what).find(".json") != std::string::npos);
+    WAN_CHECK(name((std::string(100, 'x') + ".json").c_str(), 0) == WAN_ERR_INPUT);
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_percentiles>),
+                                cmocka_unit_test(test<check_json>),
+                                cmocka_unit_test(test<check_least_bytes>),
+                                cmocka_unit_test(test<check_least_time>),
+                                cmocka_unit_test(test<check_plans_keep_bounds>),
+                                cmocka_unit_test(test<check_job>),
+                                cmocka_unit_test(test<check_links>),
+                                cmocka_unit_test(test<check_declined>),
+                                cmocka_unit_test(test<check_memory>),
+                                cmocka_unit_test(test<check_cost>),
+                                cmocka_unit_test(test<check_files>)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
