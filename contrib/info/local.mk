@@ -23,6 +23,9 @@ wan_info_SOURCES = \
 	contrib/info/info_pages.hpp \
 	contrib/info/info_plan.cpp \
 	contrib/info/info_plan.hpp \
+	contrib/info/info_report.cpp \
+	contrib/info/info_report.hpp \
+	contrib/info/info_report_page.cpp \
 	contrib/info/info_words.cpp \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp

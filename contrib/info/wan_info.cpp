@@ -16,6 +16,7 @@
 #include "info_doctor.hpp"
 #include "info_pages.hpp"
 #include "info_plan.hpp"
+#include "info_report.hpp"
 #include "wan_config.h"
 
 #include <CLI/CLI.hpp>
@@ -96,6 +97,7 @@ struct command_line {
     info::cluster_words hosts;
     info::plan_words plan, compare;
     info::doctor_words doctor;
+    info::report_words report;
     std::vector<std::string> files, rules;
     bool each = false, json = false, strict = false;
     int code = 0;           // of the command that ran
@@ -135,6 +137,14 @@ void command_line::declare(CLI::App &app)
             throw CLI::RequiredError("a map, or --rules,");
         code = info::check_run(files, rules, strict);
     });
+
+    CLI::App &told = *app.add_subcommand(
+        "report", "What happened in a job, from the file that it wrote (--mca coll_wan_report FILE.json): sites, links, "
+                  "calls, their times and the least possible, plans and why; with two files, both side by side.");
+    told.add_option("file", report.files, "the report, or two of them")->type_name("FILE")->required();
+    told.add_option("--html", report.html, "write a page with map and time line instead; - is standard output")
+        ->type_name("FILE");
+    told.callback([this] { code = info::report_run(report); });
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "

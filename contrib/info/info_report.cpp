@@ -1,0 +1,371 @@
+/*
+ * See info_report.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info_report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+namespace info {
+
+namespace {
+
+/** The version of the format that this program reads: wan::book::format. */
+constexpr int known_format = 1;
+
+template <typename... A> std::string format(const char *text, A... values)
+{
+    char out[1024];
+    std::snprintf(out, sizeof out, text, values...);
+    return out;
+}
+
+/** Columns as wide as what is in them; the first `left` of them to the left. */
+class table {
+public:
+    explicit table(size_t left) : left_(left) {}
+    void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    std::string text() const
+    {
+        std::vector<size_t> width;
+        for (const auto &cells : rows_)
+            for (size_t i = 0; i < cells.size(); ++i) {
+                width.resize(std::max(width.size(), i + 1));
+                width[i] = std::max(width[i], cells[i].size());
+            }
+        std::string out;
+        for (const auto &cells : rows_) {
+            std::string line = "  ";
+            for (size_t i = 0; i < cells.size(); ++i) {
+                const std::string space(width[i] - cells[i].size(), ' ');
+                const bool last = i + 1 == cells.size();
+                line += i < left_ || last ? cells[i] + (last ? "" : space) : space + cells[i];
+                line += last ? "" : "  ";
+            }
+            out += line + "\n";
+        }
+        return out;
+    }
+
+private:
+    size_t left_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+std::string joined(const std::vector<std::string> &words, const char *between)
+{
+    std::string out;
+    for (const std::string &w : words)
+        out += (out.empty() ? "" : between) + w;
+    return out;
+}
+
+std::string ratio_text(const json &ratio) { return ratio.is_null() ? "-" : format("%.2f", ratio.get<double>()); }
+
+/** What crossed, of how many calls that is known; "-" where it is not. */
+std::string crossed_text(const json &wan, const char *what)
+{
+    return wan.at("calls").get<uint64_t>() ? amount_text(wan.at(what).get<uint64_t>()) : "-";
+}
+
+std::string sites_text(const json &communicator)
+{
+    std::vector<std::string> sites;
+    for (const json &s : communicator.at("sites"))
+        sites.push_back(s.at("site").get<std::string>()
+                        + format(" (%d hosts, %d ranks)", s.at("hosts").get<int>(), s.at("ranks").get<int>()));
+    return joined(sites, ", ");
+}
+
+std::string links_text(const json &l)
+{
+    const json &in = l.at("inside"), &host = l.at("interface");
+    return l.at("how").get<std::string>() + " at " + time_text(l.at("at_ns").get<int64_t>()) + ": farthest "
+           + time_text(l.at("farthest_ns").get<int64_t>()) + ", inside " + time_text(in.at("latency_ns").get<int64_t>())
+           + " one way, " + (host.at("bytes_per_s").is_null() ? "-" : rate_text(host.at("bytes_per_s").get<double>()))
+           + " a host";
+}
+
+void communicator_print(const json &report, const json &c)
+{
+    std::cout << "\ncommunicator " << communicator_text(c) << ", " << c.at("ranks") << " ranks: " << sites_text(c)
+              << "\n";
+    for (const json &number : c.at("links"))
+        std::cout << "  links " << links_text(report.at("links").at(number.get<size_t>())) << "\n";
+    table t(2);
+    t.row({"call", "bytes", "calls", "median", "95%", "predicted", "least", "median/least", "across sites", "least",
+           "by"});
+    for (const json &k : c.at("calls")) {
+        const json &time = k.at("time_ns");
+        t.row({k.at("collective").get<std::string>() + (k.at("form") == "blocking" ? "" : ", non-blocking")
+                   + (k.at("blocks") == "different" ? ", blocks differ" : ""),
+               class_text(k), std::to_string(k.at("calls").get<uint64_t>()), time_or_dash(time.at("median")),
+               time_or_dash(time.at("p95")), time_or_dash(k.at("predicted_ns")), time_or_dash(k.at("bound_ns")),
+               ratio_text(k.at("times_bound")), crossed_text(k.at("wan"), "bytes"),
+               crossed_text(k.at("wan"), "least_bytes"), joined(ways_of(k), "; ")});
+    }
+    std::cout << (c.at("calls").empty() ? "  no calls\n" : t.text());
+    if (!c.at("trials").empty()) {
+        table tried(2);
+        tried.row({"tried", "way", "predicted", "measured", "trials"});
+        for (const json &x : c.at("trials"))
+            for (const json &y : x.at("ways"))
+                tried.row({trial_text(x) + (x.at("settled").get<bool>() ? "" : ", not settled"),
+                           (y.at("serves").get<bool>() ? "* " : "  ") + y.at("way").get<std::string>(),
+                           time_or_dash(y.at("predicted_ns")), time_or_dash(y.at("measured_ns")), y.at("trials").dump()});
+        std::cout << tried.text();
+    }
+    for (const json &d : c.at("declined"))
+        std::cout << "  " << d.at("calls") << " calls of " << d.at("collective").get<std::string>()
+                  << " went to another component: " << d.at("why").get<std::string>() << "\n";
+    if (c.at("passed") != 0)
+        std::cout << "  calls that went to another component before it was served: " << c.at("passed") << "\n";
+}
+
+void summary_print(const json &r)
+{
+    const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
+    std::cout << "report of rank " << who.at("rank") << " of " << who.at("ranks") << " on "
+              << who.at("host").get<std::string>() << ", " << r.at("began").get<std::string>() << ", "
+              << time_text(r.at("elapsed_ns").get<int64_t>()) << " (coll/wan " << r.at("version").get<std::string>()
+              << ")\n"
+              << sums.at("communicators_served") << " communicators served; " << sums.at("calls") << " calls took "
+              << time_text(sums.at("elapsed_ns").get<int64_t>()) << " on this rank; across sites "
+              << amount_text(wan.at("bytes").get<uint64_t>()) << ", the least possible "
+              << amount_text(wan.at("least_bytes").get<uint64_t>()) << "\n";
+    for (const auto &[name, value] : r.at("parameters").items())
+        std::cout << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump()) << "\n";
+    for (const json &c : r.at("communicators"))
+        communicator_print(r, c);
+    if (!r.at("not_served").empty())
+        std::cout << "\nnot served:\n";
+    for (const json &n : r.at("not_served"))
+        std::cout << "  " << n.at("communicators")
+                  << (n.at("communicators") == 1 ? " communicator of " : " communicators of ") << n.at("ranks")
+                  << " ranks: " << n.at("why").get<std::string>() << "\n";
+    if (!r.at("events").empty())
+        std::cout << "\nwhat happened:\n";
+    for (const json &e : r.at("events"))
+        std::cout << "  " << format("%10s", time_text(e.at("at_ns").get<int64_t>()).c_str()) << "  "
+                  << e.at("text").get<std::string>() << "\n";
+    for (const std::string &s : left_out_of(r))
+        std::cout << "\n" << s << "\n";
+}
+
+// ---- two ------------------------------------------------------------------------------
+
+/** What makes calls of two reports the same kind: communicators are matched by name, ranks and how-manieth. */
+using kind = std::tuple<std::string, std::string>;
+using kinds = std::vector<std::pair<kind, const json *>>;
+
+kinds kinds_of(const json &r)
+{
+    kinds all;
+    std::map<std::string, int> seen;
+    for (const json &c : r.at("communicators")) {
+        std::string of = c.at("name").get<std::string>() + " of " + c.at("ranks").dump() + " ranks";
+        if (const int n = seen[of]++)
+            of += ", no. " + std::to_string(n + 1);
+        for (const json &k : c.at("calls"))
+            all.push_back({{of, k.at("collective").get<std::string>() + ", " + k.at("form").get<std::string>()
+                                    + (k.at("blocks") == "different" ? ", blocks differ" : "") + ", " + class_text(k)},
+                           &k});
+    }
+    return all;
+}
+
+void compare_print(const json &a, const json &b, const report_words &w)
+{
+    std::cout << "A: " << w.files[0] << ", " << a.at("began").get<std::string>() << "\nB: " << w.files[1] << ", "
+              << b.at("began").get<std::string>() << "\n";
+    const auto differ = [&](const char *name, auto of) {
+        const std::string x = of(a), y = of(b);
+        std::cout << name << ": " << x << (x == y ? " both" : " / " + y) << "\n";
+    };
+    differ("ranks", [](const json &r) { return r.at("process").at("ranks").dump(); });
+    differ("farthest site, one way", [](const json &r) {
+        return r.at("links").empty() ? std::string("-")
+                                     : time_text(r.at("links").back().at("farthest_ns").get<int64_t>());
+    });
+    differ("calls", [](const json &r) { return r.at("totals").at("calls").dump(); });
+    differ("time in them", [](const json &r) { return time_text(r.at("totals").at("elapsed_ns").get<int64_t>()); });
+    differ("across sites",
+           [](const json &r) { return amount_text(r.at("totals").at("wan").at("bytes").get<uint64_t>()); });
+    json names = a.at("parameters");
+    names.update(b.at("parameters"));
+    for (const auto &[name, value] : names.items())
+        if (name != "coll_wan_report"
+            && a.at("parameters").value(name, json()) != b.at("parameters").value(name, json()))
+            differ(name.c_str(), [&](const json &r) {
+                return r.at("parameters").contains(name) ? r.at("parameters").at(name).dump() : "default";
+            });
+    const kinds all_a = kinds_of(a), all_b = kinds_of(b);
+    const auto find = [](const kinds &all, const kind &k) -> const json * {
+        const auto it = std::find_if(all.begin(), all.end(), [&](const auto &x) { return x.first == k; });
+        return it == all.end() ? nullptr : it->second;
+    };
+    table t(2);
+    t.row({"communicator", "calls", "A", "B", "median A", "median B", "B/A", "by"});
+    const auto add = [&](const kind &k, const json *x, const json *y) {
+        const auto count = [](const json *j) { return j ? std::to_string(j->at("calls").get<uint64_t>()) : "-"; };
+        const auto median = [](const json *j) { return j ? j->at("time_ns").at("median").get<int64_t>() : 0; };
+        const std::string by_a = x ? joined(ways_of(*x), "; ") : "", by_b = y ? joined(ways_of(*y), "; ") : "";
+        t.row({std::get<0>(k), std::get<1>(k), count(x), count(y), x ? time_text(median(x)) : "-",
+               y ? time_text(median(y)) : "-",
+               x && y && median(x) ? format("%.2f", static_cast<double>(median(y)) / static_cast<double>(median(x)))
+                                   : "-",
+               by_a == by_b || by_b.empty() ? by_a
+               : by_a.empty()               ? by_b
+                                            : by_a + " / " + by_b});
+    };
+    for (const auto &[k, x] : all_a)
+        add(k, x, find(all_b, k));
+    for (const auto &[k, y] : all_b)
+        if (!find(all_a, k))
+            add(k, nullptr, y);
+    std::cout << "\n" << t.text();
+}
+
+void page_write(const std::string &file, const std::string &text)
+{
+    if (file == "-") {
+        std::cout << text;
+        return;
+    }
+    std::ofstream out(file);
+    if (!(out << text).flush())
+        throw wrong_word(
+            "--html: " + file
+            + " cannot be written: give a path in a directory that you may write, or - for standard output");
+}
+
+} // namespace
+
+std::string amount_text(uint64_t bytes)
+{
+    static constexpr struct {
+        const char *unit;
+        int shift;
+    } units[] = {{"TB", 40}, {"GB", 30}, {"MB", 20}, {"KB", 10}};
+    for (const auto &u : units)
+        if (bytes >> u.shift)
+            return format("%.3g %s", static_cast<double>(bytes) / static_cast<double>(uint64_t{1} << u.shift), u.unit);
+    return std::to_string(bytes) + " B";
+}
+
+std::string class_text(const json &k)
+{
+    const auto from = k.at("bytes_from").get<uint64_t>(), to = k.at("bytes_to").get<uint64_t>();
+    return to == 0 ? "no bytes" : from == to ? size_text(from) : size_text(from) + " to " + size_text(to + 1);
+}
+
+std::vector<std::string> ways_of(const json &k)
+{
+    std::vector<std::pair<std::string, uint64_t>> ways;
+    uint64_t all = k.at("other_calls").get<uint64_t>();
+    for (const json &p : k.at("plans")) {
+        std::vector<std::string> more;
+        if (!p.at("n").is_null())
+            more.push_back("n " + p.at("n").dump());
+        if (!p.at("segment_bytes").is_null())
+            more.push_back(amount_text(p.at("segment_bytes").get<uint64_t>()));
+        const std::string way =
+            p.at("algorithm").get<std::string>() + (more.empty() ? "" : " (" + joined(more, ", ") + ")");
+        auto it = std::find_if(ways.begin(), ways.end(), [&](const auto &w) { return w.first == way; });
+        if (it == ways.end())
+            it = ways.insert(it, {way, 0});
+        it->second += p.at("calls").get<uint64_t>();
+    }
+    if (all)
+        ways.emplace_back("others", all);
+    std::stable_sort(ways.begin(), ways.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
+    std::vector<std::string> out;
+    for (const auto &[way, calls] : ways)
+        out.push_back(ways.size() == 1 ? way : way + " " + std::to_string(calls) + "x");
+    return out;
+}
+
+std::string communicator_text(const json &c)
+{
+    const auto name = c.at("name").get<std::string>();
+    return name.empty() ? c.at("communicator").dump() : name + " (" + c.at("communicator").dump() + ")";
+}
+
+std::string trial_text(const json &trial)
+{
+    return trial.at("collective").get<std::string>()
+           + (trial.at("collective") == "barrier" ? "" : ", " + class_text(trial))
+           + (trial.at("root_site").is_null() ? "" : ", root in " + trial.at("root_site").get<std::string>())
+           + (trial.at("commutative").get<bool>() ? "" : ", operator does not commute")
+           + (trial.at("blocks_differ").get<bool>() ? ", blocks differ" : "");
+}
+
+std::string time_or_dash(const json &ns) { return ns.is_null() ? "-" : time_text(ns.get<int64_t>()); }
+
+std::vector<std::string> left_out_of(const json &r)
+{
+    const json &l = r.at("left_out");
+    std::vector<std::string> out;
+    const auto add = [&](const char *what, const char *said) {
+        if (const auto n = l.at(what).get<uint64_t>())
+            out.push_back(std::to_string(n) + said);
+    };
+    add("communicators", " communicators that were served are not listed: the report has its limit of memory");
+    add("calls", " calls are in no table: the report has its limit of memory");
+    add("not_served", " communicators that were not served are not listed");
+    add("measurements", " measurements of links are not listed");
+    add("events", " events are not listed");
+    if (l.at("afterthoughts").get<bool>())
+        out.push_back("What crossed, or other plans, were not worked out for all calls: that took too long.");
+    return out;
+}
+
+json report_read(const std::string &file)
+{
+    const std::string remedy = ": give a file that a job wrote with --mca coll_wan_report FILE.json";
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in.is_open() || in.bad() || std::filesystem::is_directory(file))
+        throw wrong_word(file + " cannot be read" + remedy);
+    json r = json::parse(text, nullptr, false);
+    if (r.is_discarded() || !r.is_object() || r.value("what", json()) != "report of coll/wan")
+        throw wrong_word(file + " is no report of coll/wan" + remedy);
+    if (const json f = r.value("format", json()); f != known_format)
+        throw wrong_word(file + " was written in format " + f.dump() + ", this program reads "
+                         + std::to_string(known_format) + ": use the wan-info of the coll/wan that wrote it");
+    return r;
+}
+
+int report_run(const report_words &w)
+{
+    if (w.files.size() > 2)
+        throw wrong_word("report: give one file, or two to compare");
+    if (w.files.size() == 2 && !w.html.empty())
+        throw wrong_word("--html: the page is of one report: give one file");
+    std::string file = w.files[0];
+    try {
+        const json a = report_read(file);
+        if (w.files.size() == 2) {
+            file = w.files[1];
+            const json b = report_read(file);
+            compare_print(a, b, w);
+        } else if (!w.html.empty()) {
+            page_write(w.html, report_page(a));
+        } else {
+            summary_print(a);
+        }
+    } catch (const json::exception &e) {
+        throw wrong_word(file + " is damaged (" + e.what() + "): let the job write it again");
+    }
+    return 0;
+}
+
+} // namespace info

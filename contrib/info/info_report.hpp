@@ -1,0 +1,49 @@
+/*
+ * Reports of jobs (coll_wan_report; ompi/mca/coll/wan/core/report/): a summary on the terminal, two
+ * side by side, a page (info_report_page.cpp).  What a report says is taken as it is: nothing is
+ * planned or measured here.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef INFO_REPORT_HPP
+#define INFO_REPORT_HPP
+
+#include "info_words.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace info {
+
+using json = nlohmann::ordered_json;
+
+struct report_words {
+    std::vector<std::string> files;     // one or two
+    std::string html;                   // file to write, "-": standard output
+};
+
+int report_run(const report_words &w);
+
+/** Throws wrong_word for what is no report that this program knows. */
+json report_read(const std::string &file);
+/** The page of a report. */
+std::string report_page(const json &report);
+
+// Words of both.
+/** "1.5 MB". */
+std::string amount_text(uint64_t bytes);
+/** "1 KB to 2 KB", "no bytes". */
+std::string class_text(const json &calls);
+/** "tree", "rabenseifner (n 16, 64 KB)", with how many calls where there are several: each way once. */
+std::vector<std::string> ways_of(const json &calls);
+/** "MPI_COMM_WORLD (0)". */
+std::string communicator_text(const json &communicator);
+/** "allreduce, 64 B to 128 B", of something that was tried. */
+std::string trial_text(const json &trial);
+/** Its time, "-" for null. */
+std::string time_or_dash(const json &ns);
+/** What was left out for want of memory or time, a sentence each. */
+std::vector<std::string> left_out_of(const json &report);
+
+} // namespace info
+
+#endif

@@ -1,0 +1,402 @@
+"""Reports of jobs against what the jobs did, and the page that wan-info makes of one.
+Run by test/mpi/report, which sets the environment.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import html.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+SRC, BUILD = os.environ['WAN_SRC'], os.environ['WAN_BUILD']
+TOOL = os.path.join(BUILD, 'wan-info')
+RANKS = 4
+M = 1 << 20
+
+# By collective, form and blocks, and the power of two below the bytes: calls, their bytes, and the
+# least that must cross between two sites of two ranks (None: blocks differ, nobody knows).
+# A gatherv is filed under the block of the rank that tells.
+WORLD = {
+    ('bcast', 'blocking', 'none', M): (3, 3 * M, 3 * M),
+    ('bcast', 'blocking', 'none', 65536): (2, 200000, 200000 * 1),
+    ('allreduce', 'blocking', 'none', 65536): (5, 5 * 65536, 5 * 2 * 65536),
+    ('allreduce', 'blocking', 'none', 64): (7, 700, 7 * 2 * 100),
+    ('allreduce', 'non-blocking', 'none', 262144): (4, 4 * 262144, 4 * 2 * 262144),
+    ('reduce', 'blocking', 'none', 16384): (1, 16384, 16384),
+    ('barrier', 'blocking', 'none', 0): (3, 0, 0),
+    ('alltoall', 'blocking', 'equal', 2048): (2, 8000, 2 * 2 * 4 * 1000),
+    ('gather', 'blocking', 'equal', 1024): (1, 1200, 600),
+    ('allgather', 'blocking', 'different', 512): (2, 2000, None),
+}
+SECOND = '<b>second</b> & "last"'
+
+
+class Job(unittest.TestCase):
+    verbose = False
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def job(self, *words, wrapper=True, environment=None, code=0):
+        sites = [os.path.join(SRC, 'test/mpi/sites_by_rank')] if wrapper else []
+        command = [os.environ['MPIRUN'], '-np', str(RANKS), *words, *sites, os.path.join(BUILD, 'test/mpi/report_worker')]
+        for _ in range(5):      # ORTE of Open MPI 4.1.4 loses messages for users now and then
+            done = subprocess.run(['timeout', '-k', '5', '60', *command], cwd=self.dir, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, env={**os.environ, **(environment or {})})
+            if not re.search('ORTE_ERROR_LOG.*show_help', done.stdout):
+                break
+        if self.verbose:
+            print(done.stdout)
+        self.assertEqual(done.returncode, code, done.stdout)
+        return done.stdout
+
+    def read(self, name):
+        with open(os.path.join(self.dir, name)) as f:
+            return json.load(f)
+
+    def kinds(self, communicator):
+        found = {}
+        for k in communicator['calls']:
+            key = (k['collective'], k['form'], k['blocks'], k['bytes_from'])
+            self.assertNotIn(key, found)
+            found[key] = k
+        return found
+
+    def communicator(self, report, name):
+        all_ = [c for c in report['communicators'] if c['name'] == name]
+        self.assertEqual(len(all_), 1, [c['name'] for c in report['communicators']])
+        return all_[0]
+
+
+class Numbers(Job):
+    def test_calls_and_bytes(self):
+        """Each rank's own report: together they know what crossed, which each says of all."""
+        out = self.job('--mca', 'coll_wan_report', 'r.%r.json')
+        reports = [self.read(f'r.{r}.json') for r in range(RANKS)]
+        self.assertEqual(len(os.listdir(self.dir)), RANKS)
+        worlds = [self.kinds(self.communicator(r, 'MPI_COMM_WORLD')) for r in reports]
+        for rank, (report, world) in enumerate(zip(reports, worlds)):
+            self.assertEqual((report['process']['rank'], report['process']['ranks']), (rank, RANKS))
+            for key, (calls, size, least) in WORLD.items():
+                self.assertIn(key, world)
+                k = world[key]
+                self.assertEqual((k['calls'], k['bytes']), (calls, size), key)
+                self.assertEqual(sum(p['calls'] for p in k['plans']) + k['other_calls'], calls, key)
+                sent = sum(w[key]['wan']['this_process_bytes'] for w in worlds)
+                if least is None:
+                    self.assertEqual((k['wan']['calls'], k['bound_ns']), (0, None), key)
+                    self.assertEqual(sent, 2 * 1000, key)       # each rank's block crosses once
+                else:
+                    self.assertEqual((k['wan']['calls'], k['wan']['least_bytes']), (calls, least), key)
+                    self.assertEqual(k['wan']['bytes'], sent, key)
+                    self.assertGreaterEqual(sent, least, key)
+            # The gatherv, under this rank's own block.
+            own = 1 << (100 * (rank + 1)).bit_length() - 1
+            self.assertEqual(world['gather', 'blocking', 'different', own]['calls'], 1)
+            told = re.search(rf'^rank {rank}: wan_bytes (\d+) wan_messages (\d+)', out, re.M)
+            kinds = [k for c in report['communicators'] for k in c['calls']]
+            for i, name in enumerate(('wan_bytes', 'wan_messages')):
+                self.assertEqual(sum(c[name] for c in report['communicators']), int(told.group(i + 1)), name)
+                self.assertEqual(sum(k['wan']['this_process_' + name[4:]] for k in kinds), int(told.group(i + 1)), name)
+            self.assertEqual(report['totals']['calls'], sum(k['calls'] for k in kinds))
+            self.assertEqual(report['totals']['elapsed_ns'], sum(k['time_ns']['sum'] for k in kinds))
+            self.assertFalse(any(report['left_out'].values()), report['left_out'])
+            links = self.communicator(report, 'MPI_COMM_WORLD')['links']
+            self.assertEqual([report['links'][n]['how'] for n in links], ['measured'])
+        # Nothing crosses in vain: a barrier's messages are empty.
+        self.assertGreater(sum(w['barrier', 'blocking', 'none', 0]['wan']['this_process_messages'] for w in worlds), 3)
+
+    def test_times_and_choices(self):
+        out = self.job('--mca', 'coll_wan_report', 'run.json')
+        report = self.read('run.json')
+        self.assertEqual(os.listdir(self.dir), ['run.json'])        # rank 0 alone, and nothing half done beside it
+        world = self.communicator(report, 'MPI_COMM_WORLD')
+        self.assertLessEqual(0, world['from_ns'])
+        self.assertLess(world['from_ns'], world['to_ns'])
+        self.assertLessEqual(world['to_ns'], report['elapsed_ns'])
+        for c in report['communicators']:
+            links = [report['links'][n] for n in c['links']]
+            self.assertEqual([[s['site'] for s in l['sites']] for l in links], [['site0', 'site1']] * len(links))
+            self.assertGreater(links[0]['between'][0]['latency_ns'], 0)
+            for k in c['calls']:
+                t = k['time_ns']
+                self.assertTrue(0 < t['least'] <= t['median'] <= t['p95'] <= t['most'] <= t['sum'], k)
+                self.assertLessEqual(t['sum'], c['to_ns'] - c['from_ns'], k)
+                if k['times_bound'] is not None:
+                    self.assertAlmostEqual(k['times_bound'], t['median'] / k['bound_ns'], delta=0.002)
+                waits = k['collective'] not in ('bcast', 'reduce', 'gather', 'scan')
+                self.assertEqual(k['times_bound'] is not None, waits and k['form'] == 'blocking' and k['blocks'] != 'different', k)
+                candidates = k['choice']['candidates']
+                predicted = [p['predicted_ns'] for p in candidates]
+                self.assertEqual(predicted, sorted(predicted))
+                taken = max(k['plans'], key=lambda p: p['calls'])
+                self.assertEqual((candidates[0]['algorithm'], candidates[0]['predicted_ns'], candidates[0]['n']),
+                                 (taken['algorithm'], taken['predicted_ns'], taken['n']), k)
+                self.assertRegex(k['choice']['why'], 'fastest predicted of|the only algorithm that serves it')
+                self.assertTrue(taken['plan'].startswith(f'{k["collective"]} {taken["algorithm"]} '), taken)
+        second = self.communicator(report, SECOND)
+        self.assertEqual(self.kinds(second)['allreduce', 'blocking', 'none', 4]['calls'], 40)
+        self.assertEqual([s['ranks'] for s in second['sites']], [2, 2])
+        self.assertEqual(report['links'][second['links'][0]]['how'], 'measured on another communicator')
+        self.assertEqual([e['what'] for e in report['events']].count('served'), len(report['communicators']))
+        # What was not ours.
+        refused = {n['reason']: n for n in report['not_served']}
+        self.assertGreaterEqual(refused['one_site']['communicators'], 1)
+        self.assertEqual((refused['one_site']['ranks'], refused['one_site']['why']), (2, 'all ranks are in one site'))
+        self.assertIn('intercommunicator', refused)
+        # On the terminal: some lines, of rank 0.
+        lines = re.findall(r'coll/wan: (.*)', out)
+        self.assertTrue(3 <= len(lines) <= 5, out)
+        self.assertIn(f'report of rank 0: {len(report["communicators"])} communicators served', lines[0])
+        self.assertIn(os.path.realpath(self.dir) + '/run.json', lines[-1])
+
+    def test_named_algorithms(self):
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_bcast_algorithm', 'chain',
+                 '--mca', 'coll_wan_segment', '4096')
+        report = self.read('run.json')
+        k = self.kinds(self.communicator(report, 'MPI_COMM_WORLD'))['bcast', 'blocking', 'none', M]
+        self.assertEqual([(p['algorithm'], p['segment_bytes'], p['calls']) for p in k['plans']], [('chain', 4096, 3)])
+        self.assertIn('coll_wan_bcast_algorithm names it', k['choice']['why'])
+        self.assertEqual({n: report['parameters'][n] for n in ('coll_wan_bcast_algorithm', 'coll_wan_segment')},
+                         {'coll_wan_bcast_algorithm': 'chain', 'coll_wan_segment': 4096})
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_bcast_algorithm', 'adaptive')
+        k = self.kinds(self.communicator(self.read('run.json'), 'MPI_COMM_WORLD'))['bcast', 'blocking', 'none', M]
+        self.assertEqual([(p['algorithm'], p['plan'], p['calls']) for p in k['plans']], [('adaptive', None, 3)])
+        self.assertEqual((k['calls'], k['predicted_ns'], k['wan']['calls'], k['wan']['this_process_bytes']), (3, None, 0, None))
+        self.assertEqual(k['choice']['why'], 'coll_wan_bcast_algorithm names it')
+
+    def test_fallbacks(self):
+        """Parameters that differ: what passes by is counted."""
+        self.job('--mca', 'coll_wan_report', 'run.json', environment={'WAN_ODD_RANKS': 'OMPI_MCA_coll_wan_segment=4096'})
+        report = self.read('run.json')
+        self.assertEqual((report['communicators'], report['links'], report['totals']['calls']), ([], [], 0))
+        refused = {n['reason']: n['why'] for n in report['not_served']}
+        self.assertEqual(refused['other_parameters'], 'the ranks have different parameters: coll_wan_segment')
+        self.assertGreaterEqual(report['totals']['passed'], sum(c for c, _, _ in WORLD.values()) + 40)
+        self.job('--mca', 'coll_wan_report', 'run.json', environment={'WAN_ODD_RANKS': 'OMPI_MCA_coll=^wan'})
+        refused = {n['reason']: n for n in self.read('run.json')['not_served']}
+        self.assertIn('no_plugin', refused)
+        # Nobody has a name, one host: not ours, and nothing to tell but that.
+        self.job('--mca', 'coll_wan_report', 'run.json', wrapper=False)
+        self.assertEqual({n['reason'] for n in self.read('run.json')['not_served']}, {'one_site', 'intercommunicator'})
+
+    def test_trials_and_rules(self):
+        """Calls are ours, or left to Open MPI's own by choice, and none is lost."""
+        expected = sum(c for c, _, _ in WORLD.values()) + 1      # and the gatherv
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '7', '--mca', 'coll_wan_tune_excess', '1000')
+        world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
+        ours = {k['collective']: 0 for k in world['calls']}
+        for key, k in self.kinds(world).items():
+            if key in WORLD or k['blocks'] == 'different':
+                ours[k['collective']] += k['calls']
+        left = sum(d['calls'] for d in world['declined'])
+        self.assertEqual(sum(ours.values()) + left, expected, world['declined'])
+        for d in world['declined']:
+            self.assertIn('by a rule or a trial', d['why'])
+        tried = {(t['collective'], t['bytes_from'], t['bytes_to']): t for t in world['trials']}
+        t = tried['allreduce', 64, 127]
+        self.assertEqual(t['calls'], 7)
+        self.assertGreaterEqual(len(t['ways']), 2)
+        self.assertEqual([w['serves'] for w in t['ways']].count(True), 1)
+        self.assertGreater(sum(w['trials'] for w in t['ways']), 1)
+        k = self.kinds(world).get(('allreduce', 'blocking', 'none', 64))
+        if k:
+            self.assertRegex(k['choice']['why'], 'tried')
+        # Forty calls are enough for one kind: what serves is what took least.
+        second = self.communicator(self.read('run.json'), SECOND)
+        t, = second['trials']
+        self.assertEqual((t['collective'], t['bytes_from'], t['bytes_to'], t['calls'], t['settled']), ('allreduce', 4, 7, 40, True))
+        serving, = [w for w in t['ways'] if w['serves']]
+        self.assertLess(serving['measured_ns'], 1.5 * min(w['measured_ns'] for w in t['ways']))
+        calls = sum(k['calls'] for k in second['calls'] if k['form'] == 'blocking')
+        self.assertEqual(calls + sum(d['calls'] for d in second['declined']), 40)
+
+        with open(os.path.join(self.dir, 'rules'), 'w') as f:
+            f.write('bcast bytes 1M-: chain\nallreduce bytes 64K-128K: open_mpi\n')
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_rules', os.path.join(self.dir, 'rules'))
+        world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
+        kinds = self.kinds(world)
+        self.assertEqual([p['algorithm'] for p in kinds['bcast', 'blocking', 'none', M]['plans']], ['chain'])
+        self.assertEqual(kinds['bcast', 'blocking', 'none', M]['choice']['why'], 'coll_wan_rules says so')
+        self.assertNotIn(('allreduce', 'blocking', 'none', 65536), kinds)
+        self.assertEqual([(d['collective'], d['calls']) for d in world['declined']], [('allreduce', 5)])
+        self.assertEqual(world['trials'], [])
+
+    def test_names_of_files(self):
+        self.job()
+        self.assertEqual(os.listdir(self.dir), [])
+        for name, said in (('run.html', r'wan-info report run.json\s+--html run.html'), ('run', 'does not end in .json'),
+                           (os.path.join(self.dir, 'none', 'run.json'), 'No such file or directory')):
+            # At level 1 coll/wan says it itself, too: ORTE of 4.1.4 loses messages.
+            out = self.job('--mca', 'coll_wan_report', name, '--mca', 'coll_wan_verbose', '1')
+            self.assertIn('coll_wan_report', out)
+            self.assertRegex(out, said)
+            self.assertIn('rank 3: wan_bytes', out)     # the job runs
+            self.assertEqual(os.listdir(self.dir), [])
+
+
+class Balanced(html.parser.HTMLParser):
+    """Tags of a page as a browser sees them."""
+    VOID = {'meta', 'br', 'line', 'circle', 'rect'}
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.wrong, self.text, self.tags, self.attributes = [], [], '', [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        if tag not in ('meta', 'br'):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        if tag not in self.VOID:
+            self.wrong.append(f'<{tag}/>')
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f'</{tag}>')
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@unittest.skipUnless(os.access(TOOL, os.X_OK), 'wan-info was not built')
+class Shown(Job):
+    def info(self, *words):
+        done = subprocess.run([TOOL, 'report', *words], cwd=self.dir, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return done.stdout
+
+    def setUp(self):
+        super().setUp()
+        self.job('--mca', 'coll_wan_report', 'run.json')
+        self.report = self.read('run.json')
+
+    def check_page(self, text):
+        page = Balanced(text)
+        self.assertEqual((page.wrong, page.open), ([], []))
+        xml.fromstring(text.split('\n', 1)[1])
+        # Needs nothing from elsewhere, and fits a phone.
+        self.assertIsNone(re.search(r'https?://|src=|href=|url\(|@import|<script', text))
+        self.assertIn(('name', 'viewport'), page.attributes)
+        self.assertIn(('content', 'width=device-width, initial-scale=1'), page.attributes)
+        return page
+
+    def test_page(self):
+        self.assertEqual(self.info('run.json', '--html', 'run.html'), '')
+        with open(os.path.join(self.dir, 'run.html')) as f:
+            text = f.read()
+        self.assertEqual(text, self.info('run.json', '--html', '-'))
+        page = self.check_page(text)
+        rows = sum(len(c['calls']) for c in self.report['communicators'])
+        self.assertEqual(page.attributes.count(('class', 'communicator')), len(self.report['communicators']))
+        self.assertEqual(page.tags.count('details'), rows)
+        for kind, n in (('site', 2), ('link', 1), ('life', len(self.report['communicators'])),
+                        ('event', len(self.report['events']) + len(self.report['not_served']))):
+            self.assertEqual(page.attributes.count(('class', kind)), n, kind)
+        self.assertIn(SECOND, page.text)
+        self.assertIn('rabenseifner', page.text)
+        self.assertIn('all ranks are in one site', page.text)
+
+    def test_page_escapes(self):
+        """Whatever texts there are, in all places."""
+        evil = '<script>alert("&amp;\'\x01é")'
+        with open(os.path.join(self.dir, 'run.json')) as f:
+            text = f.read()
+        quoted = json.dumps(evil)[1:-1]
+        for name in ('site0', 'all ranks are in one site', 'MPI_COMM_WORLD', 'is served'):
+            self.assertIn(name, text)
+            text = text.replace(name, quoted)
+        changed = json.loads(text)
+        changed['process']['host'] = changed['version'] = changed['began'] = changed['parameters'][evil] = evil
+        changed['left_out'].update(calls=5, afterthoughts=True)
+        for c in changed['communicators']:
+            c['declined'] = [{'collective': evil, 'calls': 2, 'why': evil}]
+            for k in c['calls']:
+                k['choice']['why'] = evil
+                for p in k['plans'] + k['choice']['candidates']:
+                    p['algorithm'] = evil
+        with open(os.path.join(self.dir, 'evil.json'), 'w') as f:
+            json.dump(changed, f)
+        page = self.check_page(self.info('evil.json', '--html', '-'))
+        self.assertGreater(page.text.count(evil.replace('\x01', '?')), 20)
+        self.assertNotIn('script', page.tags)
+        self.info('evil.json')
+
+    def test_many_sites(self):
+        """More than can be drawn, and more than labels have room for."""
+        for sites in (3, 12, 60):
+            changed = json.loads(json.dumps(self.report))
+            names = [f's{i}' for i in range(sites)]
+            for c in changed['communicators']:
+                c['sites'] = [{'site': s, 'hosts': 2, 'ranks': 4} for s in names]
+            for l in changed['links']:
+                l['sites'] = [{'site': s, 'uplink_bytes_per_s': 1000000} for s in names]
+                l['between'] = [{'a': a, 'b': b, 'latency_ns': 5000000, 'each_measured': True, 'bytes_per_s': 125000000}
+                                for i, a in enumerate(names) for b in names[i + 1:]]
+            with open(os.path.join(self.dir, 'many.json'), 'w') as f:
+                json.dump(changed, f)
+            page = self.check_page(self.info('many.json', '--html', '-'))
+            self.assertEqual(page.attributes.count(('class', 'site')), sites if sites < 60 else 0)
+            self.assertEqual(page.attributes.count(('class', 'link')), sites * (sites - 1) // 2 if sites < 60 else 0)
+
+    def test_trials(self):
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '3', '--mca', 'coll_wan_tune_excess', '1000')
+        world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
+        ways = [w['way'] for t in world['trials'] for w in t['ways']]
+        self.assertGreater(len(ways), 1)
+        page = self.check_page(self.info('run.json', '--html', '-'))
+        said = self.info('run.json')
+        for way in ways:
+            self.assertIn(way, page.text)
+            self.assertIn(f' {way} ', said)
+        self.assertRegex(said, r'\n  allreduce, 64 B to 128 B, not settled +\* ')
+
+    def test_summary(self):
+        said = self.info('run.json')
+        for words in (r'communicator MPI_COMM_WORLD \(0\), 4 ranks: site0 \(1 hosts, 2 ranks\), site1 \(1 hosts, 2 ranks\)',
+                      r'\n  bcast +1 MB to 2 MB +3 .* 3 MB +3 MB +', r'\n  allreduce, non-blocking +256 KB to 512 KB +4 ',
+                      r'\n  allgather, blocks differ +512 B to 1 KB +2 ', r'communicators? of 2 ranks: all ranks are in one site',
+                      r'links measured at '):
+            self.assertRegex(said, words)
+
+    def test_comparison(self):
+        changed = json.loads(json.dumps(self.report))
+        world = self.communicator(changed, 'MPI_COMM_WORLD')
+        kinds = self.kinds(world)
+        k = kinds['bcast', 'blocking', 'none', M]
+        k['calls'] = 8
+        k['time_ns']['median'] *= 3
+        k['plans'][0].update(algorithm='farfirst', n=None, segment_bytes=None)
+        k['plans'] = k['plans'][:1]
+        world['calls'].remove(kinds['barrier', 'blocking', 'none', 0])
+        changed['parameters']['coll_wan_links'] = 7
+        with open(os.path.join(self.dir, 'other.json'), 'w') as f:
+            json.dump(changed, f)
+        said = self.info('run.json', 'other.json')
+        self.assertRegex(said, r'MPI_COMM_WORLD of 4 ranks +bcast, blocking, 1 MB to 2 MB +3 +8 .* 3\.00 .* / farfirst\n')
+        self.assertRegex(said, r'MPI_COMM_WORLD of 4 ranks +barrier, blocking, no bytes +3 +- ')
+        self.assertRegex(said, r'MPI_COMM_WORLD of 4 ranks +allreduce, blocking, 64 B to 128 B +7 +7 .* 1\.00 ')
+        self.assertIn('coll_wan_links: default / 7', said)
+        self.assertRegex(self.info('other.json', 'run.json'), r'barrier, blocking, no bytes +- +3 ')
+
+
+if __name__ == '__main__':
+    Job.verbose = '-v' in sys.argv
+    ran = unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[1:] if a != '-v'], exit=False).result
+    bad = len(ran.failures) + len(ran.errors)
+    print(f'{ran.testsRun - bad - len(ran.skipped)} passed, {bad} failed')
+    sys.exit(bad > 0)
