@@ -49,6 +49,28 @@ std::string check_parse()
     rules back;
     WAN_CHECK_THAT(rules::parse(again, "f", back, e) && digest(back.of(two_sites(16))) == digest(two), again);
     WAN_CHECK(rules::parse("", "f", all, e) && all.empty());
+    // Sizes that not all ranks know are in no range.
+    WAN_CHECK(rules::parse("gather bytes -4K: bundled\ngather: direct\n", "f", all, e));
+    const auto any = all.of(two_sites(16));
+    WAN_CHECK(print(find(any, {.collective = WAN_GATHER, .counts_vary = true, .counts_local = true})->how) == "direct"
+              && print(find(any, {.collective = WAN_GATHER, .bytes = 8})->how) == "bundled");
+    // By another version, perhaps.
+    WAN_CHECK(rules::parse("scan: quick\nscan: collect\n", "f", all, e, true) && all.size() == 1);
+    return "";
+}
+
+/** What a rule names serves, also where the planner would not take it by itself. */
+std::string check_kept()
+{
+    const topology t = two_sites(16);
+    std::string fault;
+    for (const auto &[c, how] : {std::pair{WAN_ALLREDUCE, "twotier"}, {WAN_BCAST, "farfirst"}, {WAN_BCAST, "vandegeijn links 4"}, {WAN_BCAST, "tree entries 2"}}) {
+        const auto m = parse_manner(c, how, fault);
+        wishes w;
+        w.threshold_bytes = 1;
+        const auto p = choose(t, facts_of(t), w, {.collective = c, .bytes = 65536}, *m);
+        WAN_CHECK_THAT(p && fits(*m, *p), std::string(how) + ": " + (p ? print(*p) : "no plan"));
+    }
     return "";
 }
 
@@ -148,7 +170,7 @@ std::string check_manners()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_parse>), cmocka_unit_test(wan_test::test<check_refused>),
+    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_parse>), cmocka_unit_test(wan_test::test<check_kept>), cmocka_unit_test(wan_test::test<check_refused>),
                                 cmocka_unit_test(wan_test::test<check_saved>), cmocka_unit_test(wan_test::test<check_manners>)};
     return cmocka_run_group_tests_name("rules", tests, nullptr, nullptr);
 }

@@ -195,6 +195,10 @@ std::string check_own()
             t.decide(t.scores(), 1);
     }
     WAN_CHECK(last && !last->algo);
+    int ours = 0;
+    for (int call = 0; call < 64; ++call)
+        ours += !t.begin(allreduce, make).how;
+    WAN_CHECK(ours == 4);       // by which changes of links are seen
     WAN_CHECK(t.chosen(allreduce, 1) == made_up(2));
     return "";
 }

@@ -187,6 +187,7 @@ typedef struct mca_coll_wan_module {
                                        that; atomic */
     struct {
         int flags, root;            /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
+        int nested;                 /* calls in it that the saved module makes */
         int64_t began_ns;
     } trial;
     struct {

@@ -156,6 +156,10 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     unsigned number;
     int rc, begun;
 
+    if (0 != module->trial.flags) {     /* the saved module, which is tried, calls its neighbours */
+        ++module->trial.nested;
+        return WAN_NOT_OURS;
+    }
     if (WAN_STATE_WATCHING == module->state && !mca_coll_wan_module_inside(module)) {
         rc = mca_coll_wan_module_watch(module);
         if (OMPI_SUCCESS != rc) {

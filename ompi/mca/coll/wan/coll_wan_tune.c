@@ -36,7 +36,14 @@ int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module)
     }
     rc = word(module, WAN_REDUCE);
     module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
-    return OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE) ? word(module, WAN_BCAST) : rc;
+    if (OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE)) {
+        rc = word(module, WAN_BCAST);
+    }
+    if (OMPI_SUCCESS != rc) {
+        module->trial.flags = 0;
+        mca_coll_wan_module_break(module, rc);
+    }
+    return rc;
 }
 
 static int trial_end(mca_coll_wan_module_t *module, int flags)
@@ -56,8 +63,11 @@ static int trial_end(mca_coll_wan_module_t *module, int flags)
         return mca_coll_wan_code(code, NULL, NULL);
     }
     rc = mca_coll_wan_run_combine(module, scores, WAN_TUNE_SCORES, &ompi_mpi_op_max.op);
+    if (WAN_NOT_OURS == rc) {       /* of too many sites: on no rank */
+        rc = mca_coll_wan_module_exchange(module, scores, WAN_TUNE_SCORES, &ompi_mpi_op_max.op);
+    }
     if (OMPI_SUCCESS != rc) {
-        return WAN_NOT_OURS == rc ? OMPI_ERROR : rc;
+        return rc;
     }
     code = wan_comm_tune(module->serving, scores);
     if (WAN_DONE == code) {
@@ -69,16 +79,19 @@ static int trial_end(mca_coll_wan_module_t *module, int flags)
 int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc)
 {
     const int flags = module->trial.flags;
+    int after;
 
-    module->trial.flags = 0;
-    if (OMPI_SUCCESS != rc) {
+    if (0 < module->trial.nested) {     /* a call that the saved module has made */
+        --module->trial.nested;
         return rc;
     }
-    rc = trial_end(module, flags);
-    if (OMPI_SUCCESS != rc) {
-        mca_coll_wan_module_break(module, rc);
+    module->trial.flags = 0;
+    /* Also after an error, which the other ranks may not have: they wait. */
+    after = trial_end(module, flags);
+    if (OMPI_SUCCESS != after) {
+        mca_coll_wan_module_break(module, after);
     }
-    return rc;
+    return OMPI_SUCCESS != rc ? rc : after;
 }
 
 void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module)

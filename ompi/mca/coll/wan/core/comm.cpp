@@ -45,7 +45,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));
-    if (2 * (4 + shaping.size()) > WAN_VOTES)
+    if (2 * (fixed_votes + shaping.size()) > WAN_VOTES)
         throw std::logic_error("too few votes for so many parameters");
     // A map with faults has kept this process out where its site was resolved; one that has changed since gives no hints.
     wan::input_error ignored;
@@ -201,14 +201,16 @@ std::optional<wan::manner> wan_comm::ruled(const wan::request &r, const circumst
     if (const wan::rule *x = wan::find(given, r); x && (x->how.algo || !other_results))
         return x->how;
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
-    if (const wan::rule *x = era == 0 ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (c.blocks && wan::may_leave(w, r.collective))))
+    const bool as_learned = era == 0 && r.commutative && !r.counts_vary;
+    if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (c.blocks && wan::may_leave(w, r.collective))))
         return x->how;
     return std::nullopt;
 }
 
 wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, size_t era)
 {
-    trial = c.blocks ? 0 : trial;
+    if (c.blocks)
+        trial = 0;
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
     if (const auto how = ruled(r, c, era))

@@ -66,6 +66,7 @@ constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
 /** Places of the votes, each with its negative. */
 enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_knobs };
+static_assert(vote_knobs == wan_comm::fixed_votes);
 
 
 } // namespace
@@ -306,6 +307,8 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
     *run = nullptr;
     return guarded([&]() -> int {
         const wan::request r = wan::request_of(comm->topo, *call);
+        if (call->blocks)
+            comm->trial = 0;
         if (wan::by_trees(*comm, *call, r)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             wan::report_note(**run, *call, r);

@@ -15,7 +15,7 @@ namespace wan {
 namespace {
 
 /** Bytes in all up to which Open MPI's own module is looked at: its steps count, not its bytes. */
-constexpr uint64_t own_short_bytes = 8192;
+constexpr uint64_t own_short_bytes = 8192, bcast_short_bytes = 1024;
 
 /** Ranks, in their order, of a tree in which rank v's parent is v without its lowest bit: the slowest way from the root. */
 int64_t binomial_ns(const topology &t, const facts &f, int root)
@@ -76,7 +76,10 @@ std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const re
     case WAN_SCAN:
     case WAN_EXSCAN:
         return line_ns(t, f);
-    case WAN_BCAST:
+    case WAN_BCAST:         // its pipelines cut by the count, wrong where ranks describe the message by different types
+        if (r.bytes > bcast_short_bytes)
+            return std::nullopt;
+        return binomial_ns(t, f, r.root);
     case WAN_REDUCE:
     case WAN_GATHER:
     case WAN_SCATTER:
@@ -117,8 +120,13 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
 
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r, const manner &m)
 {
+    wishes as = w;
+    as.algo = m.algo;
+    as.threshold_bytes = 0;
+    if (m.links)
+        as.links = as.links ? std::min(as.links, m.links) : m.links;
     std::optional<plan> exact, alike, any;
-    for (const plan &p : candidates(t, f, w, r)) {
+    for (const plan &p : candidates(t, f, as, r)) {
         if (!any)
             any = p;
         if (!alike && p.algo == m.algo)

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace wan {
@@ -139,7 +140,7 @@ std::string calls_of(const rule &r)
 
 } // namespace
 
-bool rules::parse(std::string_view text, const std::string &file, rules &out, input_error &error)
+bool rules::parse(std::string_view text, const std::string &file, rules &out, input_error &error, bool learned)
 {
     out.all_.clear();
     int number = 0;
@@ -151,6 +152,8 @@ bool rules::parse(std::string_view text, const std::string &file, rules &out, in
             continue;
         std::string fault;
         const auto r = line_parse(line, fault);
+        if (!r && learned)      // of another version, perhaps
+            continue;
         if (!r) {
             error = {file + ":" + std::to_string(number + 1), fault,
                      "Write 'COLLECTIVE [bytes RANGE] [ranks RANGE] [sites RANGE] [ranks-per-host RANGE] [placement blocks|mixed]: ALGORITHM "
@@ -163,13 +166,13 @@ bool rules::parse(std::string_view text, const std::string &file, rules &out, in
     return true;
 }
 
-bool rules::read(const std::string &file, bool may_lack, rules &out, input_error &error)
+bool rules::read(const std::string &file, bool learned, rules &out, input_error &error)
 {
     out.all_.clear();
     std::string text;
-    if (may_lack && access(file.c_str(), F_OK) != 0 && errno == ENOENT)
+    if (learned && access(file.c_str(), F_OK) != 0 && errno == ENOENT)
         return true;
-    return text_file_read(file, text, error) && parse(text, file, out, error);
+    return text_file_read(file, text, error) && parse(text, file, out, error, learned);
 }
 
 std::vector<rule> rules::of(const topology &t) const
@@ -187,7 +190,7 @@ std::vector<rule> rules::of(const topology &t) const
 const rule *find(const std::vector<rule> &of, const request &r)
 {
     for (const rule &x : of)
-        if (x.collective == r.collective && x.bytes.holds(r.bytes))
+        if (x.collective == r.collective && (r.counts_local ? x.bytes == whole_range{} : x.bytes.holds(r.bytes)))
             return &x;
     return nullptr;
 }
@@ -251,8 +254,16 @@ bool rules_save(const std::string &file, const std::vector<rule> &learned, input
     }
     for (const rule &r : learned)
         kept += print(r) + '\n';
-    const std::string fresh = file + "." + std::to_string(getpid());
-    std::ofstream out(fresh);
+    std::string fresh = file + ".XXXXXX";
+    const int fd = mkstemp(fresh.data());
+    const bool made = fd >= 0 && fchmod(fd, 0644) == 0;
+    if (fd >= 0)
+        close(fd);
+    std::ofstream out;
+    if (made)
+        out.open(fresh);
+    else
+        out.setstate(std::ios::failbit);
     out << kept;
     out.close();
     if (!out || std::rename(fresh.c_str(), file.c_str()) != 0) {

@@ -7,7 +7,8 @@
  *     bcast bytes 1M-: vandegeijn
  *     scan bytes 0-4K sites 2: open_mpi
  *
- * What is left out fits all.  bytes: of the message, in collectives with a block for each
+ * What is left out fits all; a rule with bytes fits no call whose sizes not all ranks know (Gatherv, Scatterv,
+ * Alltoallv, Alltoallw).  bytes: of the message, in collectives with a block for each
  * rank of all blocks together (alltoall: of one rank's); K, M, G are 2^10, 2^20, 2^30.  placement:
  * `blocks` where ranks of a site follow each other, else `mixed`.  After the colon an algorithm, with the
  * parameters that the planner shall not choose, or `open_mpi`.
@@ -40,9 +41,9 @@ struct rule {
 
 class rules {
 public:
-    static bool parse(std::string_view text, const std::string &file, rules &out, input_error &error);
-    /** A file that is not there: no rules, where `may_lack`. */
-    static bool read(const std::string &file, bool may_lack, rules &out, input_error &error);
+    /** learned: what cannot be understood is left out; a file that is not there has none. */
+    static bool parse(std::string_view text, const std::string &file, rules &out, input_error &error, bool learned = false);
+    static bool read(const std::string &file, bool learned, rules &out, input_error &error);
 
     /** Those for communicators like this one, in their order. */
     std::vector<rule> of(const topology &t) const;
