@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 
 namespace info {
@@ -98,19 +97,6 @@ json sites_json(const cluster &c)
                          {"hosts", t.node_count(wan::site_id{s})},
                          {"ranks", t.rank_count(wan::site_id{s})}});
     return sites;
-}
-
-void write_file(const std::string &file, const std::string &text)
-{
-    if (file == "-") {
-        std::cout << text;
-        return;
-    }
-    std::ofstream out(file);
-    if (!(out << text).flush())
-        throw wrong_word(
-            "--draw: " + file
-            + " cannot be written: give a path in a directory that you may write, or - for standard output");
 }
 
 void plan_print(const cluster &c, const wan::request &r, const outlook &o, const plan_words &w, uint64_t bytes)
@@ -224,7 +210,7 @@ int plan_run(const plan_words &w)
     if (w.schedule_of >= 0)
         std::cout << print(wan::build_schedule(c.topo(), *o.chosen, w.schedule_of));
     if (!w.draw.empty())
-        write_file(w.draw, draw(c, *o.chosen, wan::traffic(c.topo(), *o.chosen, r),
+        write_file("--draw", w.draw, draw(c, *o.chosen, wan::traffic(c.topo(), *o.chosen, r),
                                 title_of(r, bytes) + " by " + o.chosen->algo->name));
     return 0;
 }

@@ -234,19 +234,6 @@ void compare_print(const json &a, const json &b, const report_words &w)
     std::cout << "\n" << t.text();
 }
 
-void page_write(const std::string &file, const std::string &text)
-{
-    if (file == "-") {
-        std::cout << text;
-        return;
-    }
-    std::ofstream out(file);
-    if (!(out << text).flush())
-        throw wrong_word(
-            "--html: " + file
-            + " cannot be written: give a path in a directory that you may write, or - for standard output");
-}
-
 } // namespace
 
 std::string amount_text(uint64_t bytes)
@@ -358,7 +345,7 @@ int report_run(const report_words &w)
             const json b = report_read(file);
             compare_print(a, b, w);
         } else if (!w.html.empty()) {
-            page_write(w.html, report_page(a));
+            write_file("--html", w.html, report_page(a));
         } else {
             summary_print(a);
         }

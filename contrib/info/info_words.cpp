@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <set>
 
 namespace info {
@@ -58,6 +60,19 @@ int64_t knob_parse(const wan_knob_t &knob, const std::string &text)
 }
 
 } // namespace
+
+void write_file(const char *option, const std::string &file, const std::string &text)
+{
+    if (file == "-") {
+        std::cout << text;
+        return;
+    }
+    std::ofstream out(file);
+    if (!(out << text).flush())
+        throw wrong_word(
+            std::string(option) + ": " + file
+            + " cannot be written: give a path in a directory that you may write, or - for standard output");
+}
 
 uint64_t size_parse(std::string_view text)
 {

@@ -25,6 +25,9 @@ struct wrong_word : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/** To a file, or with - to standard output; throws wrong_word, with the option that named it. */
+void write_file(const char *option, const std::string &file, const std::string &text);
+
 /** 65536 of "64K"; binary units, at most 2^40. */
 uint64_t size_parse(std::string_view text);
 /** "1,1K,64K", "1..16M", "64K..16M:4": ascending, each once. */

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "alltoall_rank.hpp"
+#include "sim_engine.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -154,14 +155,7 @@ settings settings_parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    // Rates are of payload; nothing is added for acknowledgements or a window.
-    std::vector<std::string> own = {argv[0], "--cfg=network/model:CM02", "--cfg=network/TCP-gamma:1e15", "--cfg=network/crosstraffic:no",
-                                    "--cfg=contexts/stack-size:256", "--log=root.thres:warning"};
-    std::vector<char *> words;
-    for (std::string &word : own)
-        words.push_back(word.data());
-    int count = static_cast<int>(words.size());
-    sg4::Engine engine(&count, words.data());
+    sim::engine engine(argv[0], {"--cfg=network/model:CM02"});
     try {
         const settings set = settings_parse(argc, argv);
         predict(set);

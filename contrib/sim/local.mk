@@ -29,6 +29,7 @@ contrib/sim/sim_platform.so: contrib/sim/sim_platform.cpp
 	    $(top_srcdir)/contrib/sim/sim_platform.cpp $(SIMGRID_LIBS)
 # Adaptive trees, on SimGrid without MPI.
 trees_sources = \
+	contrib/sim/sim_engine.hpp \
 	contrib/sim/trees_network.cpp \
 	contrib/sim/trees_network.hpp \
 	contrib/sim/trees_process.cpp \
@@ -38,6 +39,7 @@ trees_sources = \
 	contrib/sim/trees_static.hpp
 # All with all on a fat tree, on SimGrid without MPI.
 alltoall_sources = \
+	contrib/sim/sim_engine.hpp \
 	contrib/sim/alltoall_network.cpp \
 	contrib/sim/alltoall_network.hpp \
 	contrib/sim/alltoall_rank.cpp \

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "sim_engine.hpp"
 #include "trees_network.hpp"
 #include "trees_static.hpp"
 
@@ -397,14 +398,7 @@ settings settings_parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    // Rates are of payload; nothing is added for acknowledgements or a window.
-    std::vector<std::string> own = {argv[0], "--cfg=network/TCP-gamma:1e15", "--cfg=network/crosstraffic:no",
-                                    "--cfg=contexts/stack-size:256", "--log=root.thres:warning"};
-    std::vector<char *> words;
-    for (std::string &word : own)
-        words.push_back(word.data());
-    int count = static_cast<int>(words.size());
-    sg4::Engine engine(&count, words.data());
+    sim::engine engine(argv[0]);
     try {
         experiment x(settings_parse(argc, argv));
         const auto hosts = x.set.network.build();

@@ -74,7 +74,8 @@ const kind kinds[] = {
     {"gather",
      [](int round, auto &in, auto &out) {
          std::fill(in.begin(), in.end(), me + round);
-         MPI_Gather(in.data(), static_cast<int>(in.size()), MPI_INT, out.data(), static_cast<int>(in.size()), MPI_INT, root_of(round), MPI_COMM_WORLD);
+         MPI_Gather(in.data(), static_cast<int>(in.size()), MPI_INT, out.data(), static_cast<int>(in.size()), MPI_INT,
+                    root_of(round), MPI_COMM_WORLD);
          for (size_t r = 0; me == root_of(round) && r < static_cast<size_t>(ranks); ++r)
              expect(out[r * in.size()] == static_cast<int>(r) + round);
      }, 20, -20},
@@ -82,7 +83,8 @@ const kind kinds[] = {
      [](int round, auto &in, auto &out) {
          for (size_t i = 0; i < in.size(); ++i)
              in[i] = static_cast<int>(i) + round;
-         MPI_Scatter(in.data(), static_cast<int>(out.size()), MPI_INT, out.data(), static_cast<int>(out.size()), MPI_INT, root_of(round), MPI_COMM_WORLD);
+         MPI_Scatter(in.data(), static_cast<int>(out.size()), MPI_INT, out.data(), static_cast<int>(out.size()), MPI_INT,
+                     root_of(round), MPI_COMM_WORLD);
          expect(out.front() == me * static_cast<int>(out.size()) + round);
      }, -20, 20},
     {"alltoall",

@@ -64,7 +64,8 @@ std::string check_kept()
 {
     const topology t = two_sites(16);
     std::string fault;
-    for (const auto &[c, how] : {std::pair{WAN_ALLREDUCE, "twotier"}, {WAN_BCAST, "farfirst"}, {WAN_BCAST, "vandegeijn links 4"}, {WAN_BCAST, "tree entries 2"}}) {
+    for (const auto &[c, how] : {std::pair{WAN_ALLREDUCE, "twotier"}, {WAN_BCAST, "farfirst"},
+                                 {WAN_BCAST, "vandegeijn links 4"}, {WAN_BCAST, "tree entries 2"}}) {
         const auto m = parse_manner(c, how, fault);
         wishes w;
         w.threshold_bytes = 1;
@@ -170,7 +171,8 @@ std::string check_manners()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_parse>), cmocka_unit_test(wan_test::test<check_kept>), cmocka_unit_test(wan_test::test<check_refused>),
+    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_parse>), cmocka_unit_test(wan_test::test<check_kept>),
+                                cmocka_unit_test(wan_test::test<check_refused>),
                                 cmocka_unit_test(wan_test::test<check_saved>), cmocka_unit_test(wan_test::test<check_manners>)};
     return cmocka_run_group_tests_name("rules", tests, nullptr, nullptr);
 }

@@ -277,6 +277,7 @@ int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_finds>), cmocka_unit_test(wan_test::test<check_careful>),
                                 cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
-                                cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>), cmocka_unit_test(wan_test::test<check_candidates>)};
+                                cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>),
+                                cmocka_unit_test(wan_test::test<check_candidates>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

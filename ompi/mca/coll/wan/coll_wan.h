@@ -234,6 +234,11 @@ int mca_coll_wan_module_tag(const mca_coll_wan_module_t *module, unsigned run);
 
 /* ---- its links: coll_wan_links.c ------------------------------------------ */
 
+/*
+ * Combines values[count] over all ranks, in a blocking call: by us where we serve already, since the saved module's tags
+ * are in the order of its own calls, and by that one where we cannot.
+ */
+int mca_coll_wan_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
 /* Measures what the core wants measured.  *anew, which may be NULL: whether links were learned, not only looked at. */
 int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
 /*

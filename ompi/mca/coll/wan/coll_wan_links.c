@@ -53,8 +53,7 @@ void mca_coll_wan_links_say(const mca_coll_wan_module_t *module)
     }
 }
 
-/* Over all ranks: by us where we serve already, since the saved module's tags are in the order of its own calls. */
-static int combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
+int mca_coll_wan_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op)
 {
     int rc = NULL != module->serving ? mca_coll_wan_run_combine(module, values, count, op) : WAN_NOT_OURS;
 
@@ -89,7 +88,7 @@ static int measure_round(mca_coll_wan_module_t *module, int *code)
         return mca_coll_wan_code(*code, NULL, NULL);
     }
     wan_comm_facts(module->view, facts);
-    rc = combine(module, facts, WAN_FACTS, &ompi_mpi_op_max.op);
+    rc = mca_coll_wan_combine(module, facts, WAN_FACTS, &ompi_mpi_op_max.op);
     if (OMPI_SUCCESS == rc) {
         *code = wan_comm_learn(module->view, facts);
     }

@@ -62,10 +62,7 @@ static int trial_end(mca_coll_wan_module_t *module, int flags)
     if (WAN_DONE != code) {
         return mca_coll_wan_code(code, NULL, NULL);
     }
-    rc = mca_coll_wan_run_combine(module, scores, WAN_TUNE_SCORES, &ompi_mpi_op_max.op);
-    if (WAN_NOT_OURS == rc) {       /* of too many sites: on no rank */
-        rc = mca_coll_wan_module_exchange(module, scores, WAN_TUNE_SCORES, &ompi_mpi_op_max.op);
-    }
+    rc = mca_coll_wan_combine(module, scores, WAN_TUNE_SCORES, &ompi_mpi_op_max.op);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -209,8 +209,6 @@ std::optional<wan::manner> wan_comm::ruled(const wan::request &r, const circumst
 
 wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, size_t era)
 {
-    if (c.blocks)
-        trial = 0;
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
     if (const auto how = ruled(r, c, era))

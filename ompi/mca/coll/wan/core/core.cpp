@@ -83,8 +83,8 @@ int wan_params_check(const wan_params_t *params, wan_message_t *message)
     return guarded([&]() -> int {
         wan::input_error error;
         wan::rules r;
-        for (const auto &[file, may_lack] : {std::pair{params->rules, false}, {params->tune_file, true}})
-            if (file && *file && !wan::rules::read(file, may_lack, r, error)) {
+        for (const auto &[file, learned] : {std::pair{params->rules, false}, {params->tune_file, true}})
+            if (file && *file && !wan::rules::read(file, learned, r, error)) {
                 wan::message_fill(*message, error);
                 return WAN_ERR_INPUT;
             }

@@ -53,7 +53,8 @@ std::string explain(const std::vector<tuner::state> &classes)
                 best = x.measured_ns;
         for (size_t k = 0; k < c.candidates.size(); ++k) {
             const tuner::candidate &x = c.candidates[k];
-            all += line("  %s %-60s predicted %8.2f ms", k == c.standing ? "*" : " ", print(x.how).c_str(), static_cast<double>(x.predicted_ns) / 1e6);
+            all += line("  %s %-60s predicted %8.2f ms", k == c.standing ? "*" : " ", print(x.how).c_str(),
+                        static_cast<double>(x.predicted_ns) / 1e6);
             if (x.measured_ns)
                 all += line(", measured %8.2f ms (%.2f of the best), %u calls", static_cast<double>(x.measured_ns) / 1e6,
                             static_cast<double>(x.measured_ns) / static_cast<double>(best), x.trials);
