@@ -102,6 +102,7 @@ double bound_ns(const facts &f, bound_kind kind, std::int64_t bytes, int root) {
     case bound_kind::latency: return L;
     case bound_kind::one_way: return L + m / B;
     case bound_kind::both_ways: return std::max(2 * (p - 1) / p * m / B, L + m / B);
+    case bound_kind::neighbors: return std::max(4 * m / B, L + m / B);
     case bound_kind::blocks: break;
     }
     const int here = root >= 0 ? f.site_ranks[static_cast<std::size_t>(

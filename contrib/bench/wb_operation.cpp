@@ -65,6 +65,7 @@ template <typename F, typename G> void call(const request &q, F now, G later) {
 #define MPI_IAlltoall MPI_Ialltoall
 #define MPI_IAlltoallv MPI_Ialltoallv
 #define MPI_IAlltoallw MPI_Ialltoallw
+#define MPI_INeighbor_alltoall MPI_Ineighbor_alltoall
 #define MPI_IReduce MPI_Ireduce
 #define MPI_IAllreduce MPI_Iallreduce
 #define MPI_IScan MPI_Iscan
@@ -92,7 +93,7 @@ private:
 // ---- data that only moves ------------------------------------------------
 
 enum move_variant { v_bcast, v_gather, v_gatherv, v_scatter, v_scatterv, v_allgather,
-                    v_allgatherv, v_alltoall, v_alltoallv, v_alltoallw };
+                    v_allgatherv, v_alltoall, v_alltoallv, v_alltoallw, v_neighbor };
 
 class move_operation : public operation {
 public:
@@ -125,6 +126,20 @@ public:
             for (int r = 0; r < size; ++r)
                 expects_.emplace_back(r, 0);
             break;
+        case v_neighbor: {
+            // A torus, as square as may be, in the order of ranks; what goes one way comes from the other.
+            MPI_Dims_create(size, 2, torus_);
+            const int row = rank / torus_[1], column = rank % torus_[1];
+            const auto at = [&](int r, int c) {
+                return (r + torus_[0]) % torus_[0] * torus_[1] + (c + torus_[1]) % torus_[1];
+            };
+            const int others[] = {at(row - 1, column), at(row + 1, column), at(row, column - 1), at(row, column + 1)};
+            for (int k = 0; k < 4; ++k) {
+                sends_.emplace_back(rank, k);
+                expects_.emplace_back(others[k], k ^ 1);
+            }
+            break;
+        }
         default:
             for (int r = 0; r < size; ++r) {
                 sends_.emplace_back(rank, r);
@@ -138,6 +153,10 @@ public:
         for (int r = 0; r < size; ++r)
             offsets_[as_size(r)] = r * count_;
         types_.assign(as_size(size), MPI_BYTE);
+    }
+    ~move_operation() override {
+        if (grid_ != MPI_COMM_NULL)
+            MPI_Comm_free(&grid_);
     }
 
     void fill(std::uint64_t round) override {
@@ -182,6 +201,16 @@ public:
         case v_alltoallv:
             CALL(Alltoallv, in, counts, offsets, MPI_BYTE, out, counts, offsets, MPI_BYTE);
             break;
+        case v_neighbor: {
+            if (grid_of_ != comm) {     // in the first, untimed round
+                const int periodic[] = {1, 1};
+                MPI_Cart_create(comm, 2, torus_, periodic, 0, &grid_);
+                grid_of_ = comm;
+            }
+            comm = grid_;
+            CALL(Neighbor_alltoall, in, n, MPI_BYTE, out, n, MPI_BYTE);
+            break;
+        }
         default:
             CALL(Alltoallw, in, counts, offsets, types_.data(), out, counts, offsets,
                           types_.data());
@@ -198,6 +227,8 @@ private:
     buffer in_, out_;
     std::vector<int> counts_, offsets_;
     std::vector<MPI_Datatype> types_;
+    int torus_[2] = {0, 0};
+    MPI_Comm grid_ = MPI_COMM_NULL, grid_of_ = MPI_COMM_NULL;
 };
 
 // ---- data that is reduced ------------------------------------------------
@@ -370,6 +401,7 @@ const std::vector<operation_kind> &operation_table() {
         {"alltoall", blocks, false, make_move, v_alltoall},
         {"alltoallv", blocks, false, make_move, v_alltoallv},
         {"alltoallw", blocks, false, make_move, v_alltoallw},
+        {"neighbor_alltoall", neighbors, false, make_move, v_neighbor},
         {"reduce", one_way, true, make_reduce, v_reduce},
         {"allreduce", both_ways, false, make_reduce, v_allreduce},
         {"scan", one_way, false, make_reduce, v_scan},

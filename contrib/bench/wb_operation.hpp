@@ -8,7 +8,7 @@
 //
 // `bytes` means, as in the tables of the project: the whole vector for bcast,
 // reduce, allreduce, scan, exscan; the block of one rank (for alltoall, of one
-// pair) for the others.
+// pair; for neighbor_alltoall, of one of the four neighbours in a torus) for the others.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef WB_OPERATION_HPP
@@ -28,6 +28,7 @@ enum class bound_kind {
     latency,    // barrier: L
     one_way,    // bcast, reduce, scan: L + M/B
     both_ways,  // allreduce: max(2(p-1)/p M/B, L + M/B)
+    neighbors,  // max(4 m/B, L + m/B)
     blocks      // the others: max((p-1) m/B, L + (ranks of other sites) m/B)
 };
 
@@ -72,6 +73,8 @@ struct operation_kind {
         std::string n = name;
         if (n == "reduce_scatter_block")
             return "reduce_scatter";
+        if (n.starts_with("neighbor_"))
+            return "neighbor";
         if (n.ends_with('v') || n.ends_with('w'))
             n.pop_back();
         return n;

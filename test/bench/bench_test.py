@@ -265,7 +265,7 @@ def worker():
 class WorkerTest(unittest.TestCase):
     OPS = ['barrier', 'bcast', 'gather', 'gatherv', 'scatter', 'scatterv', 'allgather', 'allgatherv',
            'alltoall', 'alltoallv', 'alltoallw', 'reduce', 'allreduce', 'scan', 'exscan',
-           'reduce_scatter', 'reduce_scatter_block']
+           'reduce_scatter', 'reduce_scatter_block', 'neighbor_alltoall']
 
     def job(self, *words, ranks=3, status=0, env=None):
         command = ['mpirun', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1', '-np', str(ranks)]

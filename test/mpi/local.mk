@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/fuzz test/mpi/report_worker test/mpi/requests_worker test/mpi/trees test/mpi/tuning_worker
+mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/trees test/mpi/tuning_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -45,6 +45,10 @@ test_mpi_collectives_worker_LDADD = $(OMPI_LIBS) -lpthread
 test_mpi_fuzz_SOURCES = test/mpi/counters.hpp test/mpi/fuzz.cpp test/mpi/fuzz_served.hpp test/mpi/fuzz_types.hpp test/mpi/persistent.hpp test/mpi/pretended_sites.hpp
 test_mpi_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_fuzz_LDADD = $(OMPI_LIBS)
+
+test_mpi_neighbors_worker_SOURCES = test/mpi/counters.hpp test/mpi/neighbors_worker.cpp test/mpi/persistent.hpp test/mpi/pretended_sites.hpp
+test_mpi_neighbors_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_neighbors_worker_LDADD = $(OMPI_LIBS)
 
 test_mpi_requests_worker_SOURCES = test/mpi/counters.hpp test/mpi/requests_worker.cpp test/mpi/persistent.hpp
 test_mpi_requests_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
@@ -127,6 +131,7 @@ EXTRA_DIST += \
 	test/mpi/collectives \
 	test/mpi/fuzz_jobs \
 	test/mpi/faults.c \
+	test/mpi/neighbors \
 	test/mpi/ompi_info \
 	test/mpi/placed \
 	test/mpi/report \

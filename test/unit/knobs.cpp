@@ -133,7 +133,7 @@ std::string check_registry()
             WAN_CHECK_THAT(automatic > 0 || (longer && (collective == WAN_ALLGATHER || collective == WAN_ALLTOALL)), wan_collective_name(collective));
         }
     }
-    WAN_CHECK(std::string(wan_collective_name(WAN_COLLECTIVES)) == "?");
+    WAN_CHECK(std::string(wan_collective_name(WAN_COUNTED)) == "?");
     return "";
 }
 

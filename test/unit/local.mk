@@ -10,6 +10,7 @@ unit_tests = \
 	test/unit/engine \
 	test/unit/fat_tree \
 	test/unit/engine_threads \
+	test/unit/exchange \
 	test/unit/knobs \
 	test/unit/parts \
 	test/unit/plan_memory \
@@ -55,6 +56,9 @@ test_unit_documentation_LDADD = $(unit_libs)
 test_unit_fat_tree_SOURCES = test/unit/fat_tree.cpp $(unit_headers)
 test_unit_fat_tree_CPPFLAGS = $(unit_cppflags)
 test_unit_fat_tree_LDADD = $(unit_libs)
+test_unit_exchange_SOURCES = test/unit/exchange.cpp $(unit_headers)
+test_unit_exchange_CPPFLAGS = $(unit_cppflags)
+test_unit_exchange_LDADD = $(unit_libs)
 test_unit_engine_SOURCES = test/unit/engine.cpp $(unit_headers)
 test_unit_engine_CPPFLAGS = $(unit_cppflags)
 test_unit_engine_LDADD = $(unit_libs)

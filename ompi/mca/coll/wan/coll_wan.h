@@ -127,7 +127,6 @@ const char *mca_coll_wan_discover_site(opal_process_name_t name);
     __typeof__(((mca_coll_base_comm_coll_t *) NULL)->coll_##name) coll_##name;  \
     mca_coll_base_module_t *coll_##name##_module;
 #define WAN_SAVED(name, core) WAN_SAVED_SLOT(name) WAN_SAVED_SLOT(i##name) WAN_SAVED_SLOT(name##_init)
-#define WAN_SAVED_BEHIND(name) WAN_SAVED_SLOT(i##name) WAN_SAVED_SLOT(name##_init)
 
 #define WAN_PLANS_SAID 32
 
@@ -164,6 +163,22 @@ typedef struct wan_item {
     wan_step_t (*step)(struct wan_item *item);
 } wan_item_t;
 
+/* The topology of a communicator, as this rank sees it, and what its collectives need: coll_wan_neighbors.c. */
+typedef struct wan_neighbors {
+    int tag;                /* first of WAN_TAGS_NEIGHBOR, downwards */
+    unsigned inits;         /* persistent requests made */
+    int outs, ins;          /* blocks of what is sent and received, those for nobody included */
+    wan_edges_t to, from;
+    const int *first_block; /* in place of to.blocks, where all get the same */
+    int *memory;            /* of all of these; NULL: not yet looked at */
+} wan_neighbors_t;
+
+/*
+ * Of neighbourhood collectives: all blocking ones have one tag, all non-blocking ones another, since messages of a pair
+ * stay in order and empty ones are none; persistent requests have one each.
+ */
+#define WAN_TAGS_NEIGHBOR (2 + WAN_TAGS_PERSISTENT)
+
 typedef struct mca_coll_wan_request mca_coll_wan_request_t;
 
 typedef struct mca_coll_wan_module {
@@ -197,11 +212,11 @@ typedef struct mca_coll_wan_module {
         bool inside;                /* what the saved module calls in there passes through: */
         pthread_t thread;           /* of who is inside */
     } asking;
+    wan_neighbors_t neighbors;
     uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
     unsigned plans;
     struct {
         WAN_EACH(WAN_SAVED)
-        WAN_EACH_BEHIND(WAN_SAVED_BEHIND)
     } saved;                        /* who would serve without us; NULL where nobody does */
 } mca_coll_wan_module_t;
 
@@ -231,6 +246,16 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module);
 bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module);
 /* The first tag of a run: the same order of calls on all ranks. */
 int mca_coll_wan_module_tag(const mca_coll_wan_module_t *module, unsigned run);
+
+/* ---- its topology: coll_wan_neighbors.c ------------------------------------ */
+
+/* While the communicator is being made. */
+void mca_coll_wan_neighbors_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm);
+void mca_coll_wan_neighbors_close(mca_coll_wan_module_t *module);
+/* Whether its neighbourhood collectives are ours, now: the same for a call on all its ranks that come. */
+bool mca_coll_wan_neighbors_ours(const mca_coll_wan_module_t *module);
+/* Reads the topology, once.  OMPI_ code. */
+int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module);
 
 /* ---- its links: coll_wan_links.c ------------------------------------------ */
 
@@ -279,6 +304,9 @@ bool mca_coll_wan_trees_sending(void);
 void mca_coll_wan_trees_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_trees_close(void);
 
+/* What a call that the core declines gets, the same on all ranks: nothing was sent. */
+#define WAN_NOT_OURS 1
+
 /* ---- a call: coll_wan_call.c ------------------------------------------------ */
 
 /* One buffer of the caller in blocks, and what the core is told of it, in bytes. */
@@ -287,8 +315,10 @@ typedef struct wan_side {
     int blocks;
     int count;
     const int *counts, *displs;
+    const MPI_Aint *offsets;        /* in place of displs, in bytes */
     struct ompi_datatype_t *type;
     struct ompi_datatype_t *const *types;
+    const wan_edges_t *edges;       /* NULL, or along which blocks go: others are nobody's */
     int only;               /* block to be packed, -1: all */
     char *base;             /* of what the core sees */
     size_t each, total;
@@ -313,7 +343,7 @@ typedef struct mca_coll_wan_bound {
 wan_collective_t mca_coll_wan_core_of(wan_mpi_t what);
 /* Describes a call and packs what must be packed; OMPI_ code, nothing is held on error. */
 int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
-                      struct ompi_communicator_t *comm);
+                      mca_coll_wan_module_t *module);
 /* After the run: to where the caller wants it. */
 int mca_coll_wan_bound_finish(mca_coll_wan_bound_t *bound);
 void mca_coll_wan_bound_release(mca_coll_wan_bound_t *bound);
@@ -344,14 +374,6 @@ void mca_coll_wan_args_drop(wan_kept_args_t *kept, struct ompi_communicator_t *c
                                    struct ompi_info_t *info, ompi_request_t **request,      \
                                    mca_coll_base_module_t *base);
 WAN_EACH(WAN_DECLARE)
-#undef WAN_DECLARE
-#define WAN_DECLARE(name)                                                                   \
-    int mca_coll_wan_i##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,            \
-                             ompi_request_t **request, mca_coll_base_module_t *base);       \
-    int mca_coll_wan_##name##_init(WAN_PARAMS_##name struct ompi_communicator_t *comm,      \
-                                   struct ompi_info_t *info, ompi_request_t **request,      \
-                                   mca_coll_base_module_t *base);
-WAN_EACH_BEHIND(WAN_DECLARE)
 #undef WAN_DECLARE
 
 /* The saved module's form of a call that was put off; 0 for both forms where it has none. */
@@ -392,9 +414,6 @@ void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port);
 
 /* ---- a call that is ours: coll_wan_run.c, coll_wan_request.c ------------------ */
 
-/* What a call that the core declines gets, the same on all ranks: nothing was sent. */
-#define WAN_NOT_OURS 1
-
 /* The three forms of a call on a communicator that is served, or might be; an OMPI_ code or WAN_NOT_OURS. */
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args);
 int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent,
@@ -412,9 +431,9 @@ void mca_coll_wan_progress_close(void);
 /* Idle passes between looks for lost callbacks: rare, and a look costs all that is flying. */
 #define WAN_SWEEP_PASSES 1024
 
-/* Run `number` of a call, with its port; OMPI_ code or WAN_NOT_OURS, nothing is held then. */
+/* A run of a call, with its port, from `tag` on downwards; OMPI_ code or WAN_NOT_OURS, nothing is held then. */
 int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_bound_t *bound,
-                          unsigned number, mca_coll_wan_port_t *port, wan_run_t **run);
+                          int tag, mca_coll_wan_port_t *port, wan_run_t **run);
 /*
  * Releases a run that ended with `code`; its port may still be reaped.  bound: what it works on,
  * NULL where that is not the caller's.  Returns an OMPI_ code.

@@ -25,6 +25,11 @@
     EACH(exscan, WAN_EXSCAN)                        \
     EACH(gather, WAN_GATHER)                        \
     EACH(gatherv, WAN_GATHER)                       \
+    EACH(neighbor_allgather, WAN_NEIGHBOR)          \
+    EACH(neighbor_allgatherv, WAN_NEIGHBOR)         \
+    EACH(neighbor_alltoall, WAN_NEIGHBOR)           \
+    EACH(neighbor_alltoallv, WAN_NEIGHBOR)          \
+    EACH(neighbor_alltoallw, WAN_NEIGHBOR)          \
     EACH(reduce, WAN_REDUCE)                        \
     EACH(reduce_scatter, WAN_REDUCE_SCATTER)        \
     EACH(reduce_scatter_block, WAN_REDUCE_SCATTER)  \
@@ -32,25 +37,11 @@
     EACH(scatter, WAN_SCATTER)                      \
     EACH(scatterv, WAN_SCATTER)
 
-/*
- * What is never ours, but takes its turn: Open MPI gives tags to non-blocking and persistent calls
- * in the order in which it gets them, so that these may not overtake one that waits in line.
- */
-#define WAN_EACH_BEHIND(EACH)       \
-    EACH(neighbor_allgather)        \
-    EACH(neighbor_allgatherv)       \
-    EACH(neighbor_alltoall)         \
-    EACH(neighbor_alltoallv)        \
-    EACH(neighbor_alltoallw)
-
 typedef enum wan_mpi {
 #define WAN_ENUM(name, core) WAN_MPI_##name,
     WAN_EACH(WAN_ENUM)
 #undef WAN_ENUM
-    WAN_MPI_COLLECTIVES,
-#define WAN_ENUM(name) WAN_MPI_##name,
-    WAN_EACH_BEHIND(WAN_ENUM)
-#undef WAN_ENUM
+    WAN_MPI_COLLECTIVES
 } wan_mpi_t;
 
 /*

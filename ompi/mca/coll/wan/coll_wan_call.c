@@ -27,7 +27,7 @@ static void block_get(const wan_side_t *side, int i, char **address, size_t *cou
     *type = NULL != side->types ? side->types[i] : side->type;
     *count = NULL != side->counts ? side->counts[i] : side->count;
     if (NULL != side->types) {
-        displacement = side->displs[i];
+        displacement = NULL != side->offsets ? side->offsets[i] : side->displs[i];
     } else {
         ompi_datatype_get_extent(*type, &lb, &extent);
         displacement = extent * (NULL != side->displs ? (ptrdiff_t) side->displs[i]
@@ -48,6 +48,12 @@ static size_t block_bytes(const wan_side_t *side, int i)
     }
     ompi_datatype_type_size(type, &size);
     return count * size;
+}
+
+/* Once it is prepared. */
+static size_t known_bytes(const wan_side_t *side, int i)
+{
+    return NULL != side->bytes ? side->bytes[i] : side->each;
 }
 
 /* All elements of block i to or from packed[bytes]. */
@@ -103,7 +109,7 @@ static int side_convert(wan_side_t *side, bool pack)
     int rc = OMPI_SUCCESS;
 
     for (int i = 0; i < side->blocks && OMPI_SUCCESS == rc; ++i) {
-        size_t bytes = block_bytes(side, i);
+        size_t bytes = known_bytes(side, i);
 
         if (0 > side->only || i == side->only) {
             rc = block_convert(side, i, pack, side->packed + at, bytes);
@@ -122,17 +128,21 @@ static int side_prepare(wan_side_t *side, bool pack, bool copy)
     const bool direct = !copy && side_is_direct(side);
     size_t total = 0;
 
-    if (NULL != side->counts) {
-        side->bytes = malloc(sizeof(*side->bytes) * side->blocks);
+    if (NULL != side->counts || NULL != side->edges) {
+        side->bytes = calloc(side->blocks + 1, sizeof(*side->bytes));
         if (NULL == side->bytes) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    side->each = NULL == side->counts ? block_bytes(side, 0) : 0;
+    side->each = NULL == side->bytes ? block_bytes(side, 0) : 0;
+    for (int i = 0; NULL != side->edges && i < side->edges->count; ++i) {
+        side->bytes[side->edges->blocks[i]] = block_bytes(side, side->edges->blocks[i]);
+    }
     for (int i = 0; i < side->blocks; ++i) {
-        const size_t bytes = NULL != side->bytes ? (side->bytes[i] = block_bytes(side, i)) : side->each;
-
-        total += bytes;
+        if (NULL != side->counts && NULL == side->edges) {
+            side->bytes[i] = block_bytes(side, i);
+        }
+        total += known_bytes(side, i);
     }
     side->total = total;
     if (!direct) {
@@ -150,15 +160,17 @@ static int side_prepare(wan_side_t *side, bool pack, bool copy)
 
         ompi_datatype_get_true_extent(side->type, &lb, &true_extent);
         side->base = side->user + lb;
-        if (1 == side->blocks) {
+        if (1 == side->blocks && NULL == side->edges) {
             return OMPI_SUCCESS;
         }
-        block_get(side, 0, &first, &count, &type);
-        block_get(side, 1, &second, &count, &type);
-        if (NULL == side->displs && second - first == (ptrdiff_t) side->each) {
-            return OMPI_SUCCESS;
+        if (NULL == side->displs && NULL == side->edges) {
+            block_get(side, 0, &first, &count, &type);
+            block_get(side, 1, &second, &count, &type);
+            if (second - first == (ptrdiff_t) side->each) {
+                return OMPI_SUCCESS;
+            }
         }
-        side->at = malloc(sizeof(*side->at) * side->blocks);
+        side->at = calloc(side->blocks + 1, sizeof(*side->at));
         if (NULL == side->at) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -203,7 +215,7 @@ static void side_release(wan_side_t *side)
 }
 
 /* The caller's descriptions of what this rank sends and receives. */
-static void sides_take(mca_coll_wan_bound_t *bound, const wan_args_t *args, int ranks)
+static void sides_take(mca_coll_wan_bound_t *bound, const wan_args_t *args, int ranks, const wan_neighbors_t *neighbors)
 {
     wan_side_t *send = &bound->send, *recv = &bound->recv;
     const bool in_place = MPI_IN_PLACE == args->sbuf;
@@ -213,12 +225,14 @@ static void sides_take(mca_coll_wan_bound_t *bound, const wan_args_t *args, int 
     send->count = args->scount;
     send->counts = args->scounts;
     send->displs = args->sdispls;
+    send->offsets = args->soffsets;
     send->type = args->stype;
     send->types = args->stypes;
     recv->user = MPI_IN_PLACE == args->rbuf ? NULL : args->rbuf;
     recv->count = args->rcount;
     recv->counts = args->rcounts;
     recv->displs = args->rdispls;
+    recv->offsets = args->roffsets;
     recv->type = args->rtype;
     recv->types = args->rtypes;
     send->blocks = recv->blocks = 1;
@@ -240,6 +254,21 @@ static void sides_take(mca_coll_wan_bound_t *bound, const wan_args_t *args, int 
         if (in_place) {
             *send = *recv;
         }
+        break;
+    case WAN_MPI_neighbor_alltoall:
+    case WAN_MPI_neighbor_alltoallv:
+    case WAN_MPI_neighbor_alltoallw:
+        send->blocks = neighbors->outs;
+        recv->blocks = neighbors->ins;
+        send->edges = &bound->call.to;
+        recv->edges = &bound->call.from;
+        break;
+    case WAN_MPI_neighbor_allgather:
+    case WAN_MPI_neighbor_allgatherv:
+        recv->blocks = neighbors->ins;
+        bound->call.to.blocks = neighbors->first_block;
+        send->edges = &bound->call.to;
+        recv->edges = &bound->call.from;
         break;
     default:
         break;
@@ -350,6 +379,23 @@ static int bind_alltoall(mca_coll_wan_bound_t *bound, const wan_args_t *args)
     return rc;
 }
 
+static int bind_neighbor(mca_coll_wan_bound_t *bound)
+{
+    wan_side_t *send = &bound->send, *recv = &bound->recv;
+    wan_call_t *call = &bound->call;
+    int rc = side_prepare(send, true, false);
+
+    if (OMPI_SUCCESS == rc) {
+        rc = side_prepare(recv, false, false);
+    }
+    call->in = send->base;
+    call->out = recv->base;
+    call->in_vector = side_vector(send);
+    call->out_vector = side_vector(recv);
+    bound->unpack = true;
+    return rc;
+}
+
 /* ---- collectives that reduce ---------------------------------------------------------------- */
 
 /* Memory for count elements; what is returned fits their addresses. */
@@ -430,20 +476,26 @@ wan_collective_t mca_coll_wan_core_of(wan_mpi_t what)
 }
 
 int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
-                      struct ompi_communicator_t *comm)
+                      mca_coll_wan_module_t *module)
 {
+    struct ompi_communicator_t *comm = module->comm;
     const int ranks = ompi_comm_size(comm), me = ompi_comm_rank(comm);
     const bool am_root = me == args->root;
     int rc = OMPI_SUCCESS;
 
     memset(bound, 0, sizeof(*bound));
     bound->call.collective = core_of[args->what];
+    if (WAN_NEIGHBOR == bound->call.collective && OMPI_SUCCESS != (rc = mca_coll_wan_neighbors_take(module))) {
+        return rc;
+    }
     bound->call.root = args->root;
     bound->call.element_bytes = 1;
     bound->call.extent = 1;
     bound->call.commutative = bound->call.dense = true;
     bound->datatype = &ompi_mpi_byte.dt;
-    sides_take(bound, args, ranks);
+    bound->call.to = module->neighbors.to;
+    bound->call.from = module->neighbors.from;
+    sides_take(bound, args, ranks, &module->neighbors);
     switch (bound->call.collective) {
     case WAN_BCAST:
         rc = bind_bcast(bound, am_root);
@@ -463,6 +515,9 @@ int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
         break;
     case WAN_ALLTOALL:
         rc = bind_alltoall(bound, args);
+        break;
+    case WAN_NEIGHBOR:
+        rc = bind_neighbor(bound);
         break;
     default:
         rc = bind_reduction(bound, args, ranks, am_root);

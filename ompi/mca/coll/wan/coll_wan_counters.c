@@ -33,7 +33,7 @@ static void sums_add(wan_sums_t *sums, const mca_coll_wan_module_t *module)
     if (NULL == one) {
         return;
     }
-    for (int i = 0; i < WAN_COLLECTIVES; ++i) {
+    for (int i = 0; i < WAN_COUNTED; ++i) {
         sums->core.served[i] += one->served[i];
         sums->core.declined[i] += one->declined[i];
         sums->core.left[i] += one->left[i];
@@ -79,13 +79,16 @@ void mca_coll_wan_counters_register(void)
 {
     char name[64], text[160];
 
-    for (int i = 0; i < WAN_COLLECTIVES; ++i) {
+    for (int i = 0; i < WAN_COUNTED; ++i) {
         const char *collective = wan_collective_name((wan_collective_t) i);
 
         snprintf(name, sizeof(name), "served_%s", collective);
         snprintf(text, sizeof(text), "Calls of %s that coll/wan served (all communicators)",
                  collective);
         counter_register(name, text, offsetof(wan_sums_t, core.served) + i * sizeof(uint64_t));
+        if (WAN_COLLECTIVES <= i) {
+            continue;       /* nothing is chosen */
+        }
         snprintf(name, sizeof(name), "declined_%s", collective);
         snprintf(text, sizeof(text),
                  "Calls of %s for which coll/wan had no algorithm, handed to the module before it",

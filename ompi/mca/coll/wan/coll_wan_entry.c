@@ -10,7 +10,7 @@
 #define SAVED(name) module->saved.coll_##name
 #define SAVED_MODULE(name) module->saved.coll_##name##_module
 
-#define ENTRY(name)                                                                         \
+#define ENTRIES(name, core)                                                                 \
     int mca_coll_wan_##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,             \
                             mca_coll_base_module_t *base)                                   \
     {                                                                                       \
@@ -22,9 +22,8 @@
             return rc;                                                                      \
         }                                                                                   \
         return mca_coll_wan_tried(module, SAVED(name)(WAN_PASS_##name comm, SAVED_MODULE(name)));\
-    }
-
-#define ENTRY_LATER(name)                                                                  \
+    }                                                                                       \
+                                                                                            \
     int mca_coll_wan_i##name(WAN_PARAMS_##name struct ompi_communicator_t *comm,            \
                              ompi_request_t **request, mca_coll_base_module_t *base)        \
     {                                                                                       \
@@ -52,12 +51,8 @@
         return SAVED(name##_init)(WAN_PASS_##name comm, info, request,                      \
                                   SAVED_MODULE(name##_init));                               \
     }
-#define ENTRIES(name, core) ENTRY(name) ENTRY_LATER(name)
 WAN_EACH(ENTRIES)
-WAN_EACH_BEHIND(ENTRY_LATER)
 #undef ENTRIES
-#undef ENTRY_LATER
-#undef ENTRY
 
 int mca_coll_wan_saved_start(mca_coll_wan_module_t *module, const wan_args_t *a, bool persistent,
                              ompi_request_t **request)
@@ -71,13 +66,6 @@ int mca_coll_wan_saved_start(mca_coll_wan_module_t *module, const wan_args_t *a,
                                                request, SAVED_MODULE(name##_init))          \
                           : SAVED(i##name)(WAN_PASS_##name comm, request, SAVED_MODULE(i##name));
     WAN_EACH(START)
-#undef START
-#define START(name)                                                                         \
-    case WAN_MPI_##name:                                                                    \
-        return persistent ? SAVED(name##_init)(WAN_PASS_##name comm, &ompi_mpi_info_null.info, \
-                                               request, SAVED_MODULE(name##_init))          \
-                          : SAVED(i##name)(WAN_PASS_##name comm, request, SAVED_MODULE(i##name));
-    WAN_EACH_BEHIND(START)
 #undef START
     default:
         return OMPI_ERR_NOT_SUPPORTED;

@@ -27,7 +27,7 @@ static void sides_of(wan_args_t *args, struct ompi_communicator_t *comm, wan_kep
     const bool scatters = WAN_MPI_scatter == args->what || WAN_MPI_scatterv == args->what;
     int in = ompi_comm_size(comm), out = in;
 
-    if (WAN_MPI_COLLECTIVES < args->what) {
+    if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {
         mca_coll_wan_compat_neighbors(comm, &in, &out);
     }
     sides[0] = (wan_kept_side_t) { &args->scounts, &args->sdispls, &args->soffsets, args->stype, &args->stypes, out,

@@ -46,6 +46,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->epoch = 0;
     module->calls = module->look = 0;
     memset(&module->trial, 0, sizeof(module->trial));
+    memset(&module->neighbors, 0, sizeof(module->neighbors));
     memset(&module->asking, 0, sizeof(module->asking));
     module->plans = 0;
     memset(&module->saved, 0, sizeof(module->saved));
@@ -65,15 +66,13 @@ static void module_destruct(mca_coll_wan_module_t *module)
     module->serving = NULL;
     wan_comm_close(module->view);
     module->view = NULL;
+    mca_coll_wan_neighbors_close(module);
 #define RELEASE_SLOT(name)                              \
     if (NULL != module->saved.coll_##name##_module) {   \
         OBJ_RELEASE(module->saved.coll_##name##_module);\
     }
 #define RELEASE(name, core) RELEASE_SLOT(name) RELEASE_SLOT(i##name) RELEASE_SLOT(name##_init)
     WAN_EACH(RELEASE)
-#undef RELEASE
-#define RELEASE(name) RELEASE_SLOT(i##name) RELEASE_SLOT(name##_init)
-    WAN_EACH_BEHIND(RELEASE)
 #undef RELEASE
 #undef RELEASE_SLOT
     OBJ_DESTRUCT(&module->item);
@@ -113,11 +112,6 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
     module->super.coll_i##name = mca_coll_wan_i##name;          \
     module->super.coll_##name##_init = mca_coll_wan_##name##_init;
     WAN_EACH(INSTALL)
-#undef INSTALL
-#define INSTALL(name)                                           \
-    module->super.coll_i##name = mca_coll_wan_i##name;          \
-    module->super.coll_##name##_init = mca_coll_wan_##name##_init;
-    WAN_EACH_BEHIND(INSTALL)
 #undef INSTALL
     *priority = mca_coll_wan_component.params.priority;
     return &module->super;
@@ -174,9 +168,6 @@ static bool saved_take(mca_coll_wan_module_t *module, struct ompi_communicator_t
     }
 #define TAKE(name, core) TAKE_SLOT(name) TAKE_SLOT(i##name) TAKE_SLOT(name##_init)
     WAN_EACH(TAKE)
-#undef TAKE
-#define TAKE(name) TAKE_SLOT(i##name) TAKE_SLOT(name##_init)
-    WAN_EACH_BEHIND(TAKE)
 #undef TAKE
 #undef TAKE_SLOT
     return NULL != module->super.coll_allreduce;
@@ -242,6 +233,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         goto refuse;
     }
     module->comm = comm;
+    mca_coll_wan_neighbors_open(module, comm);
     mca_coll_wan_trees_world(comm);
     mca_coll_wan_counters_add(module);
     return OMPI_SUCCESS;

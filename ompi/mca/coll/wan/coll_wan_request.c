@@ -33,6 +33,7 @@ struct mca_coll_wan_request {
 OBJ_CLASS_DECLARATION(mca_coll_wan_request_t);
 
 #define WAN_NUMBER_NONE (WAN_TAGS_NONBLOCKING + WAN_TAGS_PERSISTENT)
+#define WAN_NUMBER_NEIGHBOR (WAN_NUMBER_NONE + 1)      /* and more: of the neighbourhood collectives' tags */
 
 static opal_mutex_t line_lock;
 static wan_step_t request_step(wan_item_t *item);
@@ -209,15 +210,18 @@ static wan_step_t request_step(wan_item_t *item)
 static int request_run(mca_coll_wan_request_t *request, bool probe)
 {
     mca_coll_wan_module_t *module = request->module;
-    int rc = mca_coll_wan_bind(&request->bound, &request->kept.args, module->comm);
+    int rc = mca_coll_wan_bind(&request->bound, &request->kept.args, module);
 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     request->bound.call.epoch = request->epoch;
     if (!request->bound.nothing) {
-        rc = mca_coll_wan_run_open(module, &request->bound, WAN_TAGS_BLOCKING + request->number,
-                                   &request->port, &request->run);
+        const int tag = WAN_NUMBER_NEIGHBOR <= request->number
+                            ? module->neighbors.tag - (int) (request->number - WAN_NUMBER_NEIGHBOR)
+                            : mca_coll_wan_module_tag(module, WAN_TAGS_BLOCKING + request->number);
+
+        rc = mca_coll_wan_run_open(module, &request->bound, tag, &request->port, &request->run);
     }
     if (OMPI_SUCCESS != rc || probe) {
         if (NULL != request->run) {
@@ -251,7 +255,8 @@ static int inner_begin(ompi_request_t *inner)
 
 static bool request_may_run(const mca_coll_wan_request_t *request)
 {
-    return WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number;
+    return WAN_NUMBER_NEIGHBOR <= request->number
+           || (WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number);
 }
 
 /* A call for which there is a request already: what is not ours goes on inside it. */
@@ -261,7 +266,7 @@ static void request_go(mca_coll_wan_request_t *request)
     const bool persistent = request->base.super.req_persistent;
     int rc = WAN_NOT_OURS;
 
-    if (WAN_STATE_BROKEN == module->state) {
+    if (WAN_STATE_BROKEN == module->state && WAN_NUMBER_NEIGHBOR > request->number) {
         rc = module->error;
     } else if (NULL == request->inner && request_may_run(request)) {
         rc = request_run(request, false);
@@ -429,7 +434,9 @@ static int request_start(size_t count, ompi_request_t **requests)
         settling = request->settling;
         request->wanted = settling;
         opal_mutex_unlock(&line_lock);
-        if (!settling) {
+        if (WAN_NUMBER_NEIGHBOR <= request->number) {
+            request_go(request);
+        } else if (!settling) {
             line_push(request);
         }
     }
@@ -461,15 +468,43 @@ static int icall_ask(mca_coll_wan_module_t *module)
     return WAN_STATE_FIRST == module->state ? mca_coll_wan_module_ask_begin(module) : OMPI_SUCCESS;
 }
 
+/* Waits in no line: its tags are not the saved module's, nor of those that need an answer. */
+static int neighbor_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent, ompi_request_t **handle)
+{
+    mca_coll_wan_request_t *request = request_new(module, args, persistent);
+    int rc;
+
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->number = WAN_NUMBER_NEIGHBOR + (persistent ? 2 + module->neighbors.inits++ : 1);
+    request->epoch = 0;
+    *handle = &request->base.super;
+    if (!persistent) {
+        request->base.super.req_state = OMPI_REQUEST_ACTIVE;
+        request_go(request);
+        return OMPI_SUCCESS;
+    }
+    rc = request_run(request, true);
+    if (OMPI_SUCCESS != rc) {
+        request_free(handle);
+    }
+    return rc;
+}
+
 int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent,
                        ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request;
     const bool any_time = may_be_open_mpi(args, persistent);
-    bool ours = WAN_MPI_COLLECTIVES > args->what && !(any_time && module->watched) && !mca_coll_wan_module_passes(module);
-    bool waits;
+    const bool neighbor = WAN_NEIGHBOR == mca_coll_wan_core_of(args->what);
+    bool ours, waits;
     int rc;
 
+    if (neighbor && mca_coll_wan_neighbors_ours(module) && !(persistent && WAN_TAGS_PERSISTENT <= module->neighbors.inits)) {
+        return neighbor_icall(module, args, persistent, handle);
+    }
+    ours = !neighbor && !(any_time && module->watched) && !mca_coll_wan_module_passes(module);
     if (mca_coll_wan_module_inside(module)) {
         return WAN_NOT_OURS;
     }

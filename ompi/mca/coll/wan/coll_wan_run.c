@@ -66,19 +66,19 @@ static void say_internal(void)
 }
 
 int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_bound_t *bound,
-                          unsigned number, mca_coll_wan_port_t *port, wan_run_t **run)
+                          int tag, mca_coll_wan_port_t *port, wan_run_t **run)
 {
     int code;
 
     mca_coll_wan_port_construct(port, module->comm, bound->datatype, bound->op);
-    code = wan_run_begin(module->serving, &bound->call, &mca_coll_wan_port_pml, port, run);
+    code = wan_run_begin(module->view, &bound->call, &mca_coll_wan_port_pml, port, run);
     if (WAN_OK != code) {
         int rc = WAN_DECLINED == code ? WAN_NOT_OURS : mca_coll_wan_code(code, NULL, port);
 
         mca_coll_wan_port_destruct(port);
         return rc;
     }
-    mca_coll_wan_port_bind(port, *run, mca_coll_wan_module_tag(module, number));
+    mca_coll_wan_port_bind(port, *run, tag);
     return OMPI_SUCCESS;
 }
 
@@ -143,9 +143,37 @@ int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t co
     };
     mca_coll_wan_port_t port;
     wan_run_t *run = NULL;
-    int rc = mca_coll_wan_run_open(module, &bound, module->blocking++ % WAN_TAGS_BLOCKING, &port, &run);
+    int rc = mca_coll_wan_run_open(module, &bound, mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING), &port, &run);
 
     return OMPI_SUCCESS == rc ? mca_coll_wan_run_wait(run, &port, &bound) : rc;
+}
+
+/* Where not all ranks may come: nothing is asked, counted or measured. */
+static int neighbor_call(mca_coll_wan_module_t *module, const wan_args_t *args)
+{
+    mca_coll_wan_bound_t bound;
+    mca_coll_wan_port_t port;
+    wan_run_t *run = NULL;
+    int rc;
+
+    if (!mca_coll_wan_neighbors_ours(module)) {
+        ++module->passed;
+        return WAN_NOT_OURS;
+    }
+    rc = mca_coll_wan_bind(&bound, args, module);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = mca_coll_wan_run_open(module, &bound, module->neighbors.tag, &port, &run);
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_wan_run_say(module, run);
+        rc = mca_coll_wan_run_wait(run, &port, &bound);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_wan_bound_finish(&bound);
+    }
+    mca_coll_wan_bound_release(&bound);
+    return rc;
 }
 
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
@@ -156,6 +184,9 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     unsigned number;
     int rc, begun;
 
+    if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {
+        return neighbor_call(module, args);
+    }
     if (0 != module->trial.flags) {     /* the saved module, which is tried, calls its neighbours */
         ++module->trial.nested;
         return WAN_NOT_OURS;
@@ -186,7 +217,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
         return rc;
     }
     number = module->blocking++ % WAN_TAGS_BLOCKING;    /* whatever happens: ranks stay in step */
-    rc = mca_coll_wan_bind(&bound, args, module->comm);
+    rc = mca_coll_wan_bind(&bound, args, module);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -195,7 +226,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (bound.nothing) {
         goto release;
     }
-    rc = mca_coll_wan_run_open(module, &bound, number, &port, &run);
+    rc = mca_coll_wan_run_open(module, &bound, mca_coll_wan_module_tag(module, number), &port, &run);
     if (OMPI_SUCCESS != rc && WAN_NOT_OURS != rc) {
         goto release;
     }

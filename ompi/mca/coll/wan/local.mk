@@ -30,6 +30,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_mail.c \
 	ompi/mca/coll/wan/coll_wan_message.c \
 	ompi/mca/coll/wan/coll_wan_module.c \
+	ompi/mca/coll/wan/coll_wan_neighbors.c \
 	ompi/mca/coll/wan/coll_wan_peers.c \
 	ompi/mca/coll/wan/coll_wan_port_pml.c \
 	ompi/mca/coll/wan/coll_wan_progress.c \

@@ -50,7 +50,9 @@ typedef enum wan_collective {
     WAN_SCATTER,
     WAN_REDUCE_SCATTER,
     WAN_ALLTOALL,
-    WAN_COLLECTIVES         /* how many */
+    WAN_COLLECTIVES,        /* how many there are to choose algorithms for; and */
+    WAN_NEIGHBOR = WAN_COLLECTIVES,     /* neighbourhood collectives, along the edges of a graph (core/graph/exchange.hpp) */
+    WAN_COUNTED             /* how many in all */
 } wan_collective_t;
 
 const char *wan_collective_name(wan_collective_t collective);   /* "bcast", ... */
@@ -410,6 +412,15 @@ typedef struct wan_vector {
     const ptrdiff_t *displs;
 } wan_vector_t;
 
+/*
+ * Edges of a graph that end, or begin, at this rank: to which rank, and with which block.  Of several between two ranks
+ * the k-th here is the k-th there.
+ */
+typedef struct wan_edges {
+    int count;
+    const int *ranks, *blocks;
+} wan_edges_t;
+
 typedef struct wan_call {
     wan_collective_t collective;
     int root;                   /* rank in the communicator; 0 where there is none */
@@ -427,8 +438,10 @@ typedef struct wan_call {
      *   gather, scatter: the vector of out, of in, at the root; others give their own
      *                    block's elements in own_count
      *   alltoall: both
+     *   neighbor: both, by block of the edges below, with counts; in bytes, apart, and edges of no bytes are none
      */
     wan_vector_t in_vector, out_vector;
+    wan_edges_t to, from;       /* neighbor: before agreement, too, and where not all ranks come; labels: 0 alone */
     size_t own_count;           /* gather, scatter with counts: elements of the own block */
     bool counts_vary;           /* counts are the caller's: said by all ranks alike */
     unsigned epoch;             /* how often links have been learned anew, when all ranks made the call: it is planned
@@ -459,9 +472,9 @@ void wan_run_release(wan_run_t *run);
 /* ---- seeing -------------------------------------------------------------- */
 
 typedef struct wan_counters {
-    uint64_t served[WAN_COLLECTIVES];
-    uint64_t declined[WAN_COLLECTIVES];
-    uint64_t left[WAN_COLLECTIVES];     /* to the module before us, in trials and after them */
+    uint64_t served[WAN_COUNTED];
+    uint64_t declined[WAN_COUNTED];
+    uint64_t left[WAN_COUNTED];         /* to the module before us, in trials and after them */
     uint64_t wan_messages;      /* sent by this process to another site */
     uint64_t wan_bytes;
     uint64_t elapsed_ns;        /* sums over the calls served: from beginning to end, and as predicted */

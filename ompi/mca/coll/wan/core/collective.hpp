@@ -27,7 +27,7 @@ struct collective_kind {
     bool apart = false;             // the caller's two buffers never hold the same block
 };
 
-inline constexpr std::array<collective_kind, WAN_COLLECTIVES> collective_kinds{{
+inline constexpr std::array<collective_kind, WAN_COUNTED> collective_kinds{{
     {"bcast", true, false, false},
     {"allreduce", false, true, false},
     {"reduce", true, true, false},
@@ -39,12 +39,16 @@ inline constexpr std::array<collective_kind, WAN_COLLECTIVES> collective_kinds{{
     {"scatter", true, false, true, single_block::out, false, false},
     {"reduce_scatter", false, true, true, single_block::out, true, true},
     {"alltoall", false, false, true, single_block::none, false, true},
+    {"neighbor", false, false, true, single_block::none, false, true},
 }};
 
 constexpr const collective_kind &kind_of(wan_collective_t c) { return collective_kinds[static_cast<size_t>(c)]; }
 
 /** Whether no rank can have its result before all ranks have come. */
-constexpr bool everyone_waits(wan_collective_t c) { return !kind_of(c).root && c != WAN_SCAN && c != WAN_EXSCAN; }
+constexpr bool everyone_waits(wan_collective_t c) 
+{
+    return !kind_of(c).root && c != WAN_SCAN && c != WAN_EXSCAN && c != WAN_NEIGHBOR;
+}
 
 constexpr wan_collective_t collective_at(int i) { return static_cast<wan_collective_t>(i); }
 

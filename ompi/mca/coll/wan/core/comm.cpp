@@ -176,15 +176,31 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, 
 {
     if (auto *e = wan::most_recent(schedules_, [&](const auto &x) { return x.scattered == scattered && same_schedule(x.key, p); }))
         return e->value;
+    auto made = prepare(wan::build_schedule(topo, p, me, scattered));
+    wan::keep(schedules_, {p, scattered, made}, cached_);
+    return made;
+}
+
+std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::edges &e)
+{
+    std::lock_guard hold(lock);
+    if (auto *found = wan::most_recent(exchanges_, [&](const auto &x) { return x.key == e; }))
+        return found->value;
+    auto made = prepare(wan::build_exchange(topo, me, e));
+    wan::keep(exchanges_, {e, made}, cached_);
+    return made;
+}
+
+std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
+{
     auto made = std::make_shared<prepared>();
     made->serial = ++prepared_;
-    made->code = std::make_shared<wan::program>(wan::build_schedule(topo, p, me, scattered));
+    made->code = std::make_shared<wan::program>(std::move(s));
     const auto &ops = made->code->text().ops;
     const wan::site_id mine = topo.site_of(me);
     for (size_t i = 0; i < ops.size(); ++i)
         if (ops[i].sends() && topo.site_of(ops[i].peer) != mine)
-            made->crossing.push_back(static_cast<uint16_t>(i));
-    wan::keep(schedules_, {p, scattered, made}, cached_);
+            made->crossing.push_back(static_cast<uint32_t>(i));
     return made;
 }
 
@@ -273,10 +289,12 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
 void wan_run::account(int64_t elapsed_ns)
 {
     std::lock_guard hold(comm->lock);
-    const wan_collective_t c = plan->algo->collective;
+    const wan_collective_t c = plan ? plan->algo->collective : WAN_NEIGHBOR;
     ++comm->counters.served[c];
-    comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
-    comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
+    if (plan) {         // what nothing is predicted for would not compare
+        comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
+        comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
+    }
     const auto &b = engine->bound();
     if (blocks && wan::everyone_waits(c))
         comm->seen.record(mix(prepared->serial, b.count * element_bytes), elapsed_ns);
@@ -289,7 +307,7 @@ void wan_run::account(int64_t elapsed_ns)
         }
     };
     const size_t whole_segments = b.count / b.segment, rest = b.count % b.segment;
-    for (uint16_t i : prepared->crossing) {
+    for (uint32_t i : prepared->crossing) {
         const wan::op &o = text.ops[i];
         if (text.by_blocks || !o.carries()) {
             add(o.carries() ? b.blocks[std::min<size_t>(2, static_cast<size_t>(o.src))].length(o.part) : 0, 1, !o.carries());
@@ -298,6 +316,6 @@ void wan_run::account(int64_t elapsed_ns)
         add(o.part.hi.of(b.segment) - o.part.lo.of(b.segment), whole_segments, false);
         add(o.part.hi.of(rest) - o.part.lo.of(rest), rest ? 1 : 0, false);
     }
-    if (comm->report)
+    if (comm->report && plan)
         comm->report->add(noted, elapsed_ns, comm->counters.wan_bytes - bytes, comm->counters.wan_messages - messages);
 }

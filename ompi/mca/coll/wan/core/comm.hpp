@@ -9,6 +9,7 @@
 
 #include "adaptive/service.hpp"
 #include "exec/engine.hpp"
+#include "graph/exchange.hpp"
 #include "measure/drift.hpp"
 #include "model/probe.hpp"
 #include "plan/planner.hpp"
@@ -51,7 +52,7 @@ struct wan_comm {
     /** A plan's schedule for this rank, from the cache or built; with what it sends to other sites. */
     struct prepared {
         std::shared_ptr<const wan::program> code;
-        std::vector<uint16_t> crossing;         // operations that send to another site
+        std::vector<uint32_t> crossing;         // operations that send to another site
         uint64_t serial = 0;                    // no two of a communicator have the same
     };
     /** How a call is served; no plan: not by us. */
@@ -78,6 +79,9 @@ struct wan_comm {
 
     /** Of all ranks: see wan_comm_tune(). */
     bool decide_trials(const wan::tune_scores &scores);
+
+    /** A neighbourhood collective's, likewise. */
+    std::shared_ptr<const prepared> prepare(const wan::edges &e);
 
     void leave_trees();
     /** Of what the map says of the links between these sites. */
@@ -112,16 +116,22 @@ private:
     uint64_t prepared_ = 0;                     // schedules so far
     std::vector<schedule_entry> schedules_;     // both: most recent first
     std::vector<decision_entry> decisions_;
+    struct exchange_entry {
+        wan::edges key;
+        std::shared_ptr<const prepared> value;
+    };
+    std::vector<exchange_entry> exchanges_;
 
     bool tries(const wan::request &r) const;
     std::optional<wan::manner> ruled(const wan::request &r, const circumstances &c, size_t era) const;
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
+    std::shared_ptr<const prepared> prepare(wan::schedule s);
 };
 
 struct wan_run {
     wan_comm *comm;
-    std::optional<wan::plan> plan;      // none: a probe
+    std::optional<wan::plan> plan;      // none: a probe, or
     std::shared_ptr<const wan_comm::prepared> prepared;
     std::optional<wan::engine> engine;
     const wan_port_t *port;
@@ -130,6 +140,7 @@ struct wan_run {
     int64_t started_ns = -1;
     bool finished = false;
     bool internal = false, blocks = false;      // see wan_call_t
+    bool by_edges = false;      // a neighbourhood collective
     struct by_trees {
         wan_collective_t collective;
         int root;

@@ -6,6 +6,7 @@
  */
 #include "adaptive/run.hpp"
 #include "comm.hpp"
+#include "graph/run.hpp"
 #include "guarded.hpp"
 #include "report/entry.hpp"
 #include "topo/site_name.hpp"
@@ -75,7 +76,7 @@ extern "C" {
 
 const char *wan_collective_name(wan_collective_t collective)
 {
-    return collective < WAN_COLLECTIVES ? wan::kind_of(collective).name : "?";
+    return collective < WAN_COUNTED ? wan::kind_of(collective).name : "?";
 }
 
 int wan_params_check(const wan_params_t *params, wan_message_t *message)
@@ -306,9 +307,13 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
 {
     *run = nullptr;
     return guarded([&]() -> int {
-        const wan::request r = wan::request_of(comm->topo, *call);
         if (call->blocks)
             comm->trial = 0;
+        if (call->collective == WAN_NEIGHBOR) {
+            *run = wan::exchange_begin(*comm, *call, port, port_ctx);
+            return WAN_OK;
+        }
+        const wan::request r = wan::request_of(comm->topo, *call);
         if (wan::by_trees(*comm, *call, r)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             wan::report_note(**run, *call, r);
@@ -342,10 +347,11 @@ int wan_run_progress(wan_run_t *run)
             const int64_t elapsed_ns = run->port->now_ns(run->port_ctx) - run->started_ns;
             if (!run->engine)
                 wan::trees_account(*run, elapsed_ns);
-            else if (!run->plan && run->comm->measuring)
+            else if (run->plan || run->by_edges) {
+                if (!run->internal)
+                    run->account(elapsed_ns);
+            } else if (run->comm->measuring)
                 run->comm->measuring->record(elapsed_ns);
-            else if (run->plan && !run->internal)
-                run->account(elapsed_ns);
         }
         return rc;
     });
@@ -413,6 +419,7 @@ int wan_run_describe(const wan_run_t *run, char *text, size_t size)
     std::string s = "out of memory";
     guarded([&]() -> int {
         s = !run->engine ? wan::trees_describe(*run)
+            : run->by_edges ? wan::exchange_describe(*run)
             : run->plan  ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
                          : "measuring the links";
         return WAN_OK;

@@ -78,6 +78,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/exec/engine.hpp \
 	ompi/mca/coll/wan/core/exec/memory_port.cpp \
 	ompi/mca/coll/wan/core/exec/memory_port.hpp \
+	ompi/mca/coll/wan/core/graph/exchange.cpp \
+	ompi/mca/coll/wan/core/graph/exchange.hpp \
+	ompi/mca/coll/wan/core/graph/run.cpp \
+	ompi/mca/coll/wan/core/graph/run.hpp \
 	ompi/mca/coll/wan/core/guarded.hpp \
 	ompi/mca/coll/wan/core/input_error.hpp \
 	ompi/mca/coll/wan/core/knobs.cpp \
