@@ -10,6 +10,7 @@
  *   requests threads     a blocking call while another thread makes progress, with calls in line
  *   requests dup         MPI_Comm_dup first: MPI_COMM_WORLD's first exchange is non-blocking
  *   requests measured    the same; then one vector, blocking and not
+ *   requests rarely      MPI_Test now and then: each call takes all steps that what has come allows
  *
  * Ends with "rank N: ok", or says what was wrong.
  *
@@ -351,6 +352,67 @@ void measured()
     MPI_Comm_free(&comm);
 }
 
+/** Ranks of one host after each other, without a word of MPI. */
+class turns {
+public:
+    turns()
+    {
+        MPI_Aint size;
+        int unit;
+        MPI_Win_allocate_shared(rank == 0 ? sizeof(std::atomic<int>) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &next_, &window_);
+        MPI_Win_shared_query(window_, 0, &size, &unit, &next_);
+        if (rank == 0)
+            *next_ = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    ~turns() { MPI_Win_free(&window_); }
+    template <typename F> void take(int number, F f)
+    {
+        while (*next_ != number)
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        f();
+        *next_ = number + 1;
+    }
+
+private:
+    MPI_Win window_;
+    std::atomic<int> *next_ = nullptr;
+};
+
+/*
+ * Messages go from lower to higher ranks (a tree from rank 0, sites by turns), and higher ones call
+ * first: so a message never comes in the round in which it leaves, and a round is a step of the tree.
+ * TCP's messages are there as soon as they are sent.
+ */
+void rarely()
+{
+    const int root = 0, most = 3;       // site to site, and two steps to four ranks of a host
+    std::vector<char> data(1000);
+    turns t;
+    int turn = 0;
+    for (int round = 0; round < 3; ++round) {       // the first two measure and connect
+        std::fill(data.begin(), data.end(), rank == root ? static_cast<char>(round + 1) : '\0');
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (round < 2) {
+            MPI_Bcast(data.data(), static_cast<int>(data.size()), MPI_CHAR, root, MPI_COMM_WORLD);
+        } else {
+            MPI_Request request = MPI_REQUEST_NULL;
+            int done = 0, tests = 0;
+            t.take(turn + ranks - 1 - rank, [&] { MPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_CHAR, root, MPI_COMM_WORLD, &request); });
+            turn += ranks;
+            for (int call = 0; call < 4 * most; ++call, turn += ranks)
+                t.take(turn + ranks - 1 - rank, [&] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    if (!done && ++tests)
+                        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+                });
+            check(done != 0, "ibcast has not ended after " + std::to_string(tests) + " calls of MPI_Test");
+            check(tests <= most, "ibcast needed " + std::to_string(tests) + " calls of MPI_Test, not " + std::to_string(most));
+        }
+        check(data.back() == static_cast<char>(round + 1), "what the broadcast brings");
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -372,6 +434,8 @@ int main(int argc, char **argv)
         dup();
     else if (part == "measured")
         measured();
+    else if (part == "rarely")
+        rarely();
     else
         check(false, "no part '" + part + "', or no threads");
     std::printf("rank %d: ok\n", rank);

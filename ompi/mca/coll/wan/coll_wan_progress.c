@@ -6,6 +6,8 @@
  */
 #include "coll_wan.h"
 
+#include <time.h>
+
 /*
  * Items are added from anywhere, without a lock, and stepped by one thread at a time: who finds
  * another one at it leaves.  (Also a step that comes back here through the PML.)
@@ -14,19 +16,22 @@ static wan_item_t *added;           /* stack; atomic */
 static wan_item_t *under_way;       /* of who holds `busy` */
 static int busy;                    /* atomic */
 static int registered;              /* atomic */
+static int64_t last_ns;             /* when the program was in MPI last, as far as we know; atomic */
 
-static int progress(void)
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* One step of each; how many have worked.  By who holds `busy`. */
+static int step_all(void)
 {
     wan_item_t *item, *next, **link;
     int steps = 0;
 
-    if (NULL == __atomic_load_n(&added, __ATOMIC_RELAXED)
-        && NULL == __atomic_load_n(&under_way, __ATOMIC_RELAXED)) {
-        return 0;
-    }
-    if (0 != __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        return 0;
-    }
     /* The oldest first. */
     for (link = &under_way; NULL != *link; link = &(*link)->next) {
         continue;
@@ -47,6 +52,50 @@ static int progress(void)
             link = &item->next;
         }
     }
+    return steps;
+}
+
+/*
+ * A program that calls MPI now and then only: what has come since is still in the sockets, since Open
+ * MPI reads them after it has called us, and what we post now may let the next step begin.  So its
+ * progress goes on until nothing moves: else each step of an algorithm waits for a call of its own,
+ * or two.  Not for longer than a part of the program's own time.
+ */
+#define RARE_NS 50000
+#define PART_OF_PAUSE 4
+
+static int catch_up(int64_t pause_ns, int64_t since_ns)
+{
+    int all = 0, steps;
+
+    do {
+        opal_progress();        /* comes back here, and leaves */
+        steps = step_all();
+        all += steps;
+    } while (0 < steps && NULL != under_way && now_ns() - since_ns < pause_ns / PART_OF_PAUSE);
+    return all;
+}
+
+static int progress(void)
+{
+    int64_t since_ns, pause_ns;
+    int steps;
+
+    if (NULL == __atomic_load_n(&added, __ATOMIC_RELAXED)
+        && NULL == __atomic_load_n(&under_way, __ATOMIC_RELAXED)) {
+        return 0;
+    }
+    if (0 != __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
+        return 0;
+    }
+    steps = step_all();
+    since_ns = now_ns();
+    pause_ns = since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
+    if (RARE_NS < pause_ns && NULL != under_way) {
+        steps += catch_up(pause_ns, since_ns);
+        since_ns = now_ns();
+    }
+    __atomic_store_n(&last_ns, since_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
     return steps;
 }
@@ -56,6 +105,7 @@ void mca_coll_wan_progress_add(wan_item_t *item)
     if (0 == __atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL)) {
         opal_progress_register(progress);
     }
+    __atomic_store_n(&last_ns, now_ns(), __ATOMIC_RELAXED);
     item->next = __atomic_load_n(&added, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&added, &item->next, item, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {

@@ -190,7 +190,7 @@ static wan_step_t request_step(wan_item_t *item)
         code = wan_run_progress(request->run);
         if (WAN_OK == code) {
             (void) mca_coll_wan_port_reap(&request->port);
-            return WAN_STEP_IDLE;
+            return WAN_STEP_WORKED;
         }
         request->base.super.req_status.MPI_ERROR = mca_coll_wan_run_close(request->run, &request->port,
                                                                            &request->bound, code);
@@ -237,7 +237,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
         return OMPI_SUCCESS;
     }
     mca_coll_wan_run_say(module, request->run);
-    if (!request_step(&request->item)) {
+    if (WAN_STEP_OVER != request_step(&request->item)) {
         mca_coll_wan_progress_add(&request->item);
     }
     return OMPI_SUCCESS;
