@@ -17,6 +17,7 @@ unit_tests = \
 	test/unit/plan_memory_peak \
 	test/unit/planner \
 	test/unit/planner_vectors \
+	test/unit/polled \
 	test/unit/shared_ways \
 	test/unit/probe \
 	test/unit/report \
@@ -92,6 +93,9 @@ test_unit_planner_vectors_LDADD = $(unit_libs)
 test_unit_planner_SOURCES = test/unit/planned.hpp test/unit/planner.cpp $(unit_headers)
 test_unit_planner_CPPFLAGS = $(unit_cppflags)
 test_unit_planner_LDADD = $(unit_libs)
+test_unit_polled_SOURCES = test/unit/planned.hpp test/unit/polled.cpp $(unit_headers)
+test_unit_polled_CPPFLAGS = $(unit_cppflags)
+test_unit_polled_LDADD = $(unit_libs)
 test_unit_probe_SOURCES = test/unit/probe.cpp $(unit_headers)
 test_unit_probe_CPPFLAGS = $(unit_cppflags)
 test_unit_probe_LDADD = $(unit_libs)

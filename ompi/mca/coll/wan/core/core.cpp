@@ -313,7 +313,8 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             *run = wan::exchange_begin(*comm, *call, port, port_ctx);
             return WAN_OK;
         }
-        const wan::request r = wan::request_of(comm->topo, *call);
+        wan::request r = wan::request_of(comm->topo, *call);
+        r.polled = !call->blocks && !call->internal;
         if (wan::by_trees(*comm, *call, r)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             wan::report_note(**run, *call, r);

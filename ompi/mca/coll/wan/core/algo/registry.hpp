@@ -28,6 +28,7 @@ struct request {
     bool counts_vary = false;       // blocks differ in size
     bool counts_local = false;      // and not all ranks know all sizes: `bytes` is 0
     bool stable = false;            // the same expression whatever the plan: coll_wan_stable
+    bool polled = false;            // the program looks after it now and then, maybe rarely: non-blocking forms
 
     friend bool operator==(const request &, const request &) = default;
 };

@@ -164,7 +164,7 @@ bool memory_fabric::deliver_one(std::vector<std::unique_ptr<engine>> &engines, d
     return true;
 }
 
-std::string memory_fabric::run(std::vector<std::unique_ptr<engine>> &engines)
+std::string memory_fabric::run(std::vector<std::unique_ptr<engine>> &engines, size_t *rounds)
 {
     std::vector<bool> done(engines.size(), false);
     size_t left = engines.size();
@@ -182,9 +182,17 @@ std::string memory_fabric::run(std::vector<std::unique_ptr<engine>> &engines)
         }
         return rc >= 0;
     };
-    for (size_t r = 0; r < engines.size(); ++r)
-        if (!progress(static_cast<int>(r)))
-            return why;
+    for (bool moved = true; moved;) {
+        for (size_t r = 0; r < engines.size(); ++r)
+            if (!progress(static_cast<int>(r)))
+                return why;
+        moved = false;
+        if (rounds)
+            for (delivery told; deliver_one(engines, told, why);)
+                moved = true;
+        if (moved)
+            ++*rounds;
+    }
     // Nothing but a delivery gives an engine something to do.
     for (delivery told; deliver_one(engines, told, why);)
         for (int rank : told.ranks)

@@ -32,7 +32,12 @@ public:
     void observe_sends(std::function<void(int from, int to, size_t elements, bool begins)> observer) { sends_observer_ = std::move(observer); }
 
     /** Runs one engine a rank to the end; the reason ("" if all is well) why it could not. */
-    std::string run(std::vector<std::unique_ptr<engine>> &engines);
+    std::string run(std::vector<std::unique_ptr<engine>> &engines) { return run(engines, nullptr); }
+    /**
+     * The same where all ranks make progress once, then all that can arrive does, and so on: how often
+     * ranks that call MPI rarely must, at least.
+     */
+    std::string run_in_rounds(std::vector<std::unique_ptr<engine>> &engines, size_t &rounds) { return run(engines, &(rounds = 0)); }
 
     /** The port and context to construct the engine of `rank` with. */
     const wan_port_t *port() const { return &port_; }
@@ -83,6 +88,7 @@ private:
         int ranks[2] = {-1, -1};        // whose operation is complete
     };
 
+    std::string run(std::vector<std::unique_ptr<engine>> &engines, size_t *rounds);
     bool deliver_one(std::vector<std::unique_ptr<engine>> &engines, delivery &told, std::string &why);
     uint32_t mailbox_at(int from, int to, int label);
     void match(uint32_t at);

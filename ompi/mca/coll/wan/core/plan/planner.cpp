@@ -19,6 +19,8 @@ namespace {
 constexpr uint64_t least_segment_bytes = 1024;
 /** Segments under way without which nothing hides behind anything. */
 constexpr uint64_t least_window = 4;
+/** The engine counts what is under way, by operation. */
+constexpr uint64_t most_window = 64;
 /** Of all scratch buffers together: each holds `window` segments. */
 constexpr uint64_t most_scratch_bytes = 64u << 20;
 /** Of a schedule, which can have 253. */
@@ -32,14 +34,26 @@ uint64_t scratch_bytes(const topology &t, const plan &p)
     return p.algo->buffers ? p.segment_bytes * p.algo->buffers(t, p) : 0;
 }
 
+/** Segments that the limit of scratch lets be under way. */
+uint64_t fitting(uint64_t scratch) { return std::max<uint64_t>(1, most_scratch_bytes / std::max<uint64_t>(1, scratch)); }
+
 uint32_t window_for(const facts &f, const plan &p, uint64_t bytes, uint64_t scratch)
 {
     // Enough segments under way to fill twice the longest path, and a few for jitter.
     const int64_t one = std::max<int64_t>(1, f.wire_ns(std::min(p.segment_bytes, bytes)));
     const int64_t far = f.widest_ns();
-    const uint64_t memory = std::max<uint64_t>(1, most_scratch_bytes / std::max<uint64_t>(1, scratch));
-    return static_cast<uint32_t>(
-        std::min<uint64_t>(memory, std::clamp<uint64_t>(static_cast<uint64_t>(least_window + 2 * far / one), least_window, 64)));
+    return static_cast<uint32_t>(std::min<uint64_t>(
+        fitting(scratch), std::clamp<uint64_t>(static_cast<uint64_t>(least_window + 2 * far / one), least_window, most_window)));
+}
+
+/**
+ * Of a call whose every step may wait for the program's next one: that makes the longest path so long
+ * that all segments may be on it, and there is no saying how long.  (1 MB Allreduce, 2 x 16 hosts, a
+ * ring of 30 steps, MPI_Test every 10 ms: 16 segments, 5 under way, 1211 ms, all under way 496.)
+ */
+uint32_t polled_window(const plan &p, uint64_t cuts, uint64_t scratch)
+{
+    return std::max(p.window, static_cast<uint32_t>(std::min({fitting(scratch), cuts, most_window})));
 }
 
 /** A message's worth of the blocks that a rank has for the others. */
@@ -148,6 +162,8 @@ bool each_plan(const topology &t, const facts &known, const shared_ways &shared,
                             found = true;
                             p.window = window_for(known, p, r.bytes, scratch);
                             p.predicted_ns = shared.with(p, std::max(a.cost(t, known, r, p), windows_ns(known, p, cuts)), cuts);
+                            if (r.polled)
+                                p.window = polled_window(p, cuts, scratch);
                             f(p);
                         }
     return found;
