@@ -91,7 +91,15 @@ std::string reference()
                  << (c != WAN_BCAST ? ", `coll_wan_reduce_timeout`" : "") << "\n"
                  << "- source: " << adaptive.source << "\n";
     }
-    text << "\n## Parameters\n";
+    text << "\n## Performance variables\n\n"
+            "Of each process, by MPI_T: counters of 64 bits, over all its communicators. A handle counts from when it\n"
+            "was made, or reset.\n\n";
+    for (size_t i = 0; i < wan_counter_count(); ++i) {
+        wan_counter_t counter;
+        wan_counter_get(i, &counter);
+        text << "`coll_wan_" << counter.name << "`: " << counter.help << ".\n\n";
+    }
+    text << "## Parameters\n";
     for (size_t i = 0; i < wan_knob_count(); ++i) {
         const wan_knob_t &k = *wan_knob_get(i);
         text << "\n`coll_wan_" << k.name << "` (default " << value_of(k) << ", level " << k.level << "): " << k.help << ".\n";
@@ -182,15 +190,19 @@ std::string check_limits()
     return "";
 }
 
-/** Names after `coll_wan_` that are no parameters: performance variables, source files. */
-bool is_other_name(const std::string &name)
+std::string counter_name(size_t i)
 {
-    static const std::set<std::string> variables{"wan_messages", "wan_bytes", "communicators", "passed"};
-    for (int c = 0; c < WAN_COLLECTIVES; ++c)
-        for (const char *kind : {"served_", "declined_", "left_"})
-            if (name == kind + collective_name(collective_at(c)))
-                return true;
-    return variables.contains(name);
+    wan_counter_t counter;
+    wan_counter_get(i, &counter);
+    return counter.name;
+}
+
+bool is_counter(const std::string &name)
+{
+    for (size_t i = 0; i < wan_counter_count(); ++i)
+        if (name == counter_name(i))
+            return true;
+    return false;
 }
 
 bool is_knob(const std::string &name)
@@ -199,6 +211,29 @@ bool is_knob(const std::string &name)
         if (name == wan_knob_get(i)->name)
             return true;
     return false;
+}
+
+/** README: each variable that it names exists, and each that exists is named, by itself or as one of a family ("served_*"). */
+std::string check_variables()
+{
+    const std::string readme = read_all(test_file("../README.md"));
+    const std::regex named("`coll_wan_([a-z_]+)(\\*)?([a-z_]*)`");
+    std::set<std::string> told;
+    for (std::sregex_iterator at(readme.begin(), readme.end(), named), end; at != end; ++at) {
+        const std::string first = (*at)[1], last = (*at)[3];
+        const bool family = (*at)[2].matched;
+        size_t fitting = 0;
+        for (size_t i = 0; i < wan_counter_count(); ++i)
+            if (const std::string name = counter_name(i);
+                family ? name.starts_with(first) && name.ends_with(last) : name == first) {
+                ++fitting;
+                told.insert(name);
+            }
+        WAN_CHECK_THAT(fitting || (!family && is_knob(first)), "README: there is no " + at->str());
+    }
+    for (size_t i = 0; i < wan_counter_count(); ++i)
+        WAN_CHECK_THAT(told.contains(counter_name(i)), "README does not name coll_wan_" + counter_name(i));
+    return "";
 }
 
 /** doc/: each parameter, algorithm and file that is named exists; the tuning guide names each parameter and algorithm. */
@@ -224,7 +259,7 @@ std::string check_guides()
         const std::string text = read_all(entry.path()), file = entry.path().filename();
         const bool tuning = file == "tuning.md";
         each(text, knob, [&](const std::smatch &m) {
-            if (m[2].matched ? !std::filesystem::exists(test_file("../ompi/mca/coll/wan/" + m[0].str())) : !is_knob(m[1]) && !is_other_name(m[1]))
+            if (m[2].matched ? !std::filesystem::exists(test_file("../ompi/mca/coll/wan/" + m[0].str())) : !is_knob(m[1]) && !is_counter(m[1]))
                 wrong += file + ": there is no " + m[0].str() + "\n";
             if (tuning)
                 knobs.insert(m[1]);
@@ -308,6 +343,6 @@ int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>),
                                 cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>),
-                                cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_example>)};
+                                cmocka_unit_test(test<check_variables>), cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_example>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -164,6 +164,7 @@ static int neighbor_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
+    bound.call.blocks = true;
     rc = mca_coll_wan_run_open(module, &bound, module->neighbors.tag, &port, &run);
     if (OMPI_SUCCESS == rc) {
         mca_coll_wan_run_say(module, run);

@@ -471,17 +471,41 @@ void wan_run_release(wan_run_t *run);
 
 /* ---- seeing -------------------------------------------------------------- */
 
+/* Numbers of 64 bits and nothing else, of a communicator or summed over those of a process: see core/counters.cpp. */
 typedef struct wan_counters {
     uint64_t served[WAN_COUNTED];
-    uint64_t declined[WAN_COUNTED];
-    uint64_t left[WAN_COUNTED];         /* to the module before us, in trials and after them */
+    uint64_t declined[WAN_COLLECTIVES];
+    uint64_t left[WAN_COLLECTIVES];     /* to the module before us, in trials and after them */
+    uint64_t blocking_ns[WAN_COUNTED];  /* in blocking calls served, from beginning to end */
     uint64_t wan_messages;      /* sent by this process to another site */
     uint64_t wan_bytes;
-    uint64_t elapsed_ns;        /* sums over the calls served: from beginning to end, and as predicted */
+    uint64_t elapsed_ns;        /* sums over the calls served by a plan: from beginning to end, and as predicted */
     uint64_t predicted_ns;
+    uint64_t trials;            /* calls that were trials, by us or by the module before us */
+    uint64_t links_measured;    /* how often what is known of links came from a measurement on this communicator */
+    uint64_t links_looked_at;
+    uint64_t links_changed;
+    uint64_t tree_changes;      /* of parents, in adaptive trees */
+    /* The glue's: calls handed to the module before, communicators. */
+    uint64_t passed;
+    uint64_t communicators;
+    uint64_t refused[WAN_REASONS];
 } wan_counters_t;
 
+/* The core's part; what adaptive trees count is in it once they are left: wan_comm_count() has it at any time. */
 const wan_counters_t *wan_comm_counters(const wan_comm_t *comm);
+/* Adds all of them, as they are now, to *sum.  Any thread. */
+void wan_comm_count(const wan_comm_t *comm, wan_counters_t *sum);
+
+/* What a tool is told of one of them. */
+typedef struct wan_counter {
+    char name[48];              /* "served_bcast": Open MPI shows it as coll_wan_served_bcast */
+    char help[192];             /* a sentence */
+    size_t offset;              /* in wan_counters_t */
+} wan_counter_t;
+
+size_t wan_counter_count(void);
+void wan_counter_get(size_t i, wan_counter_t *counter);
 
 /* Text for people; returns the length it wants, like snprintf. */
 int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size);         /* sites, links */

@@ -69,6 +69,10 @@ void wan_comm::leave_trees()
     if (!node)
         return;
     std::lock_guard hold(trees->lock);
+    {
+        std::lock_guard hold_counters(lock);
+        counters.tree_changes += node->node().tree_changes();
+    }
     trees->close(std::exchange(node, nullptr));
 }
 
@@ -134,6 +138,10 @@ void wan_comm::look()
 {
     measuring.emplace(topo, me, true);
     measuring_to_ = purpose::look;
+    {
+        std::lock_guard hold(lock);
+        ++counters.links_looked_at;
+    }
     if (report)
         report->happened("links_looked_at", "calls take twice or half the time: are the links as they were?");
 }
@@ -164,6 +172,11 @@ int wan_comm::take(const wan::fact_vector &v)
     }
     learned = v;
     probed = true;
+    {
+        std::lock_guard hold(lock);
+        ++counters.links_measured;
+        counters.links_changed += why != purpose::learn;
+    }
     learn();
     if (node && why != purpose::learn) {
         std::lock_guard hold(trees->lock);
@@ -291,6 +304,8 @@ void wan_run::account(int64_t elapsed_ns)
     std::lock_guard hold(comm->lock);
     const wan_collective_t c = plan ? plan->algo->collective : WAN_NEIGHBOR;
     ++comm->counters.served[c];
+    if (waits)
+        comm->counters.blocking_ns[c] += static_cast<uint64_t>(elapsed_ns);
     if (plan) {         // what nothing is predicted for would not compare
         comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
         comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);

@@ -139,7 +139,8 @@ struct wan_run {
     size_t element_bytes = 1;
     int64_t started_ns = -1;
     bool finished = false;
-    bool internal = false, blocks = false;      // see wan_call_t
+    bool internal = false, waits = false;       // see wan_call_t: the latter is its `blocks`
+    bool blocks = false;        // and its time says something of links
     bool by_edges = false;      // a neighbourhood collective
     struct by_trees {
         wan_collective_t collective;

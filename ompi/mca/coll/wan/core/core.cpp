@@ -263,6 +263,7 @@ int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE
     return guarded([&]() -> int {
         std::lock_guard hold(comm->lock);
         comm->trial = 0;
+        ++comm->counters.trials;
         // Without most of what a word took: candidates differ by parts of the rest.
         const int64_t least = std::max<int64_t>(1, elapsed_ns / 4), without = elapsed_ns - comm->known.back().widest_ns() / 10 * 9;
         if (!comm->tuning.record(comm->me == comm->trial_root ? std::max(least, without) : 0))
@@ -331,6 +332,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         auto code = prepared->code;
         *run = new wan_run{comm, plan, prepared, std::optional<wan::engine>(std::in_place, code, std::move(where), port, port_ctx), port, port_ctx, r.element_bytes};
         (*run)->internal = call->internal;
+        (*run)->waits = call->blocks;
         (*run)->blocks = call->blocks && !call->counts_vary && !comm->trial;     // one kind of call, one size
         wan::report_note(**run, *call, r);
         return WAN_OK;
@@ -378,11 +380,6 @@ void wan_run_release(wan_run_t *run)
     if (run && !run->engine)
         wan::trees_release(*run);
     delete run;
-}
-
-const wan_counters_t *wan_comm_counters(const wan_comm_t *comm)
-{
-    return &comm->counters;
 }
 
 int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)

@@ -74,6 +74,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/comm.cpp \
 	ompi/mca/coll/wan/core/comm.hpp \
 	ompi/mca/coll/wan/core/core.cpp \
+	ompi/mca/coll/wan/core/counters.cpp \
 	ompi/mca/coll/wan/core/exec/engine.cpp \
 	ompi/mca/coll/wan/core/exec/engine.hpp \
 	ompi/mca/coll/wan/core/exec/memory_port.cpp \

@@ -54,6 +54,14 @@ const tree *adaptive_node::tree_at(tree_name name) const
     return at == trees_.end() ? nullptr : at->second.get();
 }
 
+uint64_t adaptive_node::tree_changes() const
+{
+    uint64_t n = 0;
+    for (const auto &[name, t] : trees_)
+        n += t->changes();
+    return n;
+}
+
 template <typename T> T *adaptive_node::operation_at(uint64_t op)
 {
     auto &o = operations_[op];

@@ -65,6 +65,8 @@ public:
     const tree *tree_at(tree_name name) const;
     const adaptive_counters &seen() const { return counters_; }
     const neighbours &near() const { return near_; }
+    /** Of parents, in all its trees. */
+    uint64_t tree_changes() const;
     /** As it was told last. */
     int64_t now_ns() const { return now_ns_; }
     /** Operations under way. */

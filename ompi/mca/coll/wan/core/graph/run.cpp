@@ -50,6 +50,7 @@ wan_run *exchange_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t
     auto code = prepared->code;
     auto *run = new wan_run{&comm, std::nullopt, prepared, std::optional<engine>(std::in_place, code, std::move(b), port, port_ctx), port, port_ctx};
     run->internal = call.internal;
+    run->waits = call.blocks;
     run->by_edges = true;
     return run;
 }
