@@ -80,8 +80,8 @@ std::string sites_text(const json &communicator)
 {
     std::vector<std::string> sites;
     for (const json &s : communicator.at("sites"))
-        sites.push_back(s.at("site").get<std::string>()
-                        + format(" (%d hosts, %d ranks)", s.at("hosts").get<int>(), s.at("ranks").get<int>()));
+        sites.push_back(s.at("site").get<std::string>() + " (" + count_text(s.at("hosts"), "host") + ", "
+                        + count_text(s.at("ranks"), "rank") + ")");
     return joined(sites, ", ");
 }
 
@@ -89,20 +89,21 @@ std::string links_text(const json &l)
 {
     const json &in = l.at("inside"), &host = l.at("interface");
     return l.at("how").get<std::string>() + " at " + time_text(l.at("at_ns").get<int64_t>()) + ": farthest "
-           + time_text(l.at("farthest_ns").get<int64_t>()) + ", inside " + time_text(in.at("latency_ns").get<int64_t>())
+           + time_text(l.at("farthest_ns").get<int64_t>())
+           + (in.at("latency_ns").is_null() ? "" : ", inside " + time_text(in.at("latency_ns").get<int64_t>()))
            + " one way, " + (host.at("bytes_per_s").is_null() ? "-" : rate_text(host.at("bytes_per_s").get<double>()))
            + " a host";
 }
 
 void communicator_print(const json &report, const json &c)
 {
-    std::cout << "\ncommunicator " << communicator_text(c) << ", " << c.at("ranks") << " ranks: " << sites_text(c)
+    std::cout << "\ncommunicator " << communicator_text(c) << ", " << count_text(c.at("ranks"), "rank") << ": " << sites_text(c)
               << "\n";
     for (const json &number : c.at("links"))
         std::cout << "  links " << links_text(report.at("links").at(number.get<size_t>())) << "\n";
     table t(2);
-    t.row({"call", "bytes", "calls", "median", "95%", "predicted", "least", "median/least", "across sites", "least",
-           "by"});
+    t.row({"call", "bytes", "calls", "median", "95%", "predicted", "least time", "median/least", "across sites",
+           "least bytes", "by"});
     for (const json &k : c.at("calls")) {
         const json &time = k.at("time_ns");
         t.row({k.at("collective").get<std::string>() + (k.at("form") == "blocking" ? "" : ", non-blocking")
@@ -124,7 +125,7 @@ void communicator_print(const json &report, const json &c)
         std::cout << tried.text();
     }
     for (const json &d : c.at("declined"))
-        std::cout << "  " << d.at("calls") << " calls of " << d.at("collective").get<std::string>()
+        std::cout << "  " << count_text(d.at("calls"), "call") << " of " << d.at("collective").get<std::string>()
                   << " went to another component: " << d.at("why").get<std::string>() << "\n";
     if (c.at("passed") != 0)
         std::cout << "  calls that went to another component before it was served: " << c.at("passed") << "\n";
@@ -133,24 +134,24 @@ void communicator_print(const json &report, const json &c)
 void summary_print(const json &r)
 {
     const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
-    std::cout << "report of rank " << who.at("rank") << " of " << who.at("ranks") << " on "
+    std::cout << "report of " << process_text(r) << " on "
               << who.at("host").get<std::string>() << ", " << r.at("began").get<std::string>() << ", "
               << time_text(r.at("elapsed_ns").get<int64_t>()) << " (coll/wan " << r.at("version").get<std::string>()
               << ")\n"
-              << sums.at("communicators_served") << " communicators served; " << sums.at("calls") << " calls took "
+              << count_text(sums.at("communicators_served"), "communicator") << " served; "
+              << count_text(sums.at("calls"), "call") << " took "
               << time_text(sums.at("elapsed_ns").get<int64_t>()) << " on this rank; across sites "
               << amount_text(wan.at("bytes").get<uint64_t>()) << ", the least possible "
               << amount_text(wan.at("least_bytes").get<uint64_t>()) << "\n";
     for (const auto &[name, value] : r.at("parameters").items())
         std::cout << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump()) << "\n";
-    for (const json &c : r.at("communicators"))
-        communicator_print(r, c);
+    for (const json *c : by_time(r))
+        communicator_print(r, *c);
     if (!r.at("not_served").empty())
         std::cout << "\nnot served:\n";
     for (const json &n : r.at("not_served"))
-        std::cout << "  " << n.at("communicators")
-                  << (n.at("communicators") == 1 ? " communicator of " : " communicators of ") << n.at("ranks")
-                  << " ranks: " << n.at("why").get<std::string>() << "\n";
+        std::cout << "  " << count_text(n.at("communicators"), "communicator") << " of " << count_text(n.at("ranks"), "rank")
+                  << ": " << n.at("why").get<std::string>() << "\n";
     if (!r.at("events").empty())
         std::cout << "\nwhat happened:\n";
     for (const json &e : r.at("events"))
@@ -280,6 +281,32 @@ std::vector<std::string> ways_of(const json &k)
     return out;
 }
 
+std::string count_text(const json &n, const char *what) { return n.dump() + " " + what + (n == 1 ? "" : "s"); }
+
+std::vector<const json *> by_time(const json &r)
+{
+    std::vector<std::pair<int64_t, const json *>> timed;
+    for (const json &c : r.at("communicators")) {
+        int64_t sum = 0;
+        for (const json &k : c.at("calls"))
+            sum += k.at("time_ns").at("sum").get<int64_t>();
+        timed.emplace_back(sum, &c);
+    }
+    std::stable_sort(timed.begin(), timed.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+    std::vector<const json *> out;
+    for (const auto &[sum, c] : timed)
+        out.push_back(c);
+    return out;
+}
+
+std::string process_text(const json &r)
+{
+    const json &who = r.at("process");
+    const int spawned = who.value("spawned", 0);    // reports of before have none
+    return "rank " + who.at("rank").dump() + " of " + who.at("ranks").dump()
+           + (spawned ? ", spawned job " + std::to_string(spawned) : "");
+}
+
 std::string communicator_text(const json &c)
 {
     const auto name = c.at("name").get<std::string>();
@@ -311,7 +338,8 @@ std::vector<std::string> left_out_of(const json &r)
     add("measurements", " measurements of links are not listed");
     add("events", " events are not listed");
     if (l.at("afterthoughts").get<bool>())
-        out.push_back("What crossed, or other plans, were not worked out for all calls: that took too long.");
+        out.push_back("What crossed between sites, or what other plans would have taken, is not known of all calls: a job "
+                      "works that out for at most 0.15 s.");
     return out;
 }
 

@@ -33,8 +33,14 @@ std::string report_page(const json &report);
 std::string amount_text(uint64_t bytes);
 /** "1 KB to 2 KB", "no bytes". */
 std::string class_text(const json &calls);
+/** "1 host", "3 hosts". */
+std::string count_text(const json &n, const char *what);
+/** The communicators: those first whose calls took most time. */
+std::vector<const json *> by_time(const json &report);
 /** "tree", "rabenseifner (n 16, 64 KB)", with how many calls where there are several: each way once. */
 std::vector<std::string> ways_of(const json &calls);
+/** "rank 0 of 32", "rank 0 of 2, spawned job 1". */
+std::string process_text(const json &report);
 /** "MPI_COMM_WORLD (0)". */
 std::string communicator_text(const json &communicator);
 /** "allreduce, 64 B to 128 B", of something that was tried. */

@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/trees test/mpi/tuning_worker
+mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -25,6 +25,10 @@ test_mpi_trees_LDADD = $(OMPI_LIBS)
 test_mpi_counters_worker_SOURCES = test/mpi/counters_worker.cpp
 test_mpi_counters_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_counters_worker_LDADD = $(OMPI_LIBS)
+
+test_mpi_spawn_worker_SOURCES = test/mpi/spawn_worker.cpp
+test_mpi_spawn_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_spawn_worker_LDADD = $(OMPI_LIBS)
 
 test_mpi_report_worker_SOURCES = test/mpi/counters.hpp test/mpi/report_worker.cpp
 test_mpi_report_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX

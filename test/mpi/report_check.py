@@ -45,9 +45,9 @@ class Job(unittest.TestCase):
         self.dir = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.dir)
 
-    def job(self, *words, wrapper=True, environment=None, code=0):
+    def job(self, *words, wrapper=True, environment=None, code=0, program=('report_worker',), ranks=RANKS):
         sites = [os.path.join(SRC, 'test/mpi/sites_by_rank')] if wrapper else []
-        command = [os.environ['MPIRUN'], '-np', str(RANKS), *words, *sites, os.path.join(BUILD, 'test/mpi/report_worker')]
+        command = [os.environ['MPIRUN'], '-np', str(ranks), *words, *sites, os.path.join(BUILD, 'test/mpi', program[0]), *program[1:]]
         for _ in range(5):      # ORTE of Open MPI 4.1.4 loses messages for users now and then
             done = subprocess.run(['timeout', '-k', '5', '60', *command], cwd=self.dir, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, env={**os.environ, **(environment or {})})
@@ -191,7 +191,9 @@ class Numbers(Job):
     def test_trials_and_rules(self):
         """Calls are ours, or left to Open MPI's own by choice, and none is lost."""
         expected = sum(c for c, _, _ in WORLD.values()) + 1      # and the gatherv
-        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '7', '--mca', 'coll_wan_tune_excess', '1000')
+        # Without looks at the links, after which all begins again: there is one where the machine is busy.
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '7', '--mca', 'coll_wan_tune_excess', '1000',
+                 '--mca', 'coll_wan_check_interval', '0')
         world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
         ours = {k['collective']: 0 for k in world['calls']}
         for key, k in self.kinds(world).items():
@@ -241,6 +243,35 @@ class Numbers(Job):
             self.assertRegex(out, said)
             self.assertIn('rank 3: wan_bytes', out)     # the job runs
             self.assertEqual(os.listdir(self.dir), [])
+
+
+class Spawned(Job):
+    """A job that spawns others: each writes its own."""
+
+    def test_names(self):
+        out = self.job('--mca', 'coll_wan_report', 'run.json', wrapper=False, program=('spawn_worker', '5', '2'), ranks=2)
+        names = ['run.json'] + [f'run-spawned{n}.json' for n in (1, 2, 3)]
+        self.assertEqual(sorted(os.listdir(self.dir)), sorted(names), out)
+        calls = {}
+        for name in names:
+            report = self.read(name)
+            n = report['process']['spawned']
+            self.assertEqual(name, f'run-spawned{n}.json' if n else 'run.json')
+            self.assertEqual((report['process']['rank'], report['process']['ranks']), (0, 2))
+            world = [c for c in report['communicators'] if c['name'] == 'MPI_COMM_WORLD']
+            calls[n], = [k['calls'] for k in world[0]['calls'] if (k['collective'], k['form']) == ('bcast', 'blocking')
+                         and k['bytes_from'] == 2048]
+        # None is written over: 5 calls of the first one, 6 of the one that it spawned first, whose own made 7; and 15.
+        self.assertEqual((calls[0], calls[1], {calls[2], calls[3]}), (5, 6, {7, 15}))
+        self.assertIn('report of rank 0 of spawned job 1: ', out)
+        self.assertIn(os.path.realpath(self.dir) + '/run-spawned1.json', out)
+        if os.access(TOOL, os.X_OK):
+            shown = subprocess.run([TOOL, 'report', 'run-spawned1.json'], cwd=self.dir, capture_output=True, text=True).stdout
+            self.assertIn('report of rank 0 of 2, spawned job 1 on ', shown)
+
+    def test_each_rank(self):
+        self.job('--mca', 'coll_wan_report', 'run.%r.json', wrapper=False, program=('spawn_worker', '1', '1'), ranks=2)
+        self.assertEqual(sorted(os.listdir(self.dir)), ['run.0-spawned1.json', 'run.0.json', 'run.1-spawned1.json', 'run.1.json'])
 
 
 class Balanced(html.parser.HTMLParser):
@@ -367,7 +398,7 @@ class Shown(Job):
 
     def test_summary(self):
         said = self.info('run.json')
-        for words in (r'communicator MPI_COMM_WORLD \(0\), 4 ranks: site0 \(1 hosts, 2 ranks\), site1 \(1 hosts, 2 ranks\)',
+        for words in (r'communicator MPI_COMM_WORLD \(0\), 4 ranks: site0 \(1 host, 2 ranks\), site1 \(1 host, 2 ranks\)',
                       r'\n  bcast +1 MB to 2 MB +3 .* 3 MB +3 MB +', r'\n  allreduce, non-blocking +256 KB to 512 KB +4 ',
                       r'\n  allgather, blocks differ +512 B to 1 KB +2 ', r'communicators? of 2 ranks: all ranks are in one site',
                       r'links measured at '):

@@ -200,7 +200,7 @@ using report_ptr = std::unique_ptr<wan_report_t, report_close>;
 
 report_ptr open_report(const wan_params_t &p)
 {
-    const wan_report_process_t who{.rank = 0, .host = "h<0>", .began_s = 0};
+    const wan_report_process_t who{.rank = 0, .spawned = 0, .host = "h<0>", .began_s = 0};
     wan_report_t *r = nullptr;
     return report_ptr(wan_report_open(&who, &p, now, &r) == WAN_OK ? r : nullptr);
 }
@@ -366,6 +366,10 @@ std::string check_links()
     const std::vector<std::string> expected{"report of coll/wan", "served",        "links_looked_at", "links_unchanged",
                                             "links_looked_at",    "links_changed", "served",          "links_measured"};
     WAN_CHECK_THAT(seen == expected, text);
+    wan_counters_t n{};
+    wan_comm_count(comms[0].get(), &n);
+    wan_comm_count(early.get(), &n);
+    WAN_CHECK(n.links_measured == 3 && n.links_looked_at == 2 && n.links_changed == 1 && n.served[WAN_ALLREDUCE] == 3);
     std::vector<std::string> how;
     for (size_t at = 0; (at = text.find("\"how\":\"", at)) != text.npos;) {
         at += 7;
@@ -375,6 +379,63 @@ std::string check_links()
     // What a call was planned by is what was known when it was made; its bound, too.
     WAN_CHECK_THAT(times(text, "\"links\":0}") == 1 && times(text, "\"links\":1}") == 1 && times(text, "\"links\":[0,1]") == 1,
                    text);
+    return "";
+}
+
+/**
+ * What is worked out when communicators end is limited, by a clock on which each look takes 1 ms: what took most time
+ * first, what is missing is said; at the end there is time again.
+ */
+std::string check_afterthoughts()
+{
+    params p;
+    int64_t at = 0;
+    const book::process who{};
+    const auto b = std::make_shared<book>(who, p, [&] { return at += 1'000'000; });
+    std::vector<const char *> sites;
+    for (int r = 0; r < 24; ++r)
+        sites.push_back(r < 12 ? "after/a" : "after/b");
+    const auto ended = [&](int seconds) -> std::string {
+        const comm_ptr comm = open(p, peers_of(sites), 0);
+        WAN_CHECK(wan_comm_assume(comm.get()) == WAN_OK);
+        comm->report = std::make_unique<record>(b, *comm, 5);
+        comm->report->links("assumed");
+        for (int i = 0; i < 6; ++i) {    // the largest takes longest
+            const request r{.collective = WAN_BCAST, .bytes = uint64_t{1000} << i, .element_bytes = 1};
+            const auto plan = choose(comm->topo, comm->known.back(), {}, r);
+            const wan_call_t call = call_of(WAN_BCAST, 0, r.bytes, 1, nullptr, nullptr);
+            comm->report->add(comm->report->note(call, r, &*plan), seconds * 1'000'000'000ll + i, 0, 0);
+        }
+        return "";
+    };
+    const auto known = [](const std::string &text, size_t number) {    // of the classes of a communicator, smallest first
+        std::vector<bool> all;
+        for (size_t from = 0; (from = text.find("\"wan\":{\"calls\":", from)) != text.npos; ++from)
+            all.push_back(text[from + 15] == '1');
+        return std::vector<bool>(all.begin() + 1 + static_cast<ptrdiff_t>(6 * number), all.begin() + 7 + static_cast<ptrdiff_t>(6 * number));
+    };
+    int64_t before = at;
+    if (std::string why = ended(1); !why.empty())
+        return why;
+    WAN_CHECK_THAT(at - before < book::most_afterthought_ns + 40'000'000, std::to_string(at - before));
+    before = at;
+    if (std::string why = ended(1); !why.empty())    // nothing is left
+        return why;
+    WAN_CHECK_THAT(at - before < 40'000'000, std::to_string(at - before));
+    b->end();
+    before = at;
+    if (std::string why = ended(1); !why.empty())
+        return why;
+    WAN_CHECK_THAT(at - before < book::most_at_end_ns + 40'000'000, std::to_string(at - before));
+    const std::string text = b->json(24);
+    WAN_CHECK_THAT((known(text, 0) == std::vector<bool>{false, false, false, false, false, true}), text);
+    WAN_CHECK((known(text, 1) == std::vector<bool>(6, false)));
+    WAN_CHECK_THAT((known(text, 2) == std::vector<bool>{false, false, false, true, true, true}), text);
+    WAN_CHECK_THAT(text.find("\"afterthoughts\":true") != text.npos, text);
+    // What is brief has time of its own: for some of the first one, for all of the last one.
+    const char *missing = "not worked out again: that took too long";
+    WAN_CHECK_THAT(times(text, missing) >= 6 && times(text, missing) < 12, std::to_string(times(text, missing)));
+    WAN_CHECK(times(text.substr(text.rfind("{\"communicator\":5")), missing) == 0);
     return "";
 }
 
@@ -522,7 +583,9 @@ std::string check_files()
 {
     char file[64];
     wan_message_t m;
-    const auto name = [&](const char *parameter, int rank) { return wan_report_file(parameter, rank, file, sizeof file, &m); };
+    const auto name = [&](const char *parameter, int rank, int spawned = 0) {
+        return wan_report_file(parameter, rank, spawned, file, sizeof file, &m);
+    };
     WAN_CHECK(name("", 0) == WAN_DECLINED && name(nullptr, 0) == WAN_DECLINED);
     WAN_CHECK(name("a/run.json", 0) == WAN_OK && std::string(file) == "a/run.json");
     WAN_CHECK(name("a/run.json", 1) == WAN_DECLINED);
@@ -532,6 +595,16 @@ std::string check_files()
     WAN_CHECK(std::string(m.where) == "coll_wan_report" && name("run.html", 1) == WAN_DECLINED);
     WAN_CHECK(name("run", 0) == WAN_ERR_INPUT && std::string(m.what).find(".json") != std::string::npos);
     WAN_CHECK(name((std::string(100, 'x') + ".json").c_str(), 0) == WAN_ERR_INPUT);
+    // Of spawned jobs: a name that only they have, and that need not fit where the first one's does.
+    WAN_CHECK(name("a.json/run.json", 0, 2) == WAN_OK && std::string(file) == "a.json/run-spawned2.json");
+    WAN_CHECK(name("%r.json", 7, 1) == WAN_OK && std::string(file) == "7-spawned1.json");
+    WAN_CHECK(name("run.json", 1, 1) == WAN_DECLINED && name("run", 0, 1) == WAN_ERR_INPUT);
+    const std::string tight = std::string(sizeof file - 6, 'x') + ".json";
+    WAN_CHECK(name(tight.c_str(), 0) == WAN_OK && name(tight.c_str(), 0, 1) == WAN_ERR_INPUT);
+    for (const auto &[job, number] : {std::pair{"prterun-n1-4711@2", 1}, {"prterun-n1-4711@1", 0}, {"a@b@13", 12}, {"x@", 0},
+                                      {"x@-3", 0}, {"x@2y", 0}, {"x@99999999999999999999", 0}, {"12", 0}, {"", 0}})
+        WAN_CHECK_THAT(wan_report_spawned(job) == number, job);
+    WAN_CHECK(wan_report_spawned(nullptr) == 0);
     return "";
 }
 
@@ -547,6 +620,7 @@ int main()
                                 cmocka_unit_test(test<check_job>),
                                 cmocka_unit_test(test<check_links>),
                                 cmocka_unit_test(test<check_declined>),
+                                cmocka_unit_test(test<check_afterthoughts>),
                                 cmocka_unit_test(test<check_memory>),
                                 cmocka_unit_test(test<check_cost>),
                                 cmocka_unit_test(test<check_files>)};

@@ -11,6 +11,10 @@
 
 #include "ompi_config.h"
 
+#include "wan_report.h"
+
+#include <stdlib.h>
+
 #include "mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
@@ -96,6 +100,25 @@ static inline void mca_coll_wan_compat_neighbors(ompi_communicator_t *comm, int 
 {
     *in = *out = 0;
     (void) mca_topo_base_neighbor_count(comm, in, out);
+}
+
+/* ---- jobs that a job spawns ------------------------------------------------ */
+
+/* Which one of those of this mpirun this process is in; 0: none.  See wan_report_spawned(). */
+static inline int mca_coll_wan_compat_spawned(void)
+{
+    if (NULL == getenv("OMPI_PARENT_PORT")) {   /* as MPI_Comm_get_parent */
+        return 0;
+    }
+#if OMPI_MAJOR_VERSION >= 5
+    return wan_report_spawned(getenv("PMIX_NAMESPACE"));
+#else
+    {
+        const int number = (int) (OPAL_PROC_MY_NAME.jobid & 0xffff);    /* the first job of an mpirun is 1 */
+
+        return 1 < number ? number - 1 : 0;
+    }
+#endif
 }
 
 /* ---- peers that die: in 5.0, with fault tolerance -------------------------- */

@@ -10,8 +10,6 @@
  */
 #include "coll_wan.h"
 
-#include "wan_report.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -51,11 +49,11 @@ static bool directory_fits(wan_message_t *message)
     return false;
 }
 
-static int file_find(wan_message_t *message)
+static int file_find(int spawned, wan_message_t *message)
 {
     char name[PATH_MAX], here[PATH_MAX];
-    const int code = wan_report_file(mca_coll_wan_component.params.report, (int) OPAL_PROC_MY_NAME.vpid, name, sizeof(name),
-                                     message);
+    const int code = wan_report_file(mca_coll_wan_component.params.report, (int) OPAL_PROC_MY_NAME.vpid, spawned, name,
+                                     sizeof(name), message);
 
     if (WAN_OK != code) {
         return code;
@@ -75,14 +73,15 @@ static int file_find(wan_message_t *message)
 
 void mca_coll_wan_report_open(void)
 {
-    wan_report_process_t process = { .rank = (int) OPAL_PROC_MY_NAME.vpid, .began_s = (int64_t) time(NULL) };
+    wan_report_process_t process = { .rank = (int) OPAL_PROC_MY_NAME.vpid, .spawned = mca_coll_wan_compat_spawned(),
+                                     .began_s = (int64_t) time(NULL) };
     char host[256] = "";
     wan_message_t message;
     int code;
 
     report.book = NULL;
     report.ranks = 0;
-    code = file_find(&message);
+    code = file_find(process.spawned, &message);
     if (WAN_ERR_INPUT == code) {
         refuse(&message);
     }
@@ -146,6 +145,9 @@ void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module)
         why = "no collective was called on it";
     } else if (WAN_STATE_BROKEN == module->state && NULL == module->serving) {
         why = "its first collective failed";
+    }
+    if (module->comm == &ompi_mpi_comm_world.comm) {    /* nobody frees it but MPI_Finalize, after all others */
+        wan_report_finalizes(report.book);
     }
     if (NULL != why) {
         wan_report_refused(report.book, mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),

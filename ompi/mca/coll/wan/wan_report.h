@@ -19,15 +19,22 @@ typedef struct wan_report wan_report_t;
 
 typedef struct wan_report_process {
     int rank;                   /* in its job */
+    int spawned;                /* the how-manieth job that the first one, or a spawned one, spawned; 0: the first one */
     const char *host;           /* "" where not known */
     int64_t began_s;            /* of the calendar: time() */
 } wan_report_process_t;
 
 /*
- * The name of the file that process `rank` writes, from coll_wan_report.  WAN_OK; WAN_DECLINED: this process
- * writes none; WAN_ERR_INPUT, with *message, on rank 0: no report can have such a name.
+ * Which job of one mpirun this is, see above, from its name: "prterun-host-17@2" is the first that was spawned.
+ * 0 where the name does not say.
  */
-int wan_report_file(const char *parameter, int rank, char *file, size_t size, wan_message_t *message);
+int wan_report_spawned(const char *job);
+/*
+ * The name of the file that process `rank` writes, from coll_wan_report: of a spawned job run-spawned1.json beside
+ * run.json.  WAN_OK; WAN_DECLINED: this process writes none; WAN_ERR_INPUT, with *message, on rank 0: no report
+ * can have such a name.
+ */
+int wan_report_file(const char *parameter, int rank, int spawned, char *file, size_t size, wan_message_t *message);
 
 int wan_report_open(const wan_report_process_t *process, const wan_params_t *params, int64_t (*now_ns)(void *ctx),
                     wan_report_t **report);
@@ -42,6 +49,8 @@ int wan_report_serves(wan_report_t *report, wan_comm_t *comm, uint32_t communica
  * giving, ""; passed: calls that were handed to the module before.
  */
 void wan_report_ends(wan_report_t *report, wan_comm_t *comm, const char *name, uint64_t passed);
+/* The program calls nothing any more: communicators that end from now on may take longer. */
+void wan_report_finalizes(wan_report_t *report);
 /* ranks: of the job, 0 where not known.  Both are to be freed. */
 int wan_report_text(wan_report_t *report, int ranks, char **json, char **summary);
 void wan_report_close(wan_report_t *report);

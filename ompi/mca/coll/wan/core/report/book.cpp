@@ -169,15 +169,26 @@ size_t book::measured(const topology &t, const facts &f, std::string_view how)
     return measurements_.size() - 1;
 }
 
-bool book::afterthought(const std::function<bool(const std::function<bool()> &)> &f)
+void book::end()
+{
+    std::lock_guard hold(lock_);
+    may_take_ns_ = most_at_end_ns;
+    afterthoughts_ns_ = 0;
+}
+
+bool book::afterthought(bool brief, const std::function<bool(const std::function<bool()> &)> &f)
 {
     int64_t left;
     {
         std::lock_guard hold(lock_);
-        left = most_afterthought_ns - afterthoughts_ns_;
+        left = may_take_ns_ - afterthoughts_ns_ - (brief ? 0 : may_take_ns_ / 10);
+        if (left <= 0) {
+            afterthoughts_left_out_ = true;
+            return false;
+        }
     }
     const int64_t from = clock_();
-    const bool done = left > 0 && f([&] { return clock_() - from > left; });
+    const bool done = f([&] { return clock_() - from > left; });
     std::lock_guard hold(lock_);
     afterthoughts_ns_ += clock_() - from;
     afterthoughts_left_out_ |= !done;
@@ -227,7 +238,8 @@ std::string book::json(int ranks)
     std::lock_guard hold(lock_);
     json_text out;
     out.object().member("what", "report of coll/wan").member("format", format).member("version", PACKAGE_VERSION);
-    out.key("process").object().member("rank", who_.rank).member("ranks", ranks).member("host", who_.host).end();
+    out.key("process").object().member("rank", who_.rank).member("ranks", ranks).member("host", who_.host);
+    out.member("spawned", who_.spawned).end();
     out.member("began", calendar(who_.began_s)).member("elapsed_ns", now);
     out.key("parameters").as_it_is(parameters_);
     out.key("totals")
@@ -278,7 +290,8 @@ std::string book::summary()
     uint64_t refused = refusals_left_out_;
     for (const refusal &r : refusals_)
         refused += r.communicators;
-    std::string text = "report of rank " + std::to_string(who_.rank) + ": " + std::to_string(served_) + " communicators served, "
+    std::string text = "report of rank " + std::to_string(who_.rank)
+                       + (who_.spawned ? " of spawned job " + std::to_string(who_.spawned) : "") + ": " + std::to_string(served_) + (served_ == 1 ? " communicator served, " : " communicators served, ")
                        + std::to_string(refused) + " not; " + std::to_string(sums_.calls) + " calls, "
                        + std::to_string(sums_.elapsed_ns / 1'000'000) + " ms in them, "
                        + std::to_string(sums_.declined + sums_.passed) + " handed to other components";

@@ -31,13 +31,17 @@ public:
     static constexpr size_t most_events = 1000, most_refusals = 200, most_measurements = 100;
     /** Pairs of sites that are told of a measurement. */
     static constexpr size_t most_pairs = 300;
-    /** For planning anew, and for counting what crosses, when communicators end: of all of them together. */
-    static constexpr int64_t most_afterthought_ns = 1'000'000'000;
+    /**
+     * For counting what crosses, and planning anew, when communicators end: of all of them together that end while
+     * the program runs, and of those that end with it.
+     */
+    static constexpr int64_t most_afterthought_ns = 50'000'000, most_at_end_ns = 100'000'000;
     /** Version of the format: programs that read it may rely on what it has. */
     static constexpr int format = 1;
 
     struct process {
         int rank = 0;
+        int spawned = 0;            // how-manieth job that was spawned; 0: none
         std::string host;           // "": not known
         int64_t began_s = 0;        // of the calendar
     };
@@ -59,8 +63,13 @@ public:
     void give(size_t bytes);
     size_t held_bytes() const;
 
-    /** f(enough) where there is time left for an afterthought: `enough` says when it is used up.  Whether f ran to its end. */
-    bool afterthought(const std::function<bool(const std::function<bool()> &enough)> &f);
+    /**
+     * f(enough) where there is time left for an afterthought: `enough` says when it is used up.  Whether f ran to its
+     * end.  A tenth is kept for brief ones.
+     */
+    bool afterthought(bool brief, const std::function<bool(const std::function<bool()> &enough)> &f);
+    /** The program has ended: communicators that end from now on cost it nothing that it waits for. */
+    void end();
 
     /** A record's whole life: it is listed until it ends with its text, "" where there was no memory for that. */
     void enter(record *r);
@@ -100,7 +109,7 @@ private:
     std::string parameters_;            // JSON
     mutable std::mutex lock_;
     size_t held_ = 0;
-    int64_t afterthoughts_ns_ = 0;
+    int64_t afterthoughts_ns_ = 0, may_take_ns_ = most_afterthought_ns;
     bool afterthoughts_left_out_ = false;
     std::vector<happening> events_;
     uint64_t events_left_out_ = 0;

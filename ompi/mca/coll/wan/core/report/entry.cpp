@@ -8,6 +8,7 @@
 #include "guarded.hpp"
 #include "wan_report.h"
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +31,15 @@ const char *how_known(const wan_comm &comm)
 
 extern "C" {
 
-int wan_report_file(const char *parameter, int rank, char *file, size_t size, wan_message_t *message)
+int wan_report_spawned(const char *job)
+{
+    const char *at = job ? std::strrchr(job, '@') : nullptr;
+    char *end = nullptr;
+    const long number = at && at[1] >= '0' && at[1] <= '9' ? std::strtol(at + 1, &end, 10) : 0;
+    return number > 1 && number < INT_MAX && !*end ? static_cast<int>(number - 1) : 0;
+}
+
+int wan_report_file(const char *parameter, int rank, int spawned, char *file, size_t size, wan_message_t *message)
 {
     const std::string_view name = parameter ? parameter : "";
     const size_t mark = name.find("%r");
@@ -58,6 +67,8 @@ int wan_report_file(const char *parameter, int rank, char *file, size_t size, wa
         std::string whole(name);
         if (each)
             whole.replace(mark, 2, std::to_string(rank));
+        if (spawned)
+            whole.insert(whole.size() - std::strlen(".json"), "-spawned" + std::to_string(spawned));
         if (whole.size() >= size)
             return refuse("is too long", "give the report a shorter name");
         std::memcpy(file, whole.c_str(), whole.size() + 1);
@@ -70,7 +81,7 @@ int wan_report_open(const wan_report_process_t *process, const wan_params_t *par
 {
     *report = nullptr;
     return wan::guarded([&]() -> int {
-        wan::book::process who{process->rank, process->host, process->began_s};
+        wan::book::process who{process->rank, process->spawned, process->host, process->began_s};
         *report = new wan_report{std::make_shared<wan::book>(std::move(who), *params, [now_ns] { return now_ns(nullptr); })};
         return WAN_OK;
     });
@@ -96,8 +107,8 @@ int wan_report_serves(wan_report_t *report, wan_comm_t *comm, uint32_t communica
 {
     return wan::guarded([&]() -> int {
         auto made = std::make_unique<wan::record>(report->book, *comm, communicator);
-        made->happened("served", "of " + std::to_string(comm->topo.size()) + " ranks on "
-                                     + std::to_string(comm->topo.site_count()) + " sites is served; links "
+        made->happened("served", "is served, " + std::to_string(comm->topo.size()) + " ranks on "
+                                     + std::to_string(comm->topo.site_count()) + " sites; links "
                                      + wan::how_known(*comm));
         made->links(wan::how_known(*comm));
         std::lock_guard hold(comm->lock);
@@ -115,6 +126,14 @@ void wan_report_ends(wan_report_t *report, wan_comm_t *comm, const char *name, u
         } else {
             report->book->passed(passed);
         }
+        return WAN_OK;
+    });
+}
+
+void wan_report_finalizes(wan_report_t *report)
+{
+    (void) wan::guarded([&]() -> int {
+        report->book->end();
         return WAN_OK;
     });
 }

@@ -322,15 +322,36 @@ void record::print(json_text &out, book::totals &sums, book::highlight &most)
         const auto key = [](const call_kind *c) { return std::tuple(c->collective, c->counts_vary, !c->blocking, c->log_bytes); };
         return key(a) < key(b);
     });
+    const auto across = crossings(all);
     out.key("calls").array();
     for (const call_kind *c : all)
-        print_class(out, *c, sums, most);
+        print_class(out, *c, across, sums, most);
     out.end();
     print_trials(out, comm_);
     out.end();
 }
 
-void record::print_class(json_text &out, const call_kind &c, book::totals &sums, book::highlight &most)
+record::crossing_flows record::crossings(std::vector<const call_kind *> all) const
+{
+    // There may not be time for all: what took most is first.
+    std::stable_sort(all.begin(), all.end(), [](const call_kind *a, const call_kind *b) { return a->elapsed_ns > b->elapsed_ns; });
+    crossing_flows found;
+    for (const call_kind *c : all)
+        for (const auto &f : c->forms)
+            if (f.calls && f.how && !c->counts_vary)
+                (void) book_->afterthought(false, [&](const auto &enough) {
+                    plan p = *f.how;
+                    p.root = f.call.root;
+                    const auto flow = crossing_flow(comm_.topo, p, f.call, enough);
+                    if (flow)
+                        found.emplace(&f, flow->bytes);
+                    return flow.has_value();
+                });
+    return found;
+}
+
+void record::print_class(json_text &out, const call_kind &c, const crossing_flows &across, book::totals &sums,
+                         book::highlight &most)
 {
     const topology &t = comm_.topo;
     const auto facts_at = [&](const call_kind::form &f) -> const facts & { return comm_.known[f.era]; };
@@ -348,19 +369,11 @@ void record::print_class(json_text &out, const call_kind &c, book::totals &sums,
             continue;
         bounded += f.calls;
         bound_ns += static_cast<__int128>(f.calls) * least_ns(t, facts_at(f), f.call, comm_.me);
-        if (!f.how)
-            continue;
-        (void) book_->afterthought([&](const auto &enough) {
-            plan p = *f.how;
-            p.root = f.call.root;
-            const auto all = crossing_flow(t, p, f.call, enough);
-            if (all) {
-                crossed += f.calls;
-                crossing += f.calls * all->bytes;
-                least += f.calls * least_crossing_bytes(t, f.call);
-            }
-            return all.has_value();
-        });
+        if (const auto bytes = across.find(&f); bytes != across.end()) {
+            crossed += f.calls;
+            crossing += f.calls * bytes->second;
+            least += f.calls * least_crossing_bytes(t, f.call);
+        }
     }
     const int64_t median = c.times.percentile(50);
     const int64_t bound = bounded ? static_cast<int64_t>(bound_ns / bounded) : 0;
@@ -423,7 +436,7 @@ void record::print_class(json_text &out, const call_kind &c, book::totals &sums,
         most.elapsed_ns = c.elapsed_ns;
         most.text = std::string(kind_of(c.collective).name) + " of "
                     + size_words(c.log_bytes < 0 ? 0 : uint64_t{1} << c.log_bytes) + " on communicator " + std::to_string(id_)
-                    + ", " + std::to_string(calls) + " calls, median " + time_words(median)
+                    + ", " + std::to_string(calls) + (calls == 1 ? " call, median " : " calls, median ") + time_words(median)
                     + (compared ? ", the least possible " + time_words(bound) : "")
                     + (common ? std::string(", by ") + (common->how ? common->how->algo->name : adaptive.name) : "");
     }
@@ -436,7 +449,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
     size_t forms = 0;
     bool looked = false, first = false;
     if (f.how)
-        looked = book_->afterthought([&](const auto &) {
+        looked = book_->afterthought(true, [&](const auto &) {
             for (plan &p : candidates(comm_.topo, comm_.known[f.era], wish, f.call)) {
                 if (!forms++)
                     first = p.algo == f.how->algo && p.predicted_ns == f.how->predicted_ns;
