@@ -159,6 +159,8 @@ void summary_print(const json &r)
                   << e.at("text").get<std::string>() << "\n";
     for (const std::string &s : left_out_of(r))
         std::cout << "\n" << s << "\n";
+    std::cout << "\ntimes: of this rank, from a call's start to its end; least: that is possible on these links"
+                 " (more: doc/report.md, or --html)\n";
 }
 
 // ---- two ------------------------------------------------------------------------------

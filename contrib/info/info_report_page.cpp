@@ -55,30 +55,77 @@ std::string cells(const char *kind, const std::vector<std::string> &html)
     return element("tr", row) + "\n";
 }
 
-std::string table(const std::vector<std::string> &head, const std::string &rows)
+/** A box that scrolls where the screen is narrower than what is in it; by the keyboard, too. */
+std::string scrolling(const std::string &inside)
 {
-    return "<div class=\"wide\"><table><thead>" + cells("th", head) + "</thead><tbody>\n" + rows
-           + "</tbody></table></div>\n";
+    return "<div class=\"wide\" tabindex=\"0\">" + inside + "</div>\n";
 }
 
+std::string table(const std::vector<std::string> &head, const std::string &rows, const std::string &groups = "")
+{
+    return scrolling("<table><thead>" + groups + cells("th", head) + "</thead><tbody>\n" + rows + "</tbody></table>");
+}
+
+// The first column of a table stays in sight when it scrolls; shadows tell that there is more.
 constexpr const char *style = R"(
-:root{color-scheme:light dark;--line:#94a3b8;--soft:#f1f5f9;--far:#c2410c;--near:#0369a1;--ink:#0f172a;--paper:#ffffff}
+:root{color-scheme:light dark;--line:#94a3b8;--soft:#f1f5f9;--far:#c2410c;--near:#0369a1;--ink:#0f172a;--paper:#ffffff;
+--good:#15803d;--fair:#a16207;--bad:#b91c1c;--shade:#0f172a40}
 @media (prefers-color-scheme:dark){:root{
---line:#475569;--soft:#1e293b;--far:#fb923c;--near:#38bdf8;--ink:#e2e8f0;--paper:#0f172a}}
-body{font:16px/1.45 system-ui,sans-serif;margin:0 auto;max-width:72rem;padding:0 1rem 3rem;
-color:var(--ink);background:var(--paper)}
+--line:#475569;--soft:#1e293b;--far:#fb923c;--near:#38bdf8;--ink:#e2e8f0;--paper:#0f172a;
+--good:#4ade80;--fair:#facc15;--bad:#f87171;--shade:#e2e8f040}}
+body{font:16px/1.45 system-ui,sans-serif;margin:0 auto;max-width:78rem;padding:0 1rem 3rem;
+color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
 h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
-th,td{border-bottom:1px solid var(--line);padding:.3rem .6rem;text-align:left;vertical-align:top;white-space:nowrap}
+.wide{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 1rem,transparent 2rem) 0 0/3rem 100% no-repeat local,
+linear-gradient(270deg,var(--paper) 1rem,transparent 2rem) 100% 0/3rem 100% no-repeat local,
+linear-gradient(90deg,var(--shade),transparent) 0 0/.7rem 100% no-repeat scroll,
+linear-gradient(270deg,var(--shade),transparent) 100% 0/.7rem 100% no-repeat scroll}
+table{border-collapse:collapse;font-size:.9rem;overflow-wrap:normal}
+th,td{border-bottom:1px solid var(--line);padding:.3rem .5rem;text-align:left;vertical-align:top;white-space:nowrap}
+th{white-space:normal;vertical-align:bottom}.calls tr:last-child th:nth-child(n+3):nth-child(-n+11){text-align:right}
+th[colspan]{text-align:center;border-left:1px solid var(--line)}
 td.n{text-align:right;font-variant-numeric:tabular-nums}td.w{white-space:normal;min-width:14rem}
+.calls td:first-child,.calls tr:last-child th:first-child{position:sticky;left:0;background:var(--paper);white-space:normal;
+min-width:5.5rem;max-width:11rem}
 .facts{display:flex;flex-wrap:wrap;gap:.6rem;padding:0}.facts div{background:var(--soft);border-radius:.5rem;padding:.5rem .8rem}
-.facts b{display:block;font-size:1.15rem}svg{display:block;min-width:34rem;max-width:60rem;width:100%}svg text{fill:var(--ink)}
-.good{color:#15803d}.fair{color:#a16207}.far{color:#b91c1c}details table{font-size:.85rem}
+.facts b{display:block;font-size:1.15rem}svg{display:block;min-width:34rem;max-width:46rem;width:100%}svg text{fill:var(--ink)}
+.good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}summary{cursor:pointer}
+details p{white-space:normal;max-width:24rem;margin:.3rem 0}details table{font-size:.85rem}.calls+.wide{margin-top:1rem}
+dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1rem}dt{font-weight:600}dd{margin:0}
+@media (max-width:40rem){dl{grid-template-columns:1fr}dd{margin:0 0 .4rem}}
 )";
 
 // ---- pictures ------------------------------------------------------------------------
 
-constexpr size_t most_drawn_sites = 40, most_told_links = 15;
+constexpr size_t most_drawn_sites = 40, most_told_links = 15, most_open_pairs = 15;
+
+/** No longer than so many characters, not cut in the middle of one, and what follows; the whole is in a title. */
+std::string shortened(const std::string &name, size_t most, const std::string &after = "")
+{
+    if (name.size() + after.size() <= most)
+        return text(name + after);
+    const auto cut = std::find_if(name.begin() + static_cast<ptrdiff_t>(std::min(name.size(), most - 3 - after.size())),
+                                  name.end(), [](char b) { return (b & 0xc0) != 0x80; });
+    return element("title", text(name + after)) + text(std::string(name.begin(), cut) + "..." + after);
+}
+
+std::string people_text(const json &site)
+{
+    return count_text(site.at("hosts"), "host") + ", " + count_text(site.at("ranks"), "rank");
+}
+
+/** Name, hosts and ranks of a site: below its place where there are two, else outside the ring. */
+std::string site_label(const json &site, double x, double y, double angle, bool two)
+{
+    const std::string name = shortened(str(site.at("site")), two ? 20 : 28);
+    const double out = std::cos(angle);
+    const char *anchor = two || std::abs(out) < 0.1 ? "middle" : out > 0 ? "start" : "end";
+    x += two ? 0 : 24 * out;
+    y += two ? 32 : 4 + 28 * std::sin(angle) + 9 * std::min(0.0, std::sin(angle));
+    return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + name + "</text>"
+           + format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"12\">", x, y + 14, anchor) + people_text(site)
+           + "</text>\n";
+}
 
 /** Sites of the largest communicator on a ring, links as they were known last. */
 std::string map_svg(const json &r)
@@ -92,20 +139,28 @@ std::string map_svg(const json &r)
     const json &sites = largest->at("sites"), &links = r.at("links").at(largest->at("links").back().get<size_t>());
     if (sites.size() > most_drawn_sites)
         return element("p", std::to_string(sites.size()) + " sites: too many for a picture; the table has them.");
-    const double n = static_cast<double>(sites.size()), radius = sites.size() == 2 ? 210 : 120 + 6 * n, cx = 340,
-                 cy = sites.size() == 2 ? 70 : radius + 60;
+    const double n = static_cast<double>(sites.size());
+    const bool two = sites.size() == 2;
+    const double radius = two ? 92 : 140 + 7 * n, cx = two ? 165 : radius + 230, cy = two ? 30 : radius + 50;
     std::vector<std::pair<double, double>> at;
     std::vector<std::string> names;
+    std::string labels, circles;
     for (const json &s : sites) {
-        const double angle = 2 * std::numbers::pi * static_cast<double>(at.size()) / n
-                             - (sites.size() == 2 ? std::numbers::pi : std::numbers::pi / 2);
-        at.emplace_back(cx + radius * std::cos(angle), cy + radius * std::sin(angle));
+        const double angle =
+            2 * std::numbers::pi * static_cast<double>(at.size()) / n - (two ? std::numbers::pi : std::numbers::pi / 2);
+        const double x = cx + radius * std::cos(angle), y = cy + radius * std::sin(angle);
+        at.emplace_back(x, y);
         names.push_back(str(s.at("site")));
+        circles += format("<circle class=\"site\" cx=\"%.1f\" cy=\"%.1f\" r=\"15\" fill=\"var(--soft)\" "
+                          "stroke=\"var(--near)\" stroke-width=\"2\">",
+                          x, y)
+                   + element("title", text(names.back() + ": ") + people_text(s)) + "</circle>\n";
+        labels += site_label(s, x, y, angle, two);
     }
-    std::string out =
-        format("<svg viewBox=\"0 0 680 %.0f\" role=\"img\" font-size=\"13\"><title>Sites and links</title>\n", 2 * cy);
+    std::string out = format("<svg viewBox=\"0 0 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\" font-size=\"13\">", 2 * cx,
+                             two ? 90 : 2 * radius + 105, 0.95 * 2 * cx, 1.3 * 2 * cx)
+                      + "<title>Sites and links</title>\n";
     const bool told = links.at("between").size() <= most_told_links;
-    std::string labels;
     for (const json &l : links.at("between")) {
         const auto a = std::find(names.begin(), names.end(), str(l.at("a"))) - names.begin();
         const auto b = std::find(names.begin(), names.end(), str(l.at("b"))) - names.begin();
@@ -123,21 +178,12 @@ std::string map_svg(const json &r)
                                        + what + " one way"))
                + "</line>\n";
         if (told)    // nearer to one end, so that those of crossing lines do not meet in the middle
-            labels += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\">", x + (u - x) * 0.45,
-                             y + (v - y) * 0.45 - 6)
+            labels += format("<text class=\"told\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\" "
+                             "stroke=\"var(--paper)\" stroke-width=\"4\" paint-order=\"stroke\">",
+                             x + (u - x) * (two ? 0.5 : 0.4), y + (v - y) * (two ? 0.5 : 0.4) - (two ? 7 : 0))
                       + text(what) + "</text>\n";
     }
-    for (size_t s = 0; s < at.size(); ++s) {
-        const auto [x, y] = at[s];
-        out +=
-            format("<circle class=\"site\" cx=\"%.1f\" cy=\"%.1f\" r=\"15\" fill=\"var(--soft)\" "
-                   "stroke=\"var(--near)\" stroke-width=\"2\"/>",
-                   x, y)
-            + format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", x, y + 32) + text(names[s]) + "</text>"
-            + format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"11\">%d hosts, %d ranks</text>\n",
-                     x, y + 46, sites[s].at("hosts").get<int>(), sites[s].at("ranks").get<int>());
-    }
-    return element("div", out + labels + "</svg>", "class=\"wide\"") + "\n";
+    return scrolling(out + circles + labels + "</svg>");
 }
 
 struct mark {
@@ -159,30 +205,32 @@ std::vector<mark> marks_of(const json &r)
     return all;
 }
 
+/** What follows a communicator's name, or stands in its place. */
+std::string number_text(const json &c)
+{
+    const std::string n = c.at("communicator").dump();
+    return str(c.at("name")).empty() ? n : " (" + n + ")";
+}
+
 /** A bar for each communicator's life, a stroke for each thing that happened. */
 std::string timeline_svg(const json &r)
 {
     constexpr size_t most_bars = 30;
-    constexpr double left = 150, right = 660, step = 22;
+    constexpr double left = 158, right = 530, step = 24;
     const auto whole = static_cast<double>(std::max<int64_t>(1, number(r.at("elapsed_ns"))));
     const auto x = [&](int64_t ns) {
         return left + (right - left) * std::clamp(static_cast<double>(ns) / whole, 0.0, 1.0);
     };
-    const json &all = r.at("communicators");
+    const std::vector<const json *> all = by_time(r);
     const size_t bars = std::min(all.size(), most_bars);
     const double bottom = 24 + step * static_cast<double>(bars) + 14;
     std::string out =
-        format("<svg viewBox=\"0 0 680 %.0f\" role=\"img\" font-size=\"12\"><title>Time line</title>\n", bottom + 24);
+        format("<svg viewBox=\"0 0 560 %.0f\" role=\"img\" font-size=\"12\"><title>Time line</title>\n", bottom + 24);
     for (size_t i = 0; i < bars; ++i) {
-        const json &c = all[i];
+        const json &c = *all[i];
         const double y = 20 + step * static_cast<double>(i);
-        std::string name = communicator_text(c);
-        if (name.size() > 22)    // not in the middle of a character
-            name = name.substr(0, std::find_if(name.begin() + 20, name.end(), [](char b) { return (b & 0xc0) != 0x80; })
-                                      - name.begin())
-                   + "...";
-        out += format("<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\" font-size=\"11\">", left - 8, y + 12)
-               + text(name) + "</text>"
+        out += format("<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">", left - 8, y + 12)
+               + shortened(str(c.at("name")), 20, number_text(c)) + "</text>"
                + format("<rect class=\"life\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" rx=\"3\" "
                         "fill=\"var(--near)\" fill-opacity=\"0.35\">",
                         x(number(c.at("from_ns"))), y,
@@ -200,10 +248,11 @@ std::string timeline_svg(const json &r)
                   right, bottom);
     for (int part = 0; part <= 4; ++part) {
         const auto ns = static_cast<int64_t>(whole * part / 4);
-        out += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"11\">", x(ns), bottom + 16)
+        out += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", x(ns), bottom + 17)
                + (part ? text(time_text(ns)) : "0") + "</text>\n";
     }
-    return element("div", out + "</svg>", "class=\"wide\"") + "\n"
+    return element("p", "Bars: how long communicators were served. Strokes: what happened, listed below.") + "\n"
+           + scrolling(out + "</svg>")
            + (all.size() > bars ? element("p", std::to_string(all.size() - bars) + " more communicators are not drawn.")
                                 : "");
 }
@@ -217,26 +266,29 @@ std::string near_cell(const json &ratio)
     if (ratio.is_null())
         return numeric("-");
     const double v = ratio.get<double>();
-    return element("td", format("%.2f", v), format("class=\"n %s\"", v < 1.25 ? "good" : v < 2 ? "fair" : "far"));
+    return element("td", format("%.2f", v), format("class=\"n %s\"", v < 1.25 ? "good" : v < 2 ? "fair" : "bad"));
 }
 
+/** The ways that calls took; opened, why, and what the others were predicted to take. */
 std::string choice_cell(const json &k)
 {
+    std::string ways;
+    for (const std::string &way : ways_of(k))
+        ways += (ways.empty() ? "" : "<br/>") + text(way);
     if (k.at("choice").is_null())
-        return element("td", "");
+        return element("td", ways);
     std::string rows;
     for (const json &c : k.at("choice").at("candidates"))
         rows += cells("td",
                       {text(str(c.at("algorithm"))), c.at("n").is_null() ? "-" : c.at("n").dump(),
                        c.at("segment_bytes").is_null() ? "-" : text(amount_text(c.at("segment_bytes").get<uint64_t>())),
                        text(time_or_dash(c.at("predicted_ns")))});
-    const std::string why = text(str(k.at("choice").at("why")));
     return element("td",
-                   rows.empty() ? why
-                                : element("details", element("summary", why) + "<table><thead>"
-                                                         + cells("th", {"algorithm", "n", "segment", "predicted"})
-                                                         + "</thead><tbody>" + rows + "</tbody></table>"),
-                   "class=\"w\"");
+                   element("details", element("summary", ways) + element("p", text(str(k.at("choice").at("why"))))
+                                          + (rows.empty() ? ""
+                                                          : "<table><thead>"
+                                                                + cells("th", {"algorithm", "n", "segment", "predicted"})
+                                                                + "</thead><tbody>" + rows + "</tbody></table>")));
 }
 
 std::string calls_table(const json &c)
@@ -245,25 +297,25 @@ std::string calls_table(const json &c)
     for (const json &k : c.at("calls")) {
         const json &time = k.at("time_ns"), &wan = k.at("wan");
         const bool crossed = wan.at("calls") != 0;
-        std::string ways;
-        for (const std::string &way : ways_of(k))
-            ways += (ways.empty() ? "" : "<br/>") + text(way);
         rows +=
             element("tr",
                     element("td", text(str(k.at("collective")) + (k.at("form") == "blocking" ? "" : ", non-blocking")
                                        + (k.at("blocks") == "different" ? ", blocks differ" : "")))
                         + element("td", text(class_text(k))) + numeric(k.at("calls").dump())
-                        + numeric(time_or_dash(time.at("median"))) + numeric(time_or_dash(time.at("p95")))
-                        + numeric(time_or_dash(time.at("sum"))) + numeric(time_or_dash(k.at("predicted_ns")))
+                        + numeric(time_or_dash(time.at("sum"))) + numeric(time_or_dash(time.at("median")))
+                        + numeric(time_or_dash(time.at("p95"))) + numeric(time_or_dash(k.at("predicted_ns")))
                         + numeric(time_or_dash(k.at("bound_ns"))) + near_cell(k.at("times_bound"))
                         + numeric(crossed ? amount_text(wan.at("bytes").get<uint64_t>()) : "-")
-                        + numeric(crossed ? amount_text(wan.at("least_bytes").get<uint64_t>()) : "-")
-                        + element("td", ways) + choice_cell(k))
+                        + numeric(crossed ? amount_text(wan.at("least_bytes").get<uint64_t>()) : "-") + choice_cell(k))
             + "\n";
     }
-    return table({"call", "bytes", "calls", "median", "95%", "sum", "predicted", "least", "median / least",
-                  "across sites", "least", "by", "why"},
-                 rows);
+    return "<div class=\"calls\">"
+           + table({"call", "bytes", "calls", "in all", "median", "95%", "predicted", "least possible", "median / least",
+                    "sent", "least possible", "by (open: why)"},
+                   rows,
+                   "<tr><th></th><th></th><th></th><th colspan=\"3\">time on this rank</th>"
+                   "<th colspan=\"3\">compared with</th><th colspan=\"2\">across sites</th><th></th></tr>\n")
+           + "</div>\n";
 }
 
 std::string trials_table(const json &c)
@@ -281,20 +333,20 @@ std::string trials_table(const json &c)
     return rows.empty() ? "" : table({"tried", "way (bold: serves)", "predicted", "measured", "trials"}, rows);
 }
 
-std::string communicator_section(const json &c)
+/** before: the sites of the one before, which are not told twice. */
+std::string communicator_section(const json &c, std::string &before)
 {
     std::string out =
-        element("h3", text(communicator_text(c) + ": " + c.at("ranks").dump() + " ranks"), "class=\"communicator\"")
-        + "\n";
+        element("h3", text(communicator_text(c)) + ": " + count_text(c.at("ranks"), "rank"), "class=\"communicator\"") + "\n";
     std::string sites;
     for (const json &s : c.at("sites"))
-        sites += (sites.empty() ? "" : ", ") + text(str(s.at("site")))
-                 + format(" (%d hosts, %d ranks)", s.at("hosts").get<int>(), s.at("ranks").get<int>());
-    out += element("p", sites) + "\n";
+        sites += (sites.empty() ? "" : ", ") + text(str(s.at("site"))) + " (" + people_text(s) + ")";
+    out += element("p", sites == before ? "On the same sites." : sites) + "\n";
+    before = sites;
     out += c.at("calls").empty() ? element("p", "No calls.") : calls_table(c);
     out += trials_table(c);
     for (const json &d : c.at("declined"))
-        out += element("p", d.at("calls").dump() + " calls of " + text(str(d.at("collective")))
+        out += element("p", count_text(d.at("calls"), "call") + " of " + text(str(d.at("collective")))
                                 + " went to another component: " + text(str(d.at("why"))))
                + "\n";
     if (c.at("passed") != 0)
@@ -302,36 +354,68 @@ std::string communicator_section(const json &c)
     return out;
 }
 
-std::string links_section(const json &r)
+std::string links_table(const json &l)
 {
-    std::string out;
-    for (const json &l : r.at("links")) {
-        const json &in = l.at("inside"), &host = l.at("interface");
-        std::string rows;
-        for (const json &b : l.at("between"))
-            rows += element("tr",
-                            element("td", text(str(b.at("a")))) + element("td", text(str(b.at("b"))))
-                                + numeric(time_or_dash(b.at("latency_ns")))
-                                + numeric(b.at("bytes_per_s").is_null() ? "-"
-                                                                        : rate_text(b.at("bytes_per_s").get<double>())))
+    const json &in = l.at("inside"), &host = l.at("interface");
+    std::string rows;
+    for (const json &b : l.at("between"))
+        rows += element("tr", element("td", text(str(b.at("a")))) + element("td", text(str(b.at("b"))))
+                                  + numeric(time_or_dash(b.at("latency_ns")))
+                                  + numeric(b.at("bytes_per_s").is_null() ? "-"
+                                                                          : rate_text(b.at("bytes_per_s").get<double>())))
+                + "\n";
+    for (const json &s : l.at("sites"))
+        if (!s.at("uplink_bytes_per_s").is_null())
+            rows += element("tr", element("td", text(str(s.at("site")))) + element("td", "all others") + numeric("-")
+                                      + numeric(rate_text(s.at("uplink_bytes_per_s").get<double>())))
                     + "\n";
-        for (const json &s : l.at("sites"))
-            if (!s.at("uplink_bytes_per_s").is_null())
-                rows += element("tr", element("td", text(str(s.at("site")))) + element("td", "all others")
-                                          + numeric("-") + numeric(rate_text(s.at("uplink_bytes_per_s").get<double>())))
-                        + "\n";
-        out += element("p",
-                       text(str(l.at("how")) + " at " + time_text(number(l.at("at_ns"))) + ": inside sites "
-                            + time_text(number(in.at("latency_ns"))) + " one way; a host's interface "
-                            + (host.at("bytes_per_s").is_null() ? "-" : rate_text(host.at("bytes_per_s").get<double>()))
-                            + ", bursts of " + amount_text(host.at("burst_bytes").get<uint64_t>())
-                            + "; a message costs " + time_text(number(in.at("message_ns")))))
-               + "\n" + table({"from", "to", "one way", "shared rate, where told"}, rows);
-        if (l.at("pairs_left_out") != 0)
-            out += element("p", l.at("pairs_left_out").dump() + " more pairs of sites are not listed.") + "\n";
-    }
+    std::string out =
+        element("p", text((in.at("latency_ns").is_null() ? "Each site is one host"
+                                                         : "Inside sites " + time_text(number(in.at("latency_ns"))) + " one way")
+                          + "; a host's interface "
+                          + (host.at("bytes_per_s").is_null() ? "-" : rate_text(host.at("bytes_per_s").get<double>()))
+                          + (host.at("burst_bytes") == 0 ? ""
+                                                         : ", bursts of " + amount_text(host.at("burst_bytes").get<uint64_t>()))
+                          + "; a message costs " + time_text(number(in.at("message_ns")))))
+        + "\n";
+    const std::string pairs = table({"from", "to", "one way", "shared rate, where told"}, rows);
+    out += l.at("between").size() <= most_open_pairs
+               ? pairs
+               : element("details", element("summary", count_text(l.at("between").size(), "pair") + " of sites") + pairs) + "\n";
+    if (l.at("pairs_left_out") != 0)
+        out += element("p", l.at("pairs_left_out").dump() + " more pairs of sites are not listed.") + "\n";
     return out;
 }
+
+/** What was known of links; what came to the same several times, once. */
+std::string links_section(const json &r)
+{
+    std::vector<std::pair<std::string, std::string>> all;    // table, when
+    for (const json &l : r.at("links")) {
+        const std::string shown = links_table(l), when = str(l.at("how")) + " at " + time_text(number(l.at("at_ns")));
+        const auto it = std::find_if(all.begin(), all.end(), [&](const auto &x) { return x.first == shown; });
+        if (it == all.end())
+            all.emplace_back(shown, when);
+        else
+            it->second += "; " + when;
+    }
+    std::string out;
+    for (const auto &[shown, when] : all)
+        out += element("p", "Links " + text(when) + ".") + "\n" + shown;
+    return out;
+}
+
+constexpr const char *legend =
+    "<dl><dt>bytes</dt><dd>of the message, or of all ranks' blocks: calls are put together by powers of two</dd>"
+    "<dt>calls</dt><dd>those that coll/wan served. Open MPI makes some itself, where communicators are created</dd>"
+    "<dt>time</dt><dd>on this rank, from a call's start to its end: where ranks wait for others, that is in it. The root of a "
+    "broadcast does not wait</dd>"
+    "<dt>predicted</dt><dd>what the way was chosen by</dd>"
+    "<dt>least possible time</dt><dd>what no algorithm can beat on these links, if all ranks begin at once</dd>"
+    "<dt>median / least</dt><dd>of blocking calls in which each rank waits for all others; below 1 where this rank mostly came "
+    "last</dd>"
+    "<dt>across sites</dt><dd>bytes that all ranks sent to other sites, and the fewest that have to cross</dd>"
+    "<dt>by</dt><dd>the algorithm; n: how many processes of a site send to another one at once; bytes: of a segment</dd></dl>";
 
 std::string fact(const std::string &value, const char *what)
 {
@@ -343,7 +427,7 @@ std::string fact(const std::string &value, const char *what)
 std::string report_page(const json &r)
 {
     const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
-    std::string parameters, marks, refused, sections, notes;
+    std::string parameters, marks, refused, sections, sites, notes;
     for (const auto &[name, value] : r.at("parameters").items())
         parameters += cells("td", {text(name), text(value.is_string() ? str(value) : value.dump())});
     for (const mark &m : marks_of(r))
@@ -352,12 +436,12 @@ std::string report_page(const json &r)
         refused += element("tr", numeric(n.at("communicators").dump()) + numeric(n.at("ranks").dump())
                                      + element("td", text(str(n.at("why"))), "class=\"w\""))
                    + "\n";
-    for (const json &c : r.at("communicators"))
-        sections += communicator_section(c);
+    for (const json *c : by_time(r))
+        sections += communicator_section(*c, sites);
     for (const std::string &s : left_out_of(r))
         notes += element("p", text(s)) + "\n";
     const std::string title =
-        "coll/wan: rank " + who.at("rank").dump() + " of " + who.at("ranks").dump() + ", " + str(r.at("began"));
+        "coll/wan: " + process_text(r) + ", " + str(r.at("began"));
     return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
@@ -370,22 +454,15 @@ std::string report_page(const json &r)
            + fact(sums.at("calls").dump(), "calls")
            + fact(time_text(number(sums.at("elapsed_ns"))), "in them, on this rank")
            + fact(amount_text(wan.at("bytes").get<uint64_t>()), "across sites")
-           + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "the least possible") + "</div>\n" + notes
+           + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "across, at least") + "</div>\n" + notes
            + element("h2", "Sites and links") + "\n" + map_svg(r) + links_section(r) + element("h2", "Time line") + "\n"
            + timeline_svg(r) + table({"at", "what"}, marks) + element("h2", "Calls") + "\n"
-           + element(
-               "p",
-               "Times are those of this rank. \"Least\" is what no algorithm can beat on these links, if all ranks "
-               "begin at once; how near "
-               "the median came is said of blocking calls in which each rank waits for all others (below 1 where this "
-               "rank mostly came "
-               "last). \"Across sites\" is what all ranks sent "
-               "to other sites, and the fewest bytes that have to cross. \"Predicted\" is what the plan was chosen by.")
+           + element("details", element("summary", "What the columns say") + legend, "class=\"legend\"")
            + "\n" + sections
            + (refused.empty()
                   ? ""
                   : element("h2", "Not served") + "\n" + table({"communicators", "of ranks", "why"}, refused))
-           + (parameters.empty() ? "" : element("h2", "Parameters") + "\n" + table({"parameter", "value"}, parameters))
+           + (parameters.empty() ? "" : element("h2", "Parameters of this rank, where not the default") + "\n" + table({"parameter", "value"}, parameters))
            + "</body></html>\n";
 }
 

@@ -144,8 +144,11 @@ EXTRA_DIST += \
 	test/mpi/placed \
 	test/mpi/report \
 	test/mpi/report_check.py \
+	test/mpi/browser.py \
 	test/mpi/counters \
 	test/mpi/counters_check.py \
+	test/mpi/page \
+	test/mpi/page_check.py \
 	test/mpi/requests \
 	test/mpi/other_series.c \
 	test/mpi/selection \

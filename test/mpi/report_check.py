@@ -334,7 +334,7 @@ class Shown(Job):
         page = self.check_page(text)
         rows = sum(len(c['calls']) for c in self.report['communicators'])
         self.assertEqual(page.attributes.count(('class', 'communicator')), len(self.report['communicators']))
-        self.assertEqual(page.tags.count('details'), rows)
+        self.assertEqual(page.tags.count('details'), rows + 1)        # and what the columns say
         for kind, n in (('site', 2), ('link', 1), ('life', len(self.report['communicators'])),
                         ('event', len(self.report['events']) + len(self.report['not_served']))):
             self.assertEqual(page.attributes.count(('class', kind)), n, kind)

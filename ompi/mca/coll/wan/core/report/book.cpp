@@ -129,10 +129,13 @@ size_t book::measured(const topology &t, const facts &f, std::string_view how)
     json_text out;
     const auto site = [](int s) { return site_id{static_cast<uint32_t>(s)}; };
     const auto rate_at = [](const std::vector<int64_t> &of, size_t i) { return rate_of(i < of.size() ? of[i] : 0); };
+    bool several = false;    // hosts in a site: else nothing is measured inside
+    for (int s = 0; s < f.sites; ++s)
+        several |= t.node_count(site(s)) > 1;
     out.object().member("at_ns", now_ns()).member("how", how).member("farthest_ns", f.widest_ns());
     out.key("inside")
         .object()
-        .member("latency_ns", f.lan_ns)
+        .member("latency_ns", several ? std::optional(f.lan_ns) : std::nullopt)
         .member("message_ns", f.message_ns)
         .member("step_ns", f.step_ns)
         .end();

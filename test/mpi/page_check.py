@@ -1,0 +1,254 @@
+"""The page of a report as a reader sees it: it asks for nothing, complains of nothing, fits
+the screen, cuts no text off, and its numbers are the report's.  Run by test/mpi/page.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import browser
+import report_check
+
+WIDTHS = (1280, 360)
+
+# Of each communicator on the page: its heading and the cells of its calls, as they are shown.
+TABLES = '''[...document.querySelectorAll('.communicator')].map(h => {
+    let at = h.nextElementSibling;
+    while (at && !at.matches('.calls, .communicator, h2')) at = at.nextElementSibling;
+    return {name: h.innerText, rows: at && at.matches('.calls')
+        ? [...at.querySelectorAll(':scope > .wide > table > tbody > tr')].map(
+            r => [...r.cells].map(c => (c.querySelector('summary') || c).innerText)) : []};
+})'''
+
+# Texts that are not seen whole: beyond the edge of their picture, or of what does not scroll.
+CUT = '''(() => {
+    const cut = [];
+    for (const t of document.querySelectorAll('svg text')) {
+        const a = t.getBoundingClientRect(), b = t.ownerSVGElement.getBoundingClientRect();
+        if (a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1)
+            cut.push(t.textContent);
+    }
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let n; (n = walk.nextNode());) {
+        const e = n.parentElement;
+        if (!n.data.trim() || e.closest('svg') || !e.checkVisibility()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(n);
+        for (let box = e, a = range.getBoundingClientRect(); box && box !== document.body; box = box.parentElement) {
+            const style = getComputedStyle(box);
+            if (style.overflowX === 'auto') break;              // it can be scrolled there
+            const b = box.getBoundingClientRect();
+            if (style.display !== 'inline' && (a.left < b.left - 1 || a.right > b.right + 1)) {
+                cut.push(n.data);
+                break;
+            }
+        }
+    }
+    return cut;
+})()'''
+
+# Pairs of texts of a picture that lie on each other.
+OVERLAPS = '''(() => {
+    const on = [];
+    for (const s of document.querySelectorAll('svg')) {
+        const all = [...s.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+        all.forEach(([x, a], i) => all.slice(i + 1).forEach(([y, b]) => {
+            if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+                && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
+                on.push(x + ' / ' + y);
+        }));
+    }
+    return on;
+})()'''
+
+SMALLEST = '''Math.min(...[...document.querySelectorAll('svg text')].map(
+    t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a))'''
+
+PICTURES = '''[...document.querySelectorAll('svg')].map(s => {
+    const inside = s.getBBox(), a = s.getBoundingClientRect();
+    return [s.querySelector('title').textContent, inside.width, inside.height, a.width, a.height];
+})'''
+
+# The least contrast of text to paper.
+CONTRAST = '''(() => {
+    const light = c => {
+        const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => v / 255).map(
+            v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const paper = light(getComputedStyle(document.body).backgroundColor);
+    return Math.min(...[...document.querySelectorAll('td, p, .good, .fair, .bad, .facts div')].map(e => {
+        const ink = light(getComputedStyle(e).color);
+        return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    }));
+})()'''
+
+UNITS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
+SIZES = {'B': 1, 'KB': 1 << 10, 'MB': 1 << 20, 'GB': 1 << 30}
+
+
+def number(words, units):
+    value, unit = words.split()
+    return float(value) * units[unit]
+
+
+class Pages(report_check.Job):
+    def setUp(self):
+        super().setUp()
+        self.job('--mca', 'coll_wan_report', 'run.json')
+        self.report = self.read('run.json')
+
+    def page_of(self, report, name='run'):
+        with open(os.path.join(self.dir, name + '.json'), 'w') as f:
+            json.dump(report, f)
+        file = os.path.join(self.dir, name + '.html')
+        subprocess.run([report_check.TOOL, 'report', os.path.join(self.dir, name + '.json'), '--html', file], check=True)
+        return file
+
+    def look(self, b, file, width, dark=False):
+        """What every page must be."""
+        page = b.open(file, width, dark)
+        self.assertEqual(page.complaints(), [])
+        self.assertEqual(page.requests(), [page.url])
+        # Not the page scrolls, but boxes on it.
+        self.assertEqual(page.ask('innerWidth'), width)
+        self.assertLessEqual(page.ask('document.documentElement.scrollWidth'), width)
+        self.assertEqual(page.ask(CUT), [])
+        for title, *lengths in page.ask(PICTURES):
+            self.assertTrue(min(lengths) > 10, (title, lengths))
+        # Opened, too.
+        page.ask('document.querySelectorAll("details").forEach(d => { d.open = true; })')
+        self.assertLessEqual(page.ask('document.documentElement.scrollWidth'), width)
+        self.assertEqual(page.ask(CUT), [])
+        return page
+
+    def check_numbers(self, page, report):
+        tables = {t['name']: t['rows'] for t in page.ask(TABLES)}
+        self.assertEqual(len(tables), len(report['communicators']))
+        for c in report['communicators']:
+            rows = tables[f'{c["name"]} ({c["communicator"]}): {c["ranks"]} ranks']
+            self.assertEqual(len(rows), len(c['calls']))
+            for row, k in zip(rows, c['calls']):
+                self.assertTrue(row[0].startswith(k['collective']), row)
+                self.assertEqual(('non-blocking' in row[0], 'differ' in row[0]), (k['form'] != 'blocking', k['blocks'] == 'different'))
+                self.assertEqual(int(row[2]), k['calls'])
+                for cell, ns in ((3, k['time_ns']['sum']), (4, k['time_ns']['median']), (5, k['time_ns']['p95']),
+                                 (6, k['predicted_ns']), (7, k['bound_ns'])):
+                    if ns is None:
+                        self.assertEqual(row[cell], '-')
+                    else:
+                        self.assertAlmostEqual(number(row[cell], UNITS), ns, delta=ns * 0.006 + 1, msg=row)
+                self.assertEqual(row[8], '-' if k['times_bound'] is None else f'{k["times_bound"]:.2f}')
+                for cell, what in ((9, 'bytes'), (10, 'least_bytes')):
+                    if k['wan']['calls'] == 0:
+                        self.assertEqual(row[cell], '-')
+                    else:
+                        size = k['wan'][what]
+                        self.assertAlmostEqual(number(row[cell], SIZES), size, delta=size * 0.006, msg=row)
+                self.assertTrue(row[11].startswith(max(k['plans'], key=lambda p: p['calls'])['algorithm']), row)
+        facts = dict(zip(page.ask('[...document.querySelectorAll(".facts div")].map(d => d.lastChild.data)'),
+                         page.ask('[...document.querySelectorAll(".facts b")].map(b => b.innerText)')))
+        self.assertEqual(int(facts['calls']), report['totals']['calls'])
+        self.assertEqual(int(facts['calls']), sum(int(row[2]) for rows in tables.values() for row in rows))
+        self.assertEqual(int(facts['communicators served']), len(report['communicators']))
+        # What took most is first.
+        order = [sum(number(row[3], UNITS) for row in t['rows']) for t in page.ask(TABLES)]
+        for a, b in zip(order, order[1:]):
+            self.assertGreaterEqual(a * 1.01, b)
+
+    def test_numbers_and_screens(self):
+        file = self.page_of(self.report)
+        with browser.Browser() as b:
+            for width in WIDTHS:
+                for dark in (False, True):
+                    page = self.look(b, file, width, dark)
+                    self.check_numbers(page, self.report)
+                    self.assertEqual(page.ask(OVERLAPS), [])
+                    self.assertGreater(page.ask(CONTRAST), 4.5)
+                    self.assertGreater(page.ask(SMALLEST), 11)
+                    paper = page.ask('getComputedStyle(document.body).backgroundColor')
+                    self.assertEqual(paper, 'rgb(15, 23, 42)' if dark else 'rgb(255, 255, 255)')
+            # On a phone, tables scroll under their first column, which says what is what.
+            page = self.look(b, file, 360)
+            left, moved, more = page.ask('''(() => {
+                const box = document.querySelector('.calls .wide'), cell = box.querySelector('tbody td');
+                const before = cell.getBoundingClientRect().left;
+                box.scrollLeft = 200;
+                return [before, cell.getBoundingClientRect().left, box.scrollLeft];
+            })()''')
+            self.assertEqual((left, more), (moved, 200))
+            # On a wide screen nothing has to be scrolled.
+            page = b.open(file, 1280)
+            self.assertEqual(page.ask('[...document.querySelectorAll(".wide")].filter(d => d.scrollWidth > d.clientWidth).length'), 0)
+
+    def test_many_and_long(self):
+        """Sites up to what is drawn, long names, many communicators."""
+        with browser.Browser() as b:
+            for sites in (3, 4, 12, 40, 41):
+                changed = json.loads(json.dumps(self.report))
+                names = [f'region-with-a-name-of-its-own/site{i}-that-is-called-something-long' for i in range(sites)]
+                for c in changed['communicators']:
+                    c['sites'] = [{'site': s, 'hosts': 200, 'ranks': 12800} for s in names]
+                    c['name'] = 'communicator-' + 'of-some-solver-' * 8
+                for l in changed['links']:
+                    l['sites'] = [{'site': s, 'uplink_bytes_per_s': 1000000} for s in names]
+                    l['between'] = [{'a': a, 'b': b_, 'latency_ns': 5000000 + i, 'each_measured': True, 'bytes_per_s': 125000000}
+                                    for i, a in enumerate(names) for b_ in names[i + 1:]]
+                file = self.page_of(changed, f'sites{sites}')
+                for width in WIDTHS:
+                    page = self.look(b, file, width)
+                    self.assertEqual(page.ask('document.querySelectorAll("circle.site").length'), sites if sites <= 40 else 0)
+                    self.assertGreater(page.ask(SMALLEST), 11)
+                    if sites <= 12:
+                        self.assertEqual(page.ask(OVERLAPS), [], (sites, width))
+
+    def test_evil_and_old(self):
+        """Nothing that a report says is markup; reports without what later ones have can be shown."""
+        text = json.dumps(self.report)
+        evil = json.dumps('<img src="http://example.org/x" onerror="console.log(1)"/><script>console.log(2)</script>')[1:-1]
+        for name in ('site0', 'MPI_COMM_WORLD', 'all ranks are in one site', 'is served'):
+            text = text.replace(name, evil)
+        changed = json.loads(text)
+        changed['process'].pop('spawned', None)
+        with browser.Browser() as b:
+            page = self.look(b, self.page_of(changed, 'evil'), 360)
+            self.assertEqual(page.ask('document.querySelectorAll("img, script").length'), 0)
+            self.assertIn('<script>console.log(2)</script>', page.ask('document.body.innerText'))
+            self.assertEqual(page.requests(), [page.url])
+            self.assertEqual(page.complaints(), [])
+
+    def test_that_these_tests_can_fail(self):
+        """A page with each of the faults is told from one without."""
+        with open(self.page_of(self.report)) as f:
+            good = f.read()
+        faults = {
+            'a request': (lambda p: p.requests() != [p.url], '<p>', '<p><img src="file:///nowhere.png"/>'),
+            'a complaint': (lambda p: p.complaints() != [], '<p>', '<p><script>console.log(1)</script>'),
+            'too wide': (lambda p: p.ask('document.documentElement.scrollWidth') > 360, '<h2>', '<div style="width:500px">x</div><h2>'),
+            'cut off': (lambda p: p.ask(CUT) != [], '<h2>', '<div style="width:4em;overflow:hidden;white-space:nowrap">a long line of text</div><h2>'),
+            'cut off in a picture': (lambda p: p.ask(CUT) != [], '</svg>', '<text x="-9" y="20">left</text></svg>'),
+            'on each other': (lambda p: p.ask(OVERLAPS) != [], '</svg>', '<text x="90" y="20">one</text><text x="92" y="22">two</text></svg>'),
+            'pale': (lambda p: p.ask(CONTRAST) < 4.5, '<p>', '<p style="color:#999999">'),
+        }
+        file = os.path.join(self.dir, 'fault.html')
+        with browser.Browser() as b:
+            for name, (found, place, instead) in faults.items():
+                with open(file, 'w') as f:
+                    f.write(good)
+                self.assertFalse(found(b.open(file, 360)), name)
+                with open(file, 'w') as f:
+                    f.write(good.replace(place, instead, 1))
+                self.assertTrue(found(b.open(file, 360)), name)
+
+
+if __name__ == '__main__':
+    report_check.Job.verbose = '-v' in sys.argv
+    ran = unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[1:] if a != '-v'], exit=False).result
+    bad = len(ran.failures) + len(ran.errors)
+    print(f'{ran.testsRun - bad - len(ran.skipped)} passed, {bad} failed')
+    sys.exit(bad > 0)
