@@ -202,16 +202,40 @@ template <typename F> void each_candidate(const topology &t, const facts &known,
         }
 }
 
+/**
+ * For a call that the program looks after now and then: of those that would be about as fast if it did so
+ * all the time (`least_ns`), the one that is fastest if every message inside a site waits for a late look.
+ */
+std::optional<plan> fewest_waits(const topology &t, const facts &f, const request &r, const std::vector<plan> &all, int64_t least_ns)
+{
+    constexpr int64_t pause_ns = 10'000'000, in_a_loss = 20;    // a 20th may be lost
+    facts rarely = f;
+    rarely.lan_ns += pause_ns;
+    std::optional<plan> best;
+    int64_t best_ns = 0;
+    for (const plan &p : all) {
+        if (p.predicted_ns > least_ns + least_ns / in_a_loss)
+            continue;
+        const int64_t ns = p.algo->cost(t, rarely, r, p);
+        if (!best || ns < best_ns || (ns == best_ns && p.predicted_ns < best->predicted_ns))
+            best = p, best_ns = ns;
+    }
+    return best;
+}
+
 } // namespace
 
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r)
 {
     std::optional<plan> best;
+    std::vector<plan> all;
     each_candidate(t, f, w, r, [&](const plan &p) {
         if (!best || p.predicted_ns < best->predicted_ns)
             best = p;
+        if (r.polled)
+            all.push_back(p);
     });
-    return best;
+    return r.polled && best ? fewest_waits(t, f, r, all, best->predicted_ns) : best;
 }
 
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r)
