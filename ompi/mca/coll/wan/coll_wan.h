@@ -161,6 +161,7 @@ typedef enum wan_step {
 typedef struct wan_item {
     struct wan_item *next;
     wan_step_t (*step)(struct wan_item *item);
+    bool call;              /* of the program's: where that calls rarely, its steps follow each other */
 } wan_item_t;
 
 /* The topology of a communicator, as this rank sees it, and what its collectives need: coll_wan_neighbors.c. */

@@ -95,7 +95,12 @@ static bool side_is_direct(const wan_side_t *side)
     size_t most = side->count;
 
     if (NULL != side->types) {
-        return false;
+        for (int i = 0; i < side->blocks; ++i) {
+            if (0 != known_bytes(side, i) && !ompi_datatype_is_contiguous_memory_layout(side->types[i], side->counts[i])) {
+                return false;
+            }
+        }
+        return true;
     }
     for (int i = 0; NULL != side->counts && i < side->blocks; ++i) {
         most = (size_t) side->counts[i] > most ? (size_t) side->counts[i] : most;
@@ -125,9 +130,13 @@ static int side_convert(wan_side_t *side, bool pack)
  */
 static int side_prepare(wan_side_t *side, bool pack, bool copy)
 {
-    const bool direct = !copy && side_is_direct(side);
     size_t total = 0;
+    bool direct;
 
+    if (NULL != side->edges && 0 == side->edges->count) {
+        side->base = side->user;        /* arrays and datatypes may be NULL */
+        return OMPI_SUCCESS;
+    }
     if (NULL != side->counts || NULL != side->edges) {
         side->bytes = calloc(side->blocks + 1, sizeof(*side->bytes));
         if (NULL == side->bytes) {
@@ -145,6 +154,7 @@ static int side_prepare(wan_side_t *side, bool pack, bool copy)
         total += known_bytes(side, i);
     }
     side->total = total;
+    direct = !copy && side_is_direct(side);
     if (!direct) {
         side->base = side->packed = malloc(0 != total ? total : 1);
         if (NULL == side->packed) {
@@ -158,9 +168,11 @@ static int side_prepare(wan_side_t *side, bool pack, bool copy)
         size_t count;
         struct ompi_datatype_t *type;
 
-        ompi_datatype_get_true_extent(side->type, &lb, &true_extent);
+        if (NULL == side->types) {
+            ompi_datatype_get_true_extent(side->type, &lb, &true_extent);
+        }
         side->base = side->user + lb;
-        if (1 == side->blocks && NULL == side->edges) {
+        if (1 == side->blocks && NULL == side->edges && NULL == side->types) {
             return OMPI_SUCCESS;
         }
         if (NULL == side->displs && NULL == side->edges) {
@@ -175,8 +187,14 @@ static int side_prepare(wan_side_t *side, bool pack, bool copy)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         for (int i = 0; i < side->blocks; ++i) {
+            if (0 == known_bytes(side, i)) {
+                continue;       /* its type need not be a valid one */
+            }
             block_get(side, i, &first, &count, &type);
-            side->at[i] = first - side->user;
+            if (NULL != side->types) {
+                ompi_datatype_get_true_extent(type, &lb, &true_extent);
+            }
+            side->at[i] = first - side->user + (NULL != side->types ? lb : 0);
         }
     }
     return OMPI_SUCCESS;

@@ -214,11 +214,13 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     }
     switch (mca_coll_wan_peers_decide(comm, false, &why)) {
     case WAN_STAND_ASK:
+        mca_coll_wan_neighbors_open(module, comm);
         view_open(module, comm);
         break;
     case WAN_STAND_WATCH:
         module->state = WAN_STATE_WATCHING;
         module->watched = true;
+        mca_coll_wan_neighbors_open(module, comm);      /* above those whose reach is looked at */
         module->tag = tags_reserve(comm);       /* now, while all ranks are at the same one */
         if (!tags_reach(module->tag)) {
             why.reason = WAN_REASON_NO_TAGS;
@@ -233,7 +235,6 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         goto refuse;
     }
     module->comm = comm;
-    mca_coll_wan_neighbors_open(module, comm);
     mca_coll_wan_trees_world(comm);
     mca_coll_wan_counters_add(module);
     return OMPI_SUCCESS;
@@ -463,6 +464,7 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
         return rc;
     }
     module->asking.item.step = ask_step;
+    module->asking.item.call = true;
     OBJ_RETAIN(module->comm);
     mca_coll_wan_progress_add(&module->asking.item);
     return OMPI_SUCCESS;

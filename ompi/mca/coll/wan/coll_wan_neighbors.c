@@ -70,7 +70,8 @@ void mca_coll_wan_neighbors_open(mca_coll_wan_module_t *module, struct ompi_comm
  */
 bool mca_coll_wan_neighbors_ours(const mca_coll_wan_module_t *module)
 {
-    return !mca_coll_wan_module_inside(module) && (!module->watched || WAN_STATE_SERVING == module->state);
+    return !mca_coll_wan_module_inside(module)
+           && (!module->watched || WAN_STATE_SERVING == module->state || WAN_STATE_BROKEN == module->state);
 }
 
 int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module)
@@ -79,6 +80,9 @@ int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module)
     wan_neighbors_t *neighbors = &module->neighbors;
     int *to, *from, rc;
 
+    if (module->watched && WAN_STATE_BROKEN == module->state) {
+        return module->error;       /* others serve */
+    }
     if (NULL == module->view) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

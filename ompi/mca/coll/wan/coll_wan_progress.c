@@ -17,6 +17,7 @@ static wan_item_t *under_way;       /* of who holds `busy` */
 static int busy;                    /* atomic */
 static int registered;              /* atomic */
 static int64_t last_ns;             /* when the program was in MPI last, as far as we know; atomic */
+static int calls;                   /* items of calls; atomic */
 
 static int64_t now_ns(void)
 {
@@ -43,11 +44,13 @@ static int step_all(void)
     }
     for (link = &under_way; NULL != (item = *link);) {
         next = item->next;
+        const bool call = item->call;
         const wan_step_t step = item->step(item);
 
         steps += WAN_STEP_IDLE != step;
         if (WAN_STEP_OVER == step) {
             *link = next;       /* the item may be gone */
+            (void) __atomic_sub_fetch(&calls, call, __ATOMIC_RELAXED);
         } else {
             link = &item->next;
         }
@@ -59,20 +62,24 @@ static int step_all(void)
  * A program that calls MPI now and then only: what has come since is still in the sockets, since Open
  * MPI reads them after it has called us, and what we post now may let the next step begin.  So its
  * progress goes on until nothing moves: else each step of an algorithm waits for a call of its own,
- * or two.  Not for longer than a part of the program's own time.
+ * or two.  Not for longer than a part of the program's own time, nor than some steps take.
  */
 #define RARE_NS 50000
 #define PART_OF_PAUSE 4
+#define MOST_NS 5000000
 
 static int catch_up(int64_t pause_ns, int64_t since_ns)
 {
+    const int64_t most_ns = pause_ns / PART_OF_PAUSE < MOST_NS ? pause_ns / PART_OF_PAUSE : MOST_NS;
+    const bool yields = opal_progress_set_yield_when_idle(false);   /* we may just have done what somebody waits for */
     int all = 0, steps;
 
     do {
         opal_progress();        /* comes back here, and leaves */
         steps = step_all();
         all += steps;
-    } while (0 < steps && NULL != under_way && now_ns() - since_ns < pause_ns / PART_OF_PAUSE);
+    } while (0 < steps && 0 < __atomic_load_n(&calls, __ATOMIC_RELAXED) && now_ns() - since_ns < most_ns);
+    (void) opal_progress_set_yield_when_idle(yields);
     return all;
 }
 
@@ -91,7 +98,7 @@ static int progress(void)
     steps = step_all();
     since_ns = now_ns();
     pause_ns = since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
-    if (RARE_NS < pause_ns && NULL != under_way) {
+    if (RARE_NS < pause_ns && 0 < __atomic_load_n(&calls, __ATOMIC_RELAXED)) {
         steps += catch_up(pause_ns, since_ns);
         since_ns = now_ns();
     }
@@ -105,7 +112,9 @@ void mca_coll_wan_progress_add(wan_item_t *item)
     if (0 == __atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL)) {
         opal_progress_register(progress);
     }
-    __atomic_store_n(&last_ns, now_ns(), __ATOMIC_RELAXED);
+    if (item->call && 0 == __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&last_ns, now_ns(), __ATOMIC_RELAXED);
+    }
     item->next = __atomic_load_n(&added, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&added, &item->next, item, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {

@@ -55,6 +55,7 @@ static void request_construct(mca_coll_wan_request_t *request)
     request->base.super.req_cancel = request_cancel;
     request->base.super.req_start = request_start;
     request->item.step = request_step;
+    request->item.call = true;
     request->next = NULL;
     request->run = NULL;
     request->inner = NULL;
@@ -471,13 +472,14 @@ static int icall_ask(mca_coll_wan_module_t *module)
 /* Waits in no line: its tags are not the saved module's, nor of those that need an answer. */
 static int neighbor_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent, ompi_request_t **handle)
 {
+    const unsigned tag = persistent ? 2 + module->neighbors.inits++ : 1;        /* whatever happens: ranks stay in step */
     mca_coll_wan_request_t *request = request_new(module, args, persistent);
     int rc;
 
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    request->number = WAN_NUMBER_NEIGHBOR + (persistent ? 2 + module->neighbors.inits++ : 1);
+    request->number = WAN_NUMBER_NEIGHBOR + tag;
     request->epoch = 0;
     *handle = &request->base.super;
     if (!persistent) {

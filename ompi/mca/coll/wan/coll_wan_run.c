@@ -148,7 +148,7 @@ int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t co
     return OMPI_SUCCESS == rc ? mca_coll_wan_run_wait(run, &port, &bound) : rc;
 }
 
-/* Where not all ranks may come: nothing is asked, counted or measured. */
+/* Where not all ranks may come: no other rank is asked, and no call numbered. */
 static int neighbor_call(mca_coll_wan_module_t *module, const wan_args_t *args)
 {
     mca_coll_wan_bound_t bound;

@@ -308,12 +308,12 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
 {
     *run = nullptr;
     return guarded([&]() -> int {
-        if (call->blocks)
-            comm->trial = 0;
         if (call->collective == WAN_NEIGHBOR) {
             *run = wan::exchange_begin(*comm, *call, port, port_ctx);
             return WAN_OK;
         }
+        if (call->blocks)
+            comm->trial = 0;
         wan::request r = wan::request_of(comm->topo, *call);
         r.polled = !call->blocks && !call->internal;
         if (wan::by_trees(*comm, *call, r)) {

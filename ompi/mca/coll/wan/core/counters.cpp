@@ -38,7 +38,7 @@ constexpr family families[] = {
     {"wan_messages", "Messages that this process sent to another site", offsetof(wan_counters_t, wan_messages), 0, 1, false},
     {"wan_bytes", "Bytes that this process sent to another site", offsetof(wan_counters_t, wan_bytes), 0, 1, false},
     {"elapsed_ns",
-     "Nanoseconds from beginning to end of the calls served, blocking or not, but along adaptive trees; "
+     "Nanoseconds from beginning to end of the calls served, blocking or not, but along adaptive trees and of neighbourhood collectives; "
      "calls that overlap count each",
      offsetof(wan_counters_t, elapsed_ns), 0, 1, false},
     {"predicted_ns", "Nanoseconds that those calls were predicted to take", offsetof(wan_counters_t, predicted_ns), 0, 1, false},

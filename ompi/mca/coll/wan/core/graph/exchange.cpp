@@ -19,28 +19,46 @@ struct message {
     span_of part;
 };
 
-/** Parts that a message to another host is cut into (a bound has 16 bits: beyond 4 GB, longer ones), and how many go without consent. */
-uint32_t parts_of(const edge &e)
+/** Between two hosts: what goes along an edge; cut: something comes back. */
+struct passage {
+    const edge *e;
+    bool cut;
+};
+
+/** Parts that it is cut into (a bound has 16 bits: beyond 4 GB, longer ones), and how many go without consent. */
+uint32_t parts_of(const passage &p)
 {
-    return !exchange_waits(e.bytes) ? 1
-                                    : static_cast<uint32_t>(std::min<uint64_t>(UINT16_MAX, (e.bytes + exchange_piece_bytes - 1) / exchange_piece_bytes));
+    if (!p.cut || !exchange_waits(p.e->bytes))
+        return 1;
+    return static_cast<uint32_t>(std::min<uint64_t>(UINT16_MAX, (p.e->bytes + exchange_piece_bytes - 1) / exchange_piece_bytes));
 }
-uint32_t front_of(const edge &e) { return std::min(parts_of(e), exchange_pieces); }
+uint32_t front_of(const passage &p) { return std::min(parts_of(p), exchange_pieces); }
+
+/** Ranks that edges with bytes are about, in order. */
+std::vector<int> others_of(const std::vector<edge> &edges)
+{
+    std::vector<int> ranks;
+    for (const edge &e : edges)
+        if (e.bytes)
+            ranks.push_back(e.rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+}
 
 /**
  * Messages to or from other hosts, in the order in which both ends of a pair post them: what needs
  * consent, then pieces, one of each edge after the other.
  */
-std::vector<message> messages_of(const std::vector<const edge *> &edges)
+std::vector<message> messages_of(const std::vector<passage> &passages)
 {
     std::vector<message> messages;
-    for (const edge *e : edges)
-        if (front_of(*e) < parts_of(*e))
-            messages.push_back({e->rank, {{front_of(*e), parts_of(*e), e->block}, {0, 1, e->block + 1}}});
+    for (const passage &p : passages)
+        if (front_of(p) < parts_of(p))
+            messages.push_back({p.e->rank, {{front_of(p), parts_of(p), p.e->block}, {0, 1, p.e->block + 1}}});
     for (uint32_t k = 0; k < exchange_pieces; ++k)
-        for (const edge *e : edges)
-            if (k < front_of(*e))
-                messages.push_back({e->rank, piece_of(e->block, k, parts_of(*e))});
+        for (const passage &p : passages)
+            if (k < front_of(p))
+                messages.push_back({p.e->rank, piece_of(p.e->block, k, parts_of(p))});
     return messages;
 }
 
@@ -65,22 +83,22 @@ schedule build_exchange(const topology &t, int me, const edges &e)
             return (static_cast<int>(value(there.site)) + sites - static_cast<int>(value(here.site))) % sites;
         return there.node == here.node ? own_host : own_site;
     };
-    auto post_all = [&](op_kind kind, const std::vector<edge> &all) {
-        std::vector<std::vector<const edge *>> by(static_cast<size_t>(own_host) + 1);
+    auto post_all = [&](op_kind kind, const std::vector<edge> &all, const std::vector<int> &other_way) {
+        std::vector<std::vector<passage>> by(static_cast<size_t>(own_host) + 1);
         for (const edge &x : all)
             if (x.bytes)
-                by[static_cast<size_t>(distance(x))].push_back(&x);
-        std::vector<const edge *> far;
+                by[static_cast<size_t>(distance(x))].push_back({&x, std::binary_search(other_way.begin(), other_way.end(), x.rank)});
+        std::vector<passage> far;
         for (int d = 1; d < own_site; ++d)
             far.insert(far.end(), by[static_cast<size_t>(d)].begin(), by[static_cast<size_t>(d)].end());
         for (const auto &part : {far, by[static_cast<size_t>(own_site)]})
             for (const message &m : messages_of(part))
                 post(kind, m.rank, m.part);
-        for (const edge *x : by[static_cast<size_t>(own_host)])
-            post(kind, x->rank, block_at(static_cast<int>(x->block)));
+        for (const passage &x : by[static_cast<size_t>(own_host)])
+            post(kind, x.e->rank, block_at(static_cast<int>(x.e->block)));
     };
-    post_all(op_kind::recv, e.from);
-    post_all(op_kind::send, e.to);
+    post_all(op_kind::recv, e.from, others_of(e.to));
+    post_all(op_kind::send, e.to, others_of(e.from));
     return s;
 }
 

@@ -13,7 +13,8 @@
  *     rest  |RTS|..........|consent|==========>
  *     front     |====|====|====|====|
  *
- * That front is what a receiver that comes late has to keep: it has an end.  What
+ * That front is what a receiver that comes late has to keep.  It has an end, since nothing is cut
+ * unless something comes back from there in the same call: a sender is one call ahead at most.  What
  * goes far goes first, the next site before those behind it, pieces of all edges in
  * turn, so that edges share the way.
  *
