@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
+
+import job_tests
 
 SRC, BUILD = os.environ['WAN_SRC'], os.environ['WAN_BUILD']
 RANKS = 4       # 0 and 2 in one site, 1 and 3 in the other
@@ -209,8 +210,4 @@ class Neighbours(Job):
 
 
 if __name__ == '__main__':
-    Job.verbose = '-v' in sys.argv
-    ran = unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[1:] if a != '-v'], exit=False).result
-    bad = len(ran.failures) + len(ran.errors)
-    print(f'{ran.testsRun - bad - len(ran.skipped)} passed, {bad} failed')
-    sys.exit(bad > 0)
+    job_tests.main(Job)

@@ -139,6 +139,7 @@ EXTRA_DIST += \
 	test/mpi/collectives \
 	test/mpi/fuzz_jobs \
 	test/mpi/faults.c \
+	test/mpi/job_tests.py \
 	test/mpi/neighbors \
 	test/mpi/ompi_info \
 	test/mpi/placed \

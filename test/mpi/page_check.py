@@ -8,10 +8,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 import unittest
 
 import browser
+import job_tests
 import report_check
 
 WIDTHS = (1280, 360)
@@ -247,8 +247,4 @@ class Pages(report_check.Job):
 
 
 if __name__ == '__main__':
-    report_check.Job.verbose = '-v' in sys.argv
-    ran = unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[1:] if a != '-v'], exit=False).result
-    bad = len(ran.failures) + len(ran.errors)
-    print(f'{ran.testsRun - bad - len(ran.skipped)} passed, {bad} failed')
-    sys.exit(bad > 0)
+    job_tests.main(report_check.Job)

@@ -10,10 +10,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as xml
+
+import job_tests
 
 SRC, BUILD = os.environ['WAN_SRC'], os.environ['WAN_BUILD']
 TOOL = os.path.join(BUILD, 'wan-info')
@@ -426,8 +427,4 @@ class Shown(Job):
 
 
 if __name__ == '__main__':
-    Job.verbose = '-v' in sys.argv
-    ran = unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[1:] if a != '-v'], exit=False).result
-    bad = len(ran.failures) + len(ran.errors)
-    print(f'{ran.testsRun - bad - len(ran.skipped)} passed, {bad} failed')
-    sys.exit(bad > 0)
+    job_tests.main(Job)

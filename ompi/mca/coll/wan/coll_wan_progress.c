@@ -6,8 +6,6 @@
  */
 #include "coll_wan.h"
 
-#include <time.h>
-
 /*
  * Items are added from anywhere, without a lock, and stepped by one thread at a time: who finds
  * another one at it leaves.  (Also a step that comes back here through the PML.)
@@ -21,10 +19,7 @@ static int calls;                   /* items of calls; atomic */
 
 static int64_t now_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+    return mca_coll_wan_port_pml.now_ns(NULL);
 }
 
 /* One step of each; how many have worked.  By who holds `busy`. */

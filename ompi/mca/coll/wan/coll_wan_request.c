@@ -207,6 +207,11 @@ static wan_step_t request_step(wan_item_t *item)
     return WAN_STEP_OVER;
 }
 
+static bool request_is_neighbor(const mca_coll_wan_request_t *request)
+{
+    return WAN_NUMBER_NEIGHBOR <= request->number;
+}
+
 /* Binds and posts.  OMPI_ code or WAN_NOT_OURS, with nothing under way; `probe`: only whether it is ours. */
 static int request_run(mca_coll_wan_request_t *request, bool probe)
 {
@@ -218,7 +223,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
     }
     request->bound.call.epoch = request->epoch;
     if (!request->bound.nothing) {
-        const int tag = WAN_NUMBER_NEIGHBOR <= request->number
+        const int tag = request_is_neighbor(request)
                             ? module->neighbors.tag - (int) (request->number - WAN_NUMBER_NEIGHBOR)
                             : mca_coll_wan_module_tag(module, WAN_TAGS_BLOCKING + request->number);
 
@@ -256,7 +261,7 @@ static int inner_begin(ompi_request_t *inner)
 
 static bool request_may_run(const mca_coll_wan_request_t *request)
 {
-    return WAN_NUMBER_NEIGHBOR <= request->number
+    return request_is_neighbor(request)
            || (WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number);
 }
 
@@ -267,7 +272,7 @@ static void request_go(mca_coll_wan_request_t *request)
     const bool persistent = request->base.super.req_persistent;
     int rc = WAN_NOT_OURS;
 
-    if (WAN_STATE_BROKEN == module->state && WAN_NUMBER_NEIGHBOR > request->number) {
+    if (WAN_STATE_BROKEN == module->state && !request_is_neighbor(request)) {
         rc = module->error;
     } else if (NULL == request->inner && request_may_run(request)) {
         rc = request_run(request, false);
@@ -435,7 +440,7 @@ static int request_start(size_t count, ompi_request_t **requests)
         settling = request->settling;
         request->wanted = settling;
         opal_mutex_unlock(&line_lock);
-        if (WAN_NUMBER_NEIGHBOR <= request->number) {
+        if (request_is_neighbor(request)) {
             request_go(request);
         } else if (!settling) {
             line_push(request);
@@ -469,12 +474,22 @@ static int icall_ask(mca_coll_wan_module_t *module)
     return WAN_STATE_FIRST == module->state ? mca_coll_wan_module_ask_begin(module) : OMPI_SUCCESS;
 }
 
+/* A persistent one: what is known not to be ours is the saved module's from the start. */
+static int request_probe(ompi_request_t **handle)
+{
+    int rc = request_run((mca_coll_wan_request_t *) *handle, true);
+
+    if (OMPI_SUCCESS != rc) {
+        request_free(handle);
+    }
+    return rc;
+}
+
 /* Waits in no line: its tags are not the saved module's, nor of those that need an answer. */
 static int neighbor_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent, ompi_request_t **handle)
 {
     const unsigned tag = persistent ? 2 + module->neighbors.inits++ : 1;        /* whatever happens: ranks stay in step */
     mca_coll_wan_request_t *request = request_new(module, args, persistent);
-    int rc;
 
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -487,11 +502,7 @@ static int neighbor_icall(mca_coll_wan_module_t *module, const wan_args_t *args,
         request_go(request);
         return OMPI_SUCCESS;
     }
-    rc = request_run(request, true);
-    if (OMPI_SUCCESS != rc) {
-        request_free(handle);
-    }
-    return rc;
+    return request_probe(handle);
 }
 
 int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent,
@@ -542,10 +553,5 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
         line_push(request);
         return OMPI_SUCCESS;
     }
-    /* What is known not to be ours is the saved module's from the start. */
-    rc = request_run(request, true);
-    if (OMPI_SUCCESS != rc) {
-        request_free(handle);
-    }
-    return rc;
+    return request_probe(handle);
 }
