@@ -21,6 +21,7 @@ unit_tests = \
 	test/unit/shared_ways \
 	test/unit/probe \
 	test/unit/report \
+	test/unit/report_parts \
 	test/unit/schedule \
 	test/unit/boundary \
 	test/unit/boundary_links \
@@ -105,6 +106,9 @@ test_unit_schedule_LDADD = $(unit_libs)
 test_unit_report_SOURCES = test/unit/boundary_job.hpp test/unit/report.cpp $(unit_headers)
 test_unit_report_CPPFLAGS = $(unit_cppflags)
 test_unit_report_LDADD = $(unit_libs)
+test_unit_report_parts_SOURCES = test/unit/boundary_job.hpp test/unit/report_parts.cpp $(unit_headers)
+test_unit_report_parts_CPPFLAGS = $(unit_cppflags)
+test_unit_report_parts_LDADD = $(unit_libs)
 test_unit_boundary_SOURCES = test/unit/boundary.cpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_LDADD = $(unit_libs)
