@@ -15,6 +15,7 @@ constexpr int values_per_round = 3;         // enter, end (after the start), fla
 constexpr std::int64_t flag_late = 1, flag_wrong = 2;
 constexpr int batch_rounds = 10;            // then the estimate is renewed
 constexpr int settle_rounds = 3;
+constexpr int trial_batches = 12;           // at most, of settle_rounds, while coll/wan tries how to serve these calls
 constexpr int least_credible = 3;           // fewer: all rounds count, and the point is marked
 constexpr ns_t short_ns = second_ns;        // operations worth settling rounds
 constexpr ns_t long_ns = 10 * second_ns;    // too long to repeat for warmth
@@ -162,9 +163,14 @@ outcome point_run::control(const limits &l) {
 
     ns_t quiet = quiet_for(expected);
     if (!point_.cold && expected < std::min(short_ns, l.point_ns / 10)) {
-        r = &announce(settle_rounds, lead_now(), quiet, quiet + gap());
-        chores = r->chores_ns;
-        quiet = quiet_for(*std::max_element(r->end_ns.begin() + 1, r->end_ns.end()));
+        for (int i = 0; i < trial_batches; ++i) {
+            const std::int64_t tried = counters_.read("trials");
+            r = &announce(settle_rounds, lead_now(), quiet, quiet + gap());
+            chores = r->chores_ns;
+            quiet = quiet_for(*std::max_element(r->end_ns.begin() + 1, r->end_ns.end()));
+            if (counters_.read("trials") == tried)
+                break;
+        }
     }
 
     const bool skip_first = !point_.cold && expected < long_ns;

@@ -7,7 +7,9 @@
  *     rank 0: not served in 300 rounds
  *
  * and then, of non-blocking calls on MPI_COMM_WORLD, "rank 0: served later", and
- * of a communicator made after that, "rank 0: served again".
+ * of a communicator made after that, "rank 0: served again".  Requests are under
+ * way all the time: some for rounds, and a persistent one from before the sites
+ * are known is started in each round; "rank 0: requests served" is about these.
  *
  * Usage: discover ROUNDS [MILLISECONDS of sleep in each]
  * Exit code 1 when a result is wrong.
@@ -15,6 +17,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "counters.hpp"
+#include "persistent.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +52,86 @@ static void round_run(MPI_Comm comm, int round)
         wrong += values[i] != round + i || sums[i] != sum || laters[i] != sum;
     }
 }
+
+/*
+ * Allreduces that are under way across rounds: HELD non-blocking ones, each waited for HELD rounds
+ * after it began, and one persistent request, waited for one round after its start.
+ */
+class standing_calls {
+public:
+    static const int HELD = 4;
+
+    explicit standing_calls(MPI_Comm comm)
+    {
+        MPI_Comm_rank(comm, &rank_);
+        MPI_Comm_size(comm, &size_);
+        comm_ = comm;
+        for (MPI_Request &request : requests_) {
+            request = MPI_REQUEST_NULL;
+        }
+        PERSISTENT(Allreduce)(given_, sums_, COUNT, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &persistent_);
+    }
+
+    void round_run()
+    {
+        const int slot = round_ % HELD;
+
+        wait(slot);
+        fill(inputs_[slot], round_, slot + 1);
+        MPI_Iallreduce(inputs_[slot], results_[slot], COUNT, MPI_INT, MPI_SUM, comm_, &requests_[slot]);
+        if (0 < round_) {
+            wait_persistent();
+        }
+        fill(given_, round_, HELD + 1);
+        MPI_Start(&persistent_);
+        ++round_;
+    }
+
+    void end()
+    {
+        for (int i = 0; i < HELD; ++i) {
+            wait((round_ + i) % HELD);
+        }
+        if (0 < round_) {
+            wait_persistent();
+        }
+        MPI_Request_free(&persistent_);
+    }
+
+private:
+    void fill(int *values, int round, int factor) const
+    {
+        for (int i = 0; i < COUNT; ++i) {
+            values[i] = factor * (rank_ + round) + i;
+        }
+    }
+
+    void compare(const int *sums, int round, int factor) const
+    {
+        for (int i = 0; i < COUNT; ++i) {
+            wrong += sums[i] != factor * (size_ * (size_ - 1) / 2 + size_ * round) + size_ * i;
+        }
+    }
+
+    void wait(int slot)
+    {
+        if (MPI_REQUEST_NULL != requests_[slot]) {
+            MPI_Wait(&requests_[slot], MPI_STATUS_IGNORE);
+            compare(results_[slot], round_ - HELD + ((slot - round_ % HELD) + HELD) % HELD, slot + 1);
+        }
+    }
+
+    void wait_persistent()
+    {
+        MPI_Wait(&persistent_, MPI_STATUS_IGNORE);
+        compare(sums_, round_ - 1, HELD + 1);
+    }
+
+    MPI_Comm comm_;
+    int rank_, size_, round_ = 0;
+    int inputs_[HELD][COUNT], results_[HELD][COUNT], given_[COUNT], sums_[COUNT];
+    MPI_Request requests_[HELD], persistent_;
+};
 
 /* Messages of a communicator that has another number on some ranks go astray. */
 static void ring_run(MPI_Comm comm)
@@ -103,7 +186,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "coll/wan is not there\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    standing_calls standing(MPI_COMM_WORLD);
+
     for (round = 0; round < rounds && 0 == served(); ++round) {
+        standing.round_run();
         idup_run(round);
         round_run(MPI_COMM_WORLD, round);
         if (0 < sleep_ms && rank % 3 == 1) {
@@ -111,11 +197,18 @@ int main(int argc, char **argv)
         }
     }
     if (0 == served()) {
+        standing.end();
         printf("rank %d: not served in %d rounds\n", rank, rounds);
     } else {
         unsigned long long before = served_allreduce();
 
         printf("rank %d: served from round %d on\n", rank, round - 1);
+        for (int i = 0; i < standing_calls::HELD; ++i) {
+            standing.round_run();
+        }
+        standing.end();
+        printf("rank %d: %s\n", rank, before + 2 * standing_calls::HELD == served_allreduce() ? "requests served" : "requests not served");
+        before = served_allreduce();
         for (int i = 0; i < 3; ++i) {
             round_run(MPI_COMM_WORLD, i);
             idup_run(i);

@@ -148,8 +148,8 @@ typedef enum wan_state {
     WAN_STATE_BROKEN        /* this rank failed while others may serve: every call ends with that error */
 } wan_state_t;
 
-/* The core's, and four of the module: tags, whether ranks wait, and a number for its trees. */
-#define WAN_MODULE_VOTES (WAN_VOTES + 4)
+/* The core's, and five of the module: tags, whether ranks wait, a number for its trees, starts of persistent requests. */
+#define WAN_MODULE_VOTES (WAN_VOTES + 5)
 
 /* What progresses by itself: coll_wan_progress.c. */
 typedef enum wan_step {
@@ -197,6 +197,8 @@ typedef struct mca_coll_wan_module {
     mca_coll_wan_request_t *first, *last;           /* in line: for the answer, or for tags */
     bool moving;                    /* a thread starts what stands in line; like it, under the line's lock */
     bool watched;                   /* was WATCHING: what Open MPI may call itself at any time stays with the saved module */
+    uint64_t starts, saved_starts;  /* of a persistent request made while WATCHING: most on this rank; up to which they stay
+                                       with the saved module, agreed on; under the line's lock */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after

@@ -43,6 +43,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
     module->moving = module->early = module->watched = false;
+    module->starts = module->saved_starts = 0;
     module->epoch = 0;
     module->calls = module->look = 0;
     memset(&module->trial, 0, sizeof(module->trial));
@@ -361,6 +362,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
     }
     votes[WAN_VOTES + 2] = waits;
     votes[WAN_VOTES + 3] = -mca_coll_wan_trees_number(module->comm);
+    votes[WAN_VOTES + 4] = -(int64_t) module->saved_starts;
 }
 
 /* *agreed is the same on all ranks unless an error is returned. */
@@ -411,6 +413,7 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
         rc = mca_coll_wan_trees_use(module, -module->asking.votes[WAN_VOTES + 3]);
     }
     if (OMPI_SUCCESS == rc && agreed) {
+        module->saved_starts = -module->asking.votes[WAN_VOTES + 4];
         mca_coll_wan_report_serves(module);     /* before another thread can call */
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;

@@ -23,7 +23,10 @@ struct mca_coll_wan_request {
     mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
     wan_run_t *run;
-    ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours */
+    ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours, */
+    bool passed_on;                 /* and it is what is under way */
+    bool standing;                  /* persistent, made while sites are discovered: the saved module's at first, */
+    uint64_t starts;                /* ours from an agreed one of these on */
     unsigned passes;
     unsigned epoch;                 /* the module's when it was made, 0 where Open MPI may have made it itself */
     bool settling;                  /* persistent, and in line for the answer whose it is; */
@@ -59,6 +62,8 @@ static void request_construct(mca_coll_wan_request_t *request)
     request->next = NULL;
     request->run = NULL;
     request->inner = NULL;
+    request->passed_on = request->standing = false;
+    request->starts = 0;
     request->passes = 0;
     request->settling = request->wanted = request->orphan = false;
     memset(&request->bound, 0, sizeof(request->bound));
@@ -175,7 +180,7 @@ static wan_step_t request_step(wan_item_t *item)
     mca_coll_wan_request_t *request =
         (mca_coll_wan_request_t *) ((char *) item - offsetof(mca_coll_wan_request_t, item));
 
-    if (NULL != request->inner) {
+    if (request->passed_on) {
         return inner_step(request);
     }
     if (NULL != request->run) {
@@ -265,6 +270,12 @@ static bool request_may_run(const mca_coll_wan_request_t *request)
            || (WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number);
 }
 
+/* Starts are counted, since ranks may come to them before and after the call in which the module begins to serve. */
+static bool request_stays_saved(const mca_coll_wan_request_t *request)
+{
+    return NULL != request->inner && !(request->standing && request->module->saved_starts < request->starts);
+}
+
 /* A call for which there is a request already: what is not ours goes on inside it. */
 static void request_go(mca_coll_wan_request_t *request)
 {
@@ -272,9 +283,10 @@ static void request_go(mca_coll_wan_request_t *request)
     const bool persistent = request->base.super.req_persistent;
     int rc = WAN_NOT_OURS;
 
+    request->passed_on = false;
     if (WAN_STATE_BROKEN == module->state && !request_is_neighbor(request)) {
         rc = module->error;
-    } else if (NULL == request->inner && request_may_run(request)) {
+    } else if (request_may_run(request) && !request_stays_saved(request)) {
         rc = request_run(request, false);
     }
     if (WAN_NOT_OURS == rc) {
@@ -286,6 +298,7 @@ static void request_go(mca_coll_wan_request_t *request)
             rc = inner_begin(request->inner);
         }
         if (OMPI_SUCCESS == rc) {
+            request->passed_on = true;
             mca_coll_wan_progress_add(&request->item);
         }
     }
@@ -346,6 +359,12 @@ static bool line_waits(mca_coll_wan_module_t *module)
     return waits;
 }
 
+/*
+ * Starts of another thread during the exchange are the saved module's without waiting for it,
+ * since other ranks may wait for them before they come to the exchange: so many are foreseen.
+ */
+#define WAN_STARTS_FORESEEN 1024
+
 bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module)
 {
     bool first;
@@ -354,9 +373,24 @@ bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module)
     first = WAN_STATE_FIRST == module->state;
     if (first) {
         module->state = WAN_STATE_ASKING;
+        module->saved_starts = module->starts + (opal_using_threads() ? WAN_STARTS_FORESEEN : 0);
     }
     opal_mutex_unlock(&line_lock);
     return first;
+}
+
+/* Counts a start of a standing request; whether the saved module gets it whatever the answer will be.  Under the lock. */
+static bool standing_start(mca_coll_wan_request_t *request)
+{
+    mca_coll_wan_module_t *module = request->module;
+
+    if (!request->standing) {
+        return false;
+    }
+    if (module->starts < ++request->starts) {
+        module->starts = request->starts;
+    }
+    return WAN_STATE_WATCHING == module->state || WAN_STATE_FIRST == module->state || request_stays_saved(request);
 }
 
 /*
@@ -428,7 +462,7 @@ static int request_start(size_t count, ompi_request_t **requests)
 {
     for (size_t i = 0; i < count; ++i) {
         mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) requests[i];
-        bool settling;
+        bool settling, saved;
 
         if (NULL == requests[i] || OMPI_REQUEST_COLL != requests[i]->req_type) {
             continue;
@@ -439,8 +473,9 @@ static int request_start(size_t count, ompi_request_t **requests)
         opal_mutex_lock(&line_lock);
         settling = request->settling;
         request->wanted = settling;
+        saved = standing_start(request);
         opal_mutex_unlock(&line_lock);
-        if (request_is_neighbor(request)) {
+        if (saved || request_is_neighbor(request)) {
             request_go(request);
         } else if (!settling) {
             line_push(request);
@@ -505,6 +540,27 @@ static int neighbor_icall(mca_coll_wan_module_t *module, const wan_args_t *args,
     return request_probe(handle);
 }
 
+/* The saved module takes its tags now, and ours are kept for when it is our turn. */
+static int standing_icall(mca_coll_wan_module_t *module, const wan_args_t *args, ompi_request_t **handle)
+{
+    const unsigned number = WAN_TAGS_NONBLOCKING + module->persistent++;        /* whatever happens: ranks stay in step */
+    mca_coll_wan_request_t *request = request_new(module, args, true);
+    int rc;
+
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    request->number = number;
+    request->epoch = 0;
+    request->standing = true;
+    *handle = &request->base.super;
+    rc = mca_coll_wan_saved_start(module, &request->kept.args, true, &request->inner);
+    if (OMPI_SUCCESS != rc) {
+        request_free(handle);
+    }
+    return rc;
+}
+
 int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bool persistent,
                        ompi_request_t **handle)
 {
@@ -520,6 +576,9 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     ours = !neighbor && !(any_time && module->watched) && !mca_coll_wan_module_passes(module);
     if (mca_coll_wan_module_inside(module)) {
         return WAN_NOT_OURS;
+    }
+    if (persistent && !neighbor && WAN_STATE_WATCHING == module->state && module->persistent < WAN_TAGS_PERSISTENT) {
+        return standing_icall(module, args, handle);
     }
     if (ours && OMPI_SUCCESS != (rc = icall_ask(module))) {
         return rc;

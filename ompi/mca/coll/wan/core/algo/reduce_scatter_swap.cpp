@@ -109,9 +109,13 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
         const auto message = static_cast<uint64_t>(static_cast<__int128>(bytes) * ranks / all);
         const int64_t latency = f.farthest_ns(site_at(s)), waits = consent_ns(static_cast<int64_t>(message), latency) + slow_start_ns(f, message, latency, 1);
         const int64_t halved = wire_part(f, bytes, ranks * (hosts - 1) * (exchange_waits(message / 2) ? 2 : 1), all * hosts);
-        const int64_t combined = pipeline(f, halved, 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
+        // What a rate limit lets pass at once, the far message has first.
+        const int64_t crossed = std::max(far, near * received), spared = f.wire_ns(static_cast<uint64_t>(f.burst_bytes));
+        const int64_t across = std::max<int64_t>(0, crossed - spared);
+        const int64_t within = std::max<int64_t>(0, halved - (spared - (crossed - across)));
+        const int64_t combined = pipeline(f, within, 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes * f.message_ns : 0;
-        worst = std::max(worst, latency + waits + std::max(far, near * received) + (t.site_count() - 1 + received) * f.message_ns
+        worst = std::max(worst, latency + waits + across + (t.site_count() - 1 + received) * f.message_ns
                                     + combined + on_host + hop_ns(f, 0));
     }
     return worst;
