@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
+# Needs the extensions of Open MPI with fault tolerance: made by the test that needs it.
+EXTRA_PROGRAMS += test/mpi/kills_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
 EXTRA_PROGRAMS += $(mpi_test_programs)
 
@@ -29,6 +31,10 @@ test_mpi_counters_worker_LDADD = $(OMPI_LIBS)
 test_mpi_spawn_worker_SOURCES = test/mpi/spawn_worker.cpp
 test_mpi_spawn_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_spawn_worker_LDADD = $(OMPI_LIBS)
+
+test_mpi_kills_worker_SOURCES = test/mpi/counters.hpp test/mpi/kills_worker.cpp test/mpi/persistent.hpp
+test_mpi_kills_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_kills_worker_LDADD = $(OMPI_LIBS)
 
 test_mpi_report_worker_SOURCES = test/mpi/counters.hpp test/mpi/report_worker.cpp
 test_mpi_report_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
@@ -101,7 +107,7 @@ check-mpi: mpi-tests
 
 .PHONY: stage mpi-tests check-mpi
 
-CLEANFILES += $(mpi_test_programs) $(mpi_test_plugins) \
+CLEANFILES += $(mpi_test_programs) test/mpi/kills_worker $(mpi_test_plugins) \
 	test/stage/mca_coll_wan.so test/stage/help-mpi-coll-wan.txt \
 	test/stage/mca_btl_udp.so test/stage/help-mpi-btl-udp.txt
 
@@ -140,6 +146,7 @@ EXTRA_DIST += \
 	test/mpi/fuzz_jobs \
 	test/mpi/faults.c \
 	test/mpi/job_tests.py \
+	test/mpi/kills \
 	test/mpi/neighbors \
 	test/mpi/ompi_info \
 	test/mpi/placed \

@@ -93,7 +93,7 @@ static inline int mca_coll_wan_mail_tag_discover(void)
 }
 static inline int mca_coll_wan_mail_tag_trees(void)
 {
-    return 3 - mca_pml.pml_max_tag;
+    return mca_coll_wan_compat_lasting_tag(3 - mca_pml.pml_max_tag);
 }
 
 bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most);

@@ -21,6 +21,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/group/group.h"
 #include "ompi/mca/coll/base/coll_base_util.h"
+#include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/pml/pml.h"
@@ -142,6 +143,46 @@ static inline void mca_coll_wan_compat_fail(ompi_request_t *request)
 #else
     (void) request;
 #endif
+}
+
+/* Whether this process knows that one is dead. */
+static inline bool mca_coll_wan_compat_dead(ompi_communicator_t *comm, int rank)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    return ompi_ftmpi_enabled && !ompi_comm_is_proc_active(comm, rank, false);
+#else
+    (void) comm;
+    (void) rank;
+    return false;
+#endif
+}
+
+/* What a collective on it has to end with, since one of its processes is dead or the program has revoked it. */
+static inline int mca_coll_wan_compat_broken(ompi_communicator_t *comm)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    if (ompi_ftmpi_enabled && ompi_comm_is_revoked(comm)) {
+        return MPI_ERR_REVOKED;
+    }
+    return ompi_ftmpi_enabled && ompi_comm_coll_revoked(comm) ? MPI_ERR_PROC_FAILED : OMPI_SUCCESS;
+#else
+    (void) comm;
+    return OMPI_SUCCESS;
+#endif
+}
+
+/*
+ * A tag of collectives for messages between those who live, also on a communicator where some are dead: there Open MPI
+ * drops all messages of collectives, but for a few tags of its own.  It has kept one of them free.
+ */
+static inline int mca_coll_wan_compat_lasting_tag(int otherwise)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    if (ompi_ftmpi_enabled) {
+        return MCA_COLL_BASE_TAG_FT_END;
+    }
+#endif
+    return otherwise;
 }
 
 /* ---- modex -------------------------------------------------------------- */

@@ -7,6 +7,9 @@
  * looks through; from the first look on one receive is posted, into one of two
  * buffers by turns.
  *
+ * What is for a process that is dead goes nowhere, and nobody misses it; what one
+ * was sending when it died may never end: its receive is left to it.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
@@ -38,6 +41,16 @@ static bool receive_post(wan_mail_t *mail)
                                               mail->tag, mail->comm, &mail->receive));
 }
 
+static bool buffers_alloc(wan_mail_t *mail)
+{
+    mail->incoming[0] = malloc(2 * mail->most);
+    if (NULL == mail->incoming[0]) {
+        return false;
+    }
+    mail->incoming[1] = mail->incoming[0] + mail->most;
+    return true;
+}
+
 bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most)
 {
     mail->comm = comm;
@@ -48,17 +61,15 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->arrived = NULL;
     mail->letters = NULL;
     mail->receive = NULL;
-    mail->incoming[0] = malloc(2 * most);
-    if (NULL == mail->incoming[0]) {
-        return false;
-    }
-    mail->incoming[1] = mail->incoming[0] + most;
-    return true;
+    return buffers_alloc(mail);
 }
 
-static void mail_lost(wan_mail_t *mail)
+/* A letter could not be sent. */
+static void mail_lost(wan_mail_t *mail, int rank)
 {
-    __atomic_store_n(&mail->lost, 1, __ATOMIC_RELAXED);
+    if (!mca_coll_wan_compat_dead(mail->comm, rank)) {
+        __atomic_store_n(&mail->lost, 1, __ATOMIC_RELAXED);
+    }
 }
 
 void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
@@ -67,7 +78,7 @@ void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t
     wan_letter_t *letter = malloc(sizeof(*letter) + head_size + rest_size);
 
     if (NULL == letter) {
-        mail_lost(mail);
+        mail_lost(mail, rank);
         return;
     }
     letter->rank = rank;
@@ -80,7 +91,7 @@ void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t
                                            0 < counted ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD,
                                            mail->comm, &letter->request))) {
         free(letter);
-        mail_lost(mail);
+        mail_lost(mail, rank);
         return;
     }
     letter_push(mail, letter);
@@ -95,9 +106,12 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
     }
     for (letter = __atomic_exchange_n(&mail->letters, NULL, __ATOMIC_ACQUIRE); NULL != letter; letter = next) {
         next = letter->next;
+        if (mca_coll_wan_compat_peers_fail()) {
+            mca_coll_wan_compat_fail(letter->request);
+        }
         if (REQUEST_COMPLETE(letter->request)) {
             if (MPI_SUCCESS != letter->request->req_status.MPI_ERROR) {
-                mail_lost(mail);
+                mail_lost(mail, letter->rank);
             }
             ompi_request_free(&letter->request);
             if (0 < letter->counted) {
@@ -111,11 +125,30 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
     return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED);
 }
 
+/* Whether what is being received is of a process that is dead now; unless it has come. */
+static bool receive_stuck(const wan_mail_t *mail)
+{
+    const int source = mail->receive->req_status.MPI_SOURCE;
+
+    return mca_coll_wan_compat_peers_fail() && 0 <= source && mca_coll_wan_compat_dead(mail->comm, source)
+           && !REQUEST_COMPLETE(mail->receive);
+}
+
+/* Its buffer stays where a part of it may still land. */
+static bool receive_leave(wan_mail_t *mail)
+{
+    mail->receive = NULL;
+    return buffers_alloc(mail);
+}
+
 int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
                            unsigned *taken)
 {
     int code = WAN_OK;
 
+    if (NULL != mail->receive && receive_stuck(mail) && !receive_leave(mail)) {
+        return WAN_ERR_NOMEM;
+    }
     if (NULL == mail->receive && !receive_post(mail)) {
         return WAN_ERR_PORT;
     }
@@ -125,13 +158,16 @@ int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, co
 
         __atomic_thread_fence(__ATOMIC_ACQUIRE);    /* another thread may have completed it */
         status = mail->receive->req_status;
-        if (MPI_SUCCESS != status.MPI_ERROR) {
+        if (MPI_SUCCESS != status.MPI_ERROR && !mca_coll_wan_compat_peers_fail()) {
             return WAN_ERR_PORT;
         }
         ompi_request_free(&mail->receive);
         mail->receive = NULL;
         if (!receive_post(mail)) {
             return WAN_ERR_PORT;
+        }
+        if (MPI_SUCCESS != status.MPI_ERROR) {
+            continue;       /* a dead one's */
         }
         code = take(ctx, status.MPI_SOURCE, bytes, status._ucount);
         ++*taken;

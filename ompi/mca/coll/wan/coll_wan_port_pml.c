@@ -175,8 +175,19 @@ bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port)
 
 void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port)
 {
+    int error;
+
     if (!opal_using_threads() && !mca_coll_wan_compat_peers_fail()) {
         return;
+    }
+    error = mca_coll_wan_compat_broken(port->comm);
+    if (OMPI_SUCCESS != error) {
+        if (OMPI_SUCCESS == port->error) {
+            port->error = error;
+        }
+        if (NULL != port->run) {
+            wan_run_abandon(port->run);
+        }
     }
     for (wan_post_t *post = port->flying; NULL != post; post = post->next) {
         mca_coll_wan_compat_fail(post->request);

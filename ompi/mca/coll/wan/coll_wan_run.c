@@ -96,6 +96,7 @@ int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_w
         }
     }
     wan_run_release(run);
+    port->run = NULL;
     return rc;
 }
 

@@ -464,8 +464,13 @@ int wan_run_progress(wan_run_t *run);
 void wan_run_complete(wan_run_t *run, uint32_t token, int code);
 /* True when wan_run_progress() would find something to do. */
 bool wan_run_pending(const wan_run_t *run);
-/* The owner's error code behind WAN_ERR_PORT. */
+/* The owner's error code behind WAN_ERR_PORT; 0: it knows. */
 int wan_run_error(const wan_run_t *run);
+/*
+ * A process of the communicator is dead, or it may not be used any more.  A run whose operations were posted ends by
+ * their errors; one along trees, whose messages are not the port's, by this: with WAN_ERR_PORT, as all later ones there.
+ */
+void wan_run_abandon(wan_run_t *run);
 /* After WAN_DONE, or after an error once no token is outstanding. */
 void wan_run_release(wan_run_t *run);
 
@@ -486,6 +491,7 @@ typedef struct wan_counters {
     uint64_t links_looked_at;
     uint64_t links_changed;
     uint64_t tree_changes;      /* of parents, in adaptive trees */
+    uint64_t tree_direct;       /* messages that fitted no tree */
     /* The glue's: calls handed to the module before, communicators. */
     uint64_t passed;
     uint64_t communicators;

@@ -72,6 +72,7 @@ void wan_comm::leave_trees()
     {
         std::lock_guard hold_counters(lock);
         counters.tree_changes += node->node().tree_changes();
+        counters.tree_direct += node->node().seen().direct;
     }
     trees->close(std::exchange(node, nullptr));
 }

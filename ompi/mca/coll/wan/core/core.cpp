@@ -375,6 +375,12 @@ int wan_run_error(const wan_run_t *run)
     return run->engine ? run->engine->error() : 0;
 }
 
+void wan_run_abandon(wan_run_t *run)
+{
+    if (!run->engine)
+        wan::trees_abandon(*run);
+}
+
 void wan_run_release(wan_run_t *run)
 {
     if (run && !run->engine)

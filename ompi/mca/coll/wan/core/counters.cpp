@@ -52,6 +52,10 @@ constexpr family families[] = {
      false},
     {"tree_changes", "Parents that this process took in adaptive trees, the first of each tree included, or left",
      offsetof(wan_counters_t, tree_changes), 0, 1, false},
+    {"tree_direct",
+     "Messages of broadcasts along adaptive trees that this process sent to a process that was not its child there: some while trees "
+     "change, none afterwards",
+     offsetof(wan_counters_t, tree_direct), 0, 1, false},
 };
 
 constexpr size_t all_counters()
@@ -98,17 +102,20 @@ const wan_counters_t *wan_comm_counters(const wan_comm_t *comm)
 void wan_comm_count(const wan_comm_t *comm, wan_counters_t *sum)
 {
     auto *whole = reinterpret_cast<uint64_t *>(sum);
-    uint64_t changes = 0;
+    uint64_t changes = 0, direct = 0;
     if (comm->trees) {
         std::lock_guard hold(comm->trees->lock);
-        if (comm->node)
+        if (comm->node) {
             changes = comm->node->node().tree_changes();
+            direct = comm->node->node().seen().direct;
+        }
     }
     std::lock_guard hold(const_cast<wan_comm_t *>(comm)->lock);
     const auto *one = reinterpret_cast<const uint64_t *>(&comm->counters);
     for (size_t i = 0; i < sizeof *sum / sizeof *whole; ++i)
         whole[i] += one[i];
     sum->tree_changes += changes;
+    sum->tree_direct += direct;
 }
 
 } // extern "C"

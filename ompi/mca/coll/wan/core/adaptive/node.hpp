@@ -27,7 +27,7 @@ class adaptive_port {
 public:
     /** Takes a copy of both parts. */
     virtual void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) = 0;
-    /** Bytes of payload for there that are on their way. */
+    /** Bytes for there that are on their way. */
     virtual uint64_t under_way(int to) const = 0;
     /** bytes/s that have come there, as far as has been seen lately; 0: nothing has. */
     virtual uint64_t delivered(int to) const = 0;

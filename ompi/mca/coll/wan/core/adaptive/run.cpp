@@ -85,7 +85,7 @@ int trees_progress(wan_run &run)
 {
     int code = WAN_ERR_PORT;
     with_node(*run.comm, [&](adaptive_node &node) {
-        if (run.comm->trees->failed)
+        if (run.comm->trees->failed || run.comm->node->failed())
             return;         // what was abandoned looks done
         node.step(run.port->now_ns(run.port_ctx));
         code = node.done(run.trees->op) ? WAN_DONE : WAN_OK;
@@ -97,7 +97,13 @@ int trees_progress(wan_run &run)
 bool trees_pending(const wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
-    return run.comm->trees->failed || run.comm->node->node().done(run.trees->op);
+    return run.comm->trees->failed || run.comm->node->failed() || run.comm->node->node().done(run.trees->op);
+}
+
+void trees_abandon(wan_run &run)
+{
+    std::lock_guard hold(run.comm->trees->lock);
+    run.comm->node->fail();
 }
 
 void trees_account(wan_run &run, int64_t elapsed_ns)

@@ -16,6 +16,8 @@ bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r);
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx);
 int trees_progress(wan_run &run);
 bool trees_pending(const wan_run &run);
+/** It, and all that come on its communicator, end with WAN_ERR_PORT. */
+void trees_abandon(wan_run &run);
 /** Nothing is predicted: to be compared with it, no time is counted either; what it says of links is. */
 void trees_account(wan_run &run, int64_t elapsed_ns);
 void trees_release(wan_run &run);

@@ -15,6 +15,9 @@ namespace {
 constexpr int any_ranks = 1 << 24;
 /** Bytes to a process after which it is asked whether they are there; well below a window. */
 constexpr uint64_t count_every = 32 << 10;
+/** The same for messages, however short; and what each takes up besides its payload, in memory and of what a transport holds:
+ *  a process that does not look, or is dead, is not sent thousands.  (Shared memory has room for about 500.) */
+constexpr uint64_t count_every_messages = 64, message_room_bytes = 512;
 /** What has been seen of a way is believed for one to two of these. */
 constexpr int64_t rate_holds_ns = 2'000'000'000;
 
@@ -37,18 +40,27 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
         seen_(to, payload.size());
     const int process = processes_[static_cast<size_t>(to)];
     traffic &t = service_.traffic_[process];
-    t.under_way += payload.size();
-    t.uncounted += payload.size();
-    const bool counted = t.uncounted >= count_every;
+    const uint64_t bytes = std::max<uint64_t>(1, payload.size());
+    t.under_way += bytes;
+    t.uncounted += bytes;
+    ++t.messages;
+    ++t.uncounted_messages;
+    const bool counted = t.uncounted >= count_every || t.uncounted_messages >= count_every_messages;
     if (counted)        // (alone on its way: nothing came before it)
-        t.asked_for.push_back({t.come, t.under_way == t.uncounted ? node_.now_ns() : t.last_ns});
+        t.asked_for.push_back({t.come, t.under_way == t.uncounted ? node_.now_ns() : t.last_ns, std::exchange(t.uncounted_messages, 0)});
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
+}
+
+void adaptive_service::member::fail()
+{
+    failed_ = true;
+    node_.abandon();
 }
 
 uint64_t adaptive_service::member::under_way(int to) const
 {
     const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
-    return at == service_.traffic_.end() ? 0 : at->second.under_way;
+    return at == service_.traffic_.end() ? 0 : at->second.under_way + at->second.messages * message_room_bytes;
 }
 
 uint64_t adaptive_service::member::delivered(int to) const
@@ -77,6 +89,7 @@ void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
         return;         // of before
     const traffic::asked then = t.asked_for.front();
     t.asked_for.pop_front();
+    t.messages -= then.messages;
     const auto took_ns = static_cast<uint64_t>(std::max<int64_t>(1'000, now_ns - then.at_ns));
     t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
 }
@@ -130,7 +143,7 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
         return;
     if (const auto at = open_.find(id); at != open_.end()) {
         member &m = *at->second;
-        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end()) {
+        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end() && !m.failed_) {
             m.node_.receive(from->second, r.rest(), now_ns);
             m.node_.step(now_ns);
         }
@@ -153,7 +166,8 @@ int64_t adaptive_service::deadline() const
 {
     int64_t first = room_again_ ? 0 : INT64_MAX;
     for (const auto &[id, m] : open_)
-        first = std::min(first, m->node_.deadline());
+        if (!m->failed_)
+            first = std::min(first, m->node_.deadline());
     return first;
 }
 
@@ -161,7 +175,7 @@ void adaptive_service::step(int64_t now_ns)
 {
     const bool all = std::exchange(room_again_, false);
     for (auto &[id, m] : open_)
-        if (all || m->node_.deadline() <= now_ns)
+        if (!m->failed_ && (all || m->node_.deadline() <= now_ns))
             m->node_.step(now_ns);
 }
 

@@ -52,6 +52,9 @@ public:
     class member final : adaptive_port {
     public:
         adaptive_node &node() { return node_; }
+        /** One of its processes is gone, or it may not be used any more: nothing of it can be relied on to end. */
+        void fail();
+        bool failed() const { return failed_; }
 
     private:
         friend class adaptive_service;
@@ -66,6 +69,7 @@ public:
         std::map<int, int> rank_of_;
         observer seen_;
         adaptive_node node_;
+        bool failed_ = false;
     };
 
     adaptive_service(const adaptive_options &o, sender send) : options_(o), send_(std::move(send)) {}
@@ -103,9 +107,11 @@ private:
         struct asked {                  // whether it has come
             uint64_t before;            // what was known to have come then,
             int64_t at_ns;              // and since when
+            uint64_t messages;          // since the one before
         };
         uint64_t under_way = 0, come = 0;
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
+        uint64_t messages = 0, uncounted_messages = 0;      // the same
         std::deque<asked> asked_for;
         uint64_t rate = 0, rate_before = 0;     // bytes/s: the most, since then and in as long a time before
         int64_t since_ns = 0, last_ns = 0;      // of `rate`; when something came last
