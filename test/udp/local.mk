@@ -15,7 +15,8 @@ udp_tests = \
 	test/udp/forged \
 	test/udp/fuzz \
 	test/udp/random_runs \
-	test/udp/scenarios
+	test/udp/scenarios \
+	test/udp/steering
 check_PROGRAMS += $(udp_tests)
 TESTS += $(udp_tests)
 endif
@@ -36,12 +37,18 @@ test_udp_fuzz_LDADD = $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)
+test_udp_steering_SOURCES = test/udp/steering.cpp $(udp_test_headers)
+test_udp_steering_CPPFLAGS = $(udp_test_cppflags)
+test_udp_steering_LDADD = $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
-mpi_test_programs += test/udp/ring test/udp/relay
+mpi_test_programs += test/udp/flow test/udp/ring test/udp/relay
 stage_udp = mca_btl_udp.la
 endif
+test_udp_flow_SOURCES = test/udp/flow.cpp
+test_udp_flow_CPPFLAGS = $(udp_cppflags) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_udp_flow_LDADD = $(OMPI_LIBS)
 test_udp_ring_SOURCES = test/udp/ring.c
 test_udp_ring_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_ring_LDADD = $(OMPI_LIBS)

@@ -3,7 +3,7 @@
  * glue moves descriptors to the engine behind udp_core.h and decides nothing.
  *
  * Where to read next: btl_udp_component.c (parameters, opening, progress),
- * btl_udp_module.c (peers, fragments, sending).
+ * btl_udp_module.c (peers, fragments, sending), btl_udp_flow.c (what programs may ask).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -64,6 +64,11 @@ extern const udp_events_t mca_btl_udp_events;
 int mca_btl_udp_progress(void);
 void mca_btl_udp_message_show(const char *topic, const udp_message_t *message);
 void mca_btl_udp_counters_register(void);
+void mca_btl_udp_peers_register(void);
+/* NULL: not met yet. */
+mca_btl_udp_endpoint_t *mca_btl_udp_endpoint_of(mca_btl_udp_module_t *module, const opal_proc_t *proc);
+/* The same, but meets it; NULL: it cannot be reached. */
+mca_btl_udp_endpoint_t *mca_btl_udp_endpoint_get(mca_btl_udp_module_t *module, opal_proc_t *proc);
 
 END_C_DECLS
 

@@ -186,6 +186,7 @@ static int component_register(void)
         }
     }
     mca_btl_udp_counters_register();
+    mca_btl_udp_peers_register();
     btl->btl_exclusivity = 200;     /* above tcp (100), below shared memory: it serves in tcp's place */
     btl->btl_eager_limit = 64 * 1024;
     btl->btl_rndv_eager_limit = 64 * 1024;

@@ -216,7 +216,7 @@ int mca_btl_udp_progress(void)
 
 /* ---- peers ------------------------------------------------------------------ */
 
-static mca_btl_udp_endpoint_t *endpoint_of(mca_btl_udp_module_t *module, opal_proc_t *proc)
+mca_btl_udp_endpoint_t *mca_btl_udp_endpoint_of(mca_btl_udp_module_t *module, const opal_proc_t *proc)
 {
     mca_btl_udp_endpoint_t *endpoint;
 
@@ -265,6 +265,13 @@ static mca_btl_udp_endpoint_t *endpoint_add(mca_btl_udp_module_t *module, opal_p
     return endpoint;
 }
 
+mca_btl_udp_endpoint_t *mca_btl_udp_endpoint_get(mca_btl_udp_module_t *module, opal_proc_t *proc)
+{
+    mca_btl_udp_endpoint_t *endpoint = mca_btl_udp_endpoint_of(module, proc);
+
+    return NULL != endpoint ? endpoint : endpoint_add(module, proc);
+}
+
 /* Open MPI adds a process when it first sends to it; one that sends to us may be new. */
 static void event_unknown(void *context, uint32_t id)
 {
@@ -272,8 +279,8 @@ static void event_unknown(void *context, uint32_t id)
     opal_process_name_t name = { OPAL_PROC_MY_NAME.jobid, id };
     opal_proc_t *proc = opal_proc_for_name(name);
 
-    if (NULL != proc && proc != opal_proc_local_get() && NULL == endpoint_of(module, proc)) {
-        (void) endpoint_add(module, proc);
+    if (NULL != proc && proc != opal_proc_local_get()) {
+        (void) mca_btl_udp_endpoint_get(module, proc);
     }
 }
 
@@ -288,10 +295,7 @@ static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **pro
         if (procs[i] == self) {
             continue;
         }
-        endpoints[i] = endpoint_of(module, procs[i]);
-        if (NULL == endpoints[i]) {
-            endpoints[i] = endpoint_add(module, procs[i]);
-        }
+        endpoints[i] = mca_btl_udp_endpoint_get(module, procs[i]);
         if (NULL != endpoints[i] && NULL != reachable) {
             opal_bitmap_set_bit(reachable, (int) i);
         }
@@ -336,7 +340,7 @@ static int btl_finalize(mca_btl_base_module_t *btl)
             udp_view_t v;
 
             udp_engine_view(module->engine, p, &v);
-            opal_output(0, "btl/udp: peer %u: round trip %.3f ms (least %.3f), window %" PRIu64 ", mtu %u, sent %" PRIu64
+            opal_output(0, "btl/udp: peer %u: round trip %.3f ms (least %.3f), window %" PRIu64 ", mtu %" PRIu64 ", sent %" PRIu64
                         ", again %" PRIu64 ", received %" PRIu64 ", twice %" PRIu64, p, (double) v.delay_ns / 1e6,
                         (double) v.delay_min_ns / 1e6, v.window, v.mtu, v.sent, v.sent_again, v.received, v.duplicates);
         }

@@ -27,6 +27,14 @@ libudp_io_la_SOURCES = $(udp_io_sources)
 libudp_io_la_CPPFLAGS = $(udp_cppflags)
 libudp_io_la_LIBADD = libudp_core.la
 
+# For programs: flow control per peer.
+wandir = $(includedir)/openmpi-wan
+udp_flow_headers = opal/mca/btl/udp/udp_flow.h opal/mca/btl/udp/udp_flow.hpp
+EXTRA_DIST += opal/mca/btl/udp/udp_flow.hpp
+if HAVE_UDP
+wan_HEADERS = $(udp_flow_headers)
+endif
+
 if HAVE_UDP
 plugin_LTLIBRARIES += mca_btl_udp.la
 dist_help_DATA += opal/mca/btl/udp/help-mpi-btl-udp.txt
@@ -37,7 +45,9 @@ mca_btl_udp_la_SOURCES = \
 	opal/mca/btl/udp/btl_udp.h \
 	opal/mca/btl/udp/btl_udp_compat.h \
 	opal/mca/btl/udp/btl_udp_component.c \
-	opal/mca/btl/udp/btl_udp_module.c
+	opal/mca/btl/udp/btl_udp_flow.c \
+	opal/mca/btl/udp/btl_udp_module.c \
+	opal/mca/btl/udp/udp_flow.h
 mca_btl_udp_la_CPPFLAGS = $(udp_cppflags) $(OMPI_CPPFLAGS) -DWAN_HELPDIR='"$(helpdir)"'
 mca_btl_udp_la_CFLAGS = $(AM_CFLAGS) $(UDP_CFLAGS)
 mca_btl_udp_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,now

@@ -118,8 +118,8 @@ void udp_engine_close(udp_engine_t *engine);
 
 typedef struct udp_view {
     int64_t delay_ns, delay_min_ns;     /* round trip; 0: not measured */
-    uint64_t window, permitted, under_way, queue, queue_bytes, sent, sent_again, received, duplicates;
-    uint32_t mtu;
+    uint64_t window, window_own, permitted, under_way, queue, queue_bytes, sent, sent_again, received, duplicates;
+    uint64_t mtu, priority;
 } udp_view_t;
 
 typedef struct udp_totals {
@@ -132,6 +132,14 @@ typedef struct udp_totals {
 
 void udp_engine_view(const udp_engine_t *engine, uint32_t peer, udp_view_t *view);
 void udp_engine_totals(const udp_engine_t *engine, udp_totals_t *totals);
+/* Whether `bytes` more to the peer would leave at once, or as many of them as the path takes at a time. */
+bool udp_engine_may_write(udp_engine_t *engine, uint32_t peer, uint64_t bytes);
+/* Sends again what the peer has not acknowledged within a round trip; returns how many datagrams that concerns. */
+uint64_t udp_engine_push(udp_engine_t *engine, uint32_t peer);
+/* Bytes that the peer may have under way to us; raised to what three of its largest blocks take. */
+void udp_engine_window_set(udp_engine_t *engine, uint32_t peer, uint64_t bytes);
+/* 0 as all, above: its datagrams leave before those of others, and it is permitted to send before them. */
+void udp_engine_priority_set(udp_engine_t *engine, uint32_t peer, unsigned level);
 uint64_t udp_engine_queue_bytes(const udp_engine_t *engine, uint32_t peer);
 
 #ifdef __cplusplus

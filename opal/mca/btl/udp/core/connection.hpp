@@ -32,6 +32,14 @@ public:
     virtual void permission_grew() {}
     /** The device refused a datagram of so many bytes. */
     virtual void too_large(uint32_t, time_ns) {}
+    /** Sends again at once what a round trip has not acknowledged; returns its datagrams.  The path is not blamed. */
+    virtual size_t push(time_ns now) = 0;
+    /** Whether `bytes` more would leave at once, or as many of them as the path takes at a time. */
+    virtual bool may_write(uint64_t bytes) const = 0;
+    /** Bytes that the peer may have under way to us from now on; what it was permitted before stays permitted. */
+    virtual void window_set(uint64_t bytes) = 0;
+    /** Above 0: this peer's turn comes before that of others, here and where permission is shared out. */
+    virtual void priority_set(unsigned level) = 0;
     /** Everything that is queued is given up, or taken as arrived. */
     virtual void abandon(bool arrived) = 0;
     /** Tells the peer, a few times, that nobody will be here; whoever calls has finished. */

@@ -4,6 +4,8 @@
 #include "modern.hpp"
 #include "strict.hpp"
 
+#include <algorithm>
+
 namespace udp {
 namespace {
 
@@ -117,8 +119,7 @@ size_t endpoint::transmit(uint8_t *to, uint32_t &peer, time_ns now)
         permits_.look(now);
         tell_grown(now);
     }
-    while (!heap_.empty() && peers_[heap_[0]]->key <= now) {
-        peer = heap_[0];
+    while (next_due(now, peer)) {
         member &m = *peers_[peer];
         uint64_t number = 0;
         const size_t frames = m.link->transmit(to + wire::header_bytes, number, now);
@@ -128,7 +129,7 @@ size_t endpoint::transmit(uint8_t *to, uint32_t &peer, time_ns now)
             reschedule(peer, std::max(next, now + 1));
             continue;
         }
-        if (next <= now && ++m.burst < config_.retransmit_pass) {
+        if (next <= now && (m.priority || ++m.burst < config_.retransmit_pass)) {
             reschedule(peer, m.key);
         } else {
             m.burst = 0;
@@ -156,6 +157,13 @@ time_ns endpoint::deadline(time_ns)
 void endpoint::too_large(uint32_t peer, uint32_t bytes, time_ns now)
 {
     peers_[peer]->link->too_large(bytes, now);
+}
+
+size_t endpoint::push(uint32_t peer, time_ns now)
+{
+    const size_t n = link(peer).push(now);
+    reschedule(peer, link(peer).deadline(now));
+    return n;
 }
 
 bool endpoint::drained() const
@@ -195,7 +203,31 @@ size_t endpoint::memory_bytes(uint32_t peer) const
     return sizeof m + (m.link ? m.link->memory_bytes() : 0);
 }
 
-// ---- whose turn: an indexed heap --------------------------------------------
+// ---- whose turn: the preferred, then an indexed heap --------------------------------------------
+
+bool endpoint::next_due(time_ns now, uint32_t &peer) const
+{
+    for (uint32_t p : preferred_)
+        if (peers_[p]->key <= now) {
+            peer = p;
+            return true;
+        }
+    if (heap_.empty() || peers_[heap_[0]]->key > now)
+        return false;
+    peer = heap_[0];
+    return true;
+}
+
+void endpoint::priority_set(uint32_t peer, unsigned level)
+{
+    peers_[peer]->priority = level;
+    link(peer).priority_set(level);
+    std::erase(preferred_, peer);
+    if (level == 0)
+        return;
+    const auto lower = std::find_if(preferred_.begin(), preferred_.end(), [&](uint32_t p) { return peers_[p]->priority < level; });
+    preferred_.insert(lower, peer);
+}
 
 void endpoint::reschedule(uint32_t peer, time_ns key)
 {

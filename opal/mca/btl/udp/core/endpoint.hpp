@@ -71,6 +71,13 @@ public:
     void abandon();
     bool dead(uint32_t peer) const { return peers_[peer]->link && peers_[peer]->link->dead(); }
 
+    /** The application's say, per peer; see connection.hpp. */
+    size_t push(uint32_t peer, time_ns now);
+    bool may_write(uint32_t peer, uint64_t bytes) { return link(peer).may_write(bytes); }
+    void window_set(uint32_t peer, uint64_t bytes) { link(peer).window_set(bytes); }
+    void priority_set(uint32_t peer, unsigned level);
+    unsigned priority(uint32_t peer) const { return peers_[peer]->priority; }
+
     peer_view view(uint32_t peer) const;
     const counters &count() const { return count_; }
     /** Of one peer. */
@@ -83,6 +90,7 @@ private:
         time_ns key = never;
         uint32_t mtu_most = 0;
         unsigned burst = 0;         // datagrams since others had their turn
+        unsigned priority = 0;      // more: its turn comes before that of others
         address at;
         seal in, out;
         std::unique_ptr<connection> link;   // once something was sent or came
@@ -91,6 +99,7 @@ private:
     connection &link(uint32_t peer);
     void reschedule(uint32_t peer, time_ns key);
     void sift(size_t at);
+    bool next_due(time_ns now, uint32_t &peer) const;
     void tell_grown(time_ns now);
 
     config config_;
@@ -104,6 +113,7 @@ private:
     static constexpr time_ns ask_first = 100 * ms, ask_last = 60 * second;
     time_ns ask_at_ = 0, ask_wait_ = ask_first;
     std::vector<uint32_t> heap_;                        // smallest key first
+    std::vector<uint32_t> preferred_;                   // of a priority above 0, highest first
     counters count_;
 };
 

@@ -32,7 +32,7 @@ void grants::leave(account &a)
 
 void grants::give(account &a, uint64_t to)
 {
-    to = std::min(to, a.consumed + config_.window);
+    to = std::min(to, a.consumed + room(a));
     if (to > a.permitted)
         a.permitted = to;
 }
@@ -89,11 +89,12 @@ void grants::share(time_ns now)
     while (used < all) {
         account *least = nullptr;
         for (account *a : waiting_) {
-            if (!wants_more(*a) || a->permitted >= a->consumed + config_.window)
+            if (!wants_more(*a) || a->permitted >= a->consumed + room(*a))
                 continue;
             if (now - a->heard > silence + 4 * a->trip && least)
                 continue;
-            if (!least || a->wanted - a->arrived < least->wanted - least->arrived)
+            if (!least || a->priority > least->priority
+                || (a->priority == least->priority && a->wanted - a->arrived < least->wanted - least->arrived))
                 least = a;
         }
         if (!least)

@@ -6,7 +6,8 @@
  * much as the window allows.  While several do, all of them together get a budget:
  * twice what arrives in a shortest round trip (the largest rate of late), so that
  * the link stays busy and the queue before it short.  It goes in turns to the peer
- * that wants least, so that short transfers end early.
+ * that wants least, so that short transfers end early; peers of a higher priority
+ * come before.
  *
  * Permission is a number of bytes since the start and never taken back; one that
  * stays unused (its peer is silent) leaves the budget after a while.
@@ -28,6 +29,7 @@ class grants {
 public:
     static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn
     static constexpr uint64_t budget_least = 48 << 10;  // the Ack of a few datagrams must be able to come back
+    static constexpr uint64_t block_room = 8 << 10;     // beside a block: its charge, and what bulk leaves to others
     static constexpr time_ns silence = 20 * ms;     // and four round trips: then its part goes to others
 
     /** What one peer may send to us; lives in its connection. */
@@ -40,13 +42,20 @@ public:
         uint64_t told = 0;          // the part of it that an Ack has carried
         time_ns heard = 0;
         time_ns trip = 0;           // its shortest round trip, 0: unknown
+        uint64_t window = 0;        // it may have so much under way
+        uint32_t largest = 0;       // bytes of its largest block
+        unsigned priority = 0;      // more: first, when several want
         bool waiting = false;       // in the list
     };
 
     explicit grants(const config &c) : config_(c) {}
 
     /** A peer's first permission, which both sides know without a word. */
-    void open(account &a) const { a.permitted = a.told = std::min(config_.unscheduled, config_.window); }
+    void open(account &a) const
+    {
+        a.window = config_.window;
+        a.permitted = a.told = std::min(config_.unscheduled, config_.window);
+    }
     void close(account &a) { leave(a); }
 
     /** Something arrived or was asked for: gives what can be given now, to any peer. */
@@ -65,6 +74,8 @@ public:
 
 private:
     bool wants_more(const account &a) const { return a.wanted > a.permitted; }
+    /** One of each stream must be able to end: what is consumed is told only then. */
+    static uint64_t room(const account &a) { return std::max(a.window, 3 * (uint64_t(a.largest) + block_room)); }
     uint64_t under_way(const account &a, time_ns now) const;
     void leave(account &a);
     void share(time_ns now);

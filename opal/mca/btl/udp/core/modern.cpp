@@ -329,11 +329,17 @@ uint64_t modern::lose(uint64_t number, time_ns now)
         return 0;
     }
     mtu_.fared(now, e.bytes, e.sent, false);
+    hand_back(e);
+    return e.bytes;
+}
+
+/** What it carried is to be sent again. */
+void modern::hand_back(entry &e)
+{
     for (unsigned i = 0; i < e.pieces; ++i) {
         const piece p = pieces_[e.first_piece - pieces_base_ + i];
         lost_[p.block->stream].push_back(p);
     }
-    return e.bytes;
 }
 
 void modern::acked(const wire::frame &f, time_ns now)
@@ -514,12 +520,43 @@ void modern::abandon(bool arrived)
     permits_.close(account_);
 }
 
+// ---- what an application may ask for ------------------------------------------
+
+size_t modern::push(time_ns now)
+{
+    size_t pushed = 0;
+    if (dead_)
+        return 0;
+    for (uint64_t n = std::max(first_open_, base_); n < next_number_ && pushed < config_.retransmit_pass; ++n) {
+        entry &e = at(n);
+        if (e.state != fate::under_way || e.probe || e.sent + trip_.smoothed() > now)
+            continue;
+        // Its Ack, should there be one, comes too late to matter: not a loss, as nobody knows.
+        e.state = fate::settled;
+        under_way_ -= e.bytes;
+        hand_back(e);
+        ++pushed;
+    }
+    if (pushed || blocked()) {
+        wanted_told_ = 0;
+        last_eliciting_ = now;
+    }
+    return pushed;
+}
+
+bool modern::may_write(uint64_t bytes) const
+{
+    const uint64_t window = control_->window(), most = std::min({bytes + block_charge, window, config_.unscheduled, config_.window});
+    return !dead_ && !has_lost() && queued_charge_ == 0 && under_way_ + most <= window && may_begin(0) >= most;
+}
+
 peer_view modern::view() const
 {
     peer_view v;
     v.delay = trip_.known() ? trip_.smoothed() : 0;
     v.delay_min = trip_.known() ? trip_.smallest() : 0;
     v.window = control_->window();
+    v.window_own = account_.window;
     v.permitted = may_begin(0);
     v.under_way = under_way_;
     v.queue = queue_blocks_;

@@ -51,6 +51,10 @@ public:
     time_ns deadline(time_ns now) override;
     void permission_grew() override { ack_at_ = 0; }
     void too_large(uint32_t bytes, time_ns now) override { mtu_.refused(now, bytes); }
+    size_t push(time_ns now) override;
+    bool may_write(uint64_t bytes) const override;
+    void window_set(uint64_t bytes) override { account_.window = bytes; }
+    void priority_set(unsigned level) override { account_.priority = level; }
     void abandon(bool arrived) override;
     bool idle() const override { return queue_bytes_ == 0 && queue_blocks_ == 0; }
     peer_view view() const override;
@@ -101,6 +105,7 @@ private:
     // settling
     void acked(const wire::frame &f, time_ns now);
     void settle(entry &e);
+    void hand_back(entry &e);
     uint64_t lose(uint64_t number, time_ns now);
     void detect(time_ns now);
     void retire(time_ns now);

@@ -66,6 +66,8 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
 
 void modern::data(const wire::frame &f, time_ns now)
 {
+    if (f.total <= config_.block_max)
+        account_.largest = std::max(account_.largest, f.total);
     const assembly::gain g = streams_[f.stream].accept(f, config_, [&](uint8_t user, std::span<const uint8_t> block) {
         up_.deliver(peer_, f.stream, user, block);
     });

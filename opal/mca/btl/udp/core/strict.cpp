@@ -6,7 +6,7 @@
 namespace udp {
 
 strict::strict(uint32_t peer, const config &c, events &up, grants &permits)
-    : connection(peer, c, up, permits), window_(static_cast<uint32_t>(std::min<uint64_t>(c.window, 1u << 30)))
+    : connection(peer, c, up, permits), window_(static_cast<uint32_t>(std::min<uint64_t>(c.window, window_most))), window_own_(window_)
 {
 }
 
@@ -214,6 +214,26 @@ void strict::acked(uint32_t sequence, uint32_t window, time_ns now)
         ask(now);       // the permission was for less than there is
 }
 
+size_t strict::push(time_ns now)
+{
+    const size_t waiting = unacked_.size();
+    if (waiting == 0 || state_ == state::permitted || last_sent_ + trip_.smoothed() > now)
+        return 0;
+    if (waiting > congested || state_ == state::asking) {
+        ask(now);
+    } else {
+        at_ = 0;
+        under_way_ = 0;
+    }
+    return waiting;
+}
+
+bool strict::may_write(uint64_t bytes) const
+{
+    const uint64_t most = std::min<uint64_t>(bytes, std::max<uint32_t>(window_, config_.mtu_start));
+    return !dead_ && !first_ && at_ == unacked_.size() && state_ == state::sending && under_way_ + most <= window_;
+}
+
 void strict::nacked(uint32_t sequence, uint32_t window, time_ns now)
 {
     if (sequence - base_ > unacked_.size())
@@ -234,8 +254,13 @@ void strict::nacked(uint32_t sequence, uint32_t window, time_ns now)
 
 uint32_t strict::room() const
 {
-    const uint64_t window = std::min<uint64_t>(config_.window, 1u << 30);
-    return static_cast<uint32_t>(window - std::min<uint64_t>(window, input_.size()));
+    return window_own_ - static_cast<uint32_t>(std::min<uint64_t>(window_own_, input_.size()));
+}
+
+/** A block must fit, as it stays in the queue until it is whole. */
+void strict::window_set(uint64_t bytes)
+{
+    window_own_ = static_cast<uint32_t>(std::min<uint64_t>(std::max<uint64_t>(bytes, config_.block_max), window_most));
 }
 
 void strict::packet_in(const wire::frame &f)
@@ -352,6 +377,7 @@ peer_view strict::view() const
     v.delay = trip_.known() ? trip_.smoothed() : 0;
     v.delay_min = trip_.known() ? trip_.smallest() : 0;
     v.window = window_;
+    v.window_own = window_own_;
     v.permitted = permitted_;
     v.under_way = under_way_;
     v.queue = queue_blocks_;

@@ -45,6 +45,10 @@ public:
     void receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) override;
     size_t transmit(uint8_t *to, uint64_t &number, time_ns now) override;
     time_ns deadline(time_ns now) override;
+    size_t push(time_ns now) override;
+    bool may_write(uint64_t bytes) const override;
+    void window_set(uint64_t bytes) override;
+    void priority_set(unsigned) override {}     // the paper's answer to a request knows no order
     void abandon(bool arrived) override;
     bool idle() const override { return unacked_.empty() && !first_; }
     peer_view view() const override;
@@ -57,6 +61,7 @@ private:
         time_ns sent = 0;
         bool last = false, again = false;
     };
+    static constexpr uint32_t window_most = 1u << 30;
     enum class state { sending, asking, permitted };
 
     void acked(uint32_t sequence, uint32_t window, time_ns now);
@@ -87,6 +92,7 @@ private:
     std::vector<std::pair<outgoing *, bool>> finished_;
 
     // receiving
+    uint32_t window_own_;                           // as we tell it, before what is in our queue
     uint32_t expected_ = 0;
     bool ack_owed_ = false, nack_owed_ = false, nacked_ = false;
     uint64_t permission_owed_ = 0;

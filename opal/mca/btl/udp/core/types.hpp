@@ -79,6 +79,7 @@ struct peer_view {
     time_ns delay = 0;          // smoothed round trip; 0: not measured
     time_ns delay_min = 0;
     uint64_t window = 0;        // bytes that the controller lets be under way
+    uint64_t window_own = 0;    // bytes that the peer may have under way to us
     uint64_t permitted = 0;     // bytes that the receiver permits beyond what was sent
     uint64_t under_way = 0;     // bytes
     uint64_t queue = 0;         // blocks not yet acknowledged

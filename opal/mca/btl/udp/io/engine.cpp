@@ -394,8 +394,26 @@ void udp_engine_close(udp_engine_t *e)
 void udp_engine_view(const udp_engine_t *e, uint32_t peer, udp_view_t *v)
 {
     const peer_view p = e->end->view(peer);
-    *v = {p.delay, p.delay_min, p.window, p.permitted, p.under_way, p.queue, p.queue_bytes, p.sent, p.sent_again, p.received, p.duplicates, p.mtu};
+    *v = {p.delay, p.delay_min, p.window, p.window_own, p.permitted, p.under_way, p.queue, p.queue_bytes,
+          p.sent, p.sent_again, p.received, p.duplicates, p.mtu, e->end->priority(peer)};
 }
+
+bool udp_engine_may_write(udp_engine_t *e, uint32_t peer, uint64_t bytes) { return e->end->may_write(peer, bytes); }
+
+uint64_t udp_engine_push(udp_engine_t *e, uint32_t peer)
+{
+    const time_ns now = clock_now();
+    const uint64_t n = e->end->push(peer, now);
+    if (!e->inside) {
+        e->inside = true;
+        e->leave(now);
+        e->inside = false;
+    }
+    return n;
+}
+
+void udp_engine_window_set(udp_engine_t *e, uint32_t peer, uint64_t bytes) { e->end->window_set(peer, bytes); }
+void udp_engine_priority_set(udp_engine_t *e, uint32_t peer, unsigned level) { e->end->priority_set(peer, level); }
 
 uint64_t udp_engine_queue_bytes(const udp_engine_t *e, uint32_t peer) { return e->end->view(peer).queue_bytes; }
 
