@@ -44,8 +44,13 @@ test_udp_steering_LDADD = $(udp_test_libs)
 # Over the plugin: see jobs.
 if HAVE_UDP
 mpi_test_programs += test/udp/flow test/udp/ring test/udp/relay
+mpi_test_plugins += test/udp/lossy.so
 stage_udp = mca_btl_udp.la
 endif
+# Preloaded into ranks: see coll_jobs.
+test/udp/lossy.so: $(top_srcdir)/test/udp/lossy.c
+	@$(MKDIR_P) test/udp
+	$(AM_V_CC)$(CC) $(CFLAGS) -shared -fPIC -o $@ $(top_srcdir)/test/udp/lossy.c -ldl
 test_udp_flow_SOURCES = test/udp/flow.cpp
 test_udp_flow_CPPFLAGS = $(udp_cppflags) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_udp_flow_LDADD = $(OMPI_LIBS)
@@ -55,4 +60,4 @@ test_udp_ring_LDADD = $(OMPI_LIBS)
 test_udp_relay_SOURCES = test/udp/relay.cpp
 test_udp_relay_CPPFLAGS = $(udp_cppflags)
 test_udp_relay_LDADD = libudp_io.la
-EXTRA_DIST += $(udp_seeds) test/udp/jobs test/udp/lab_jobs test/golden/ompi_info_udp.txt
+EXTRA_DIST += $(udp_seeds) test/udp/coll_jobs test/udp/jobs test/udp/lab_jobs test/udp/lossy.c test/golden/ompi_info_udp.txt

@@ -133,7 +133,8 @@ static void flow_progress(void)
     opal_progress();
 }
 
-OPAL_MODULE_DECLSPEC const udp_flow_table_t mca_btl_udp_flow = {
+OPAL_DECLSPEC extern const udp_flow_table_t mca_btl_udp_flow;
+const udp_flow_table_t mca_btl_udp_flow = {
     UDP_FLOW_VERSION, flow_look, flow_may_write, flow_push, flow_window_set, flow_priority_set, flow_progress,
 };
 

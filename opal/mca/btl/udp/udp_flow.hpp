@@ -18,7 +18,7 @@
  * Threads may call at the same time where MPI allows that.  What cannot be done is a
  * std::runtime_error that says why and what helps.
  *
- * In mode strict a priority has no effect, as the paper has none.
+ * In mode strict a priority orders what leaves here, not permission.
  * Reference: udp_flow.h; the same numbers as MPI_T variables: README.md.
  *
  * SPDX-License-Identifier: BSD-3-Clause
