@@ -1,7 +1,8 @@
 /*
  * Permission by the receiver: Suci's answer to congestion, for all traffic.
  *
- * Every peer may have `unscheduled` bytes under way to us without asking.  For
+ * Every peer may have `unscheduled` bytes under way to us without asking: less for a
+ * while, of what is renewed, when several send at once and datagrams were missing.  For
  * more it says how much it wants, and gets it.  While one peer wants, it gets as
  * much as the window allows.  While several do, all of them together get a budget:
  * twice what arrives in a shortest round trip (the largest rate of late), so that
@@ -10,7 +11,9 @@
  * come before.
  *
  * Permission is a number of bytes since the start and never taken back; one that
- * stays unused (its peer is silent) leaves the budget after a while.
+ * stays unused (its peer is silent, or only asks) leaves the budget after a while.  The
+ * part of it that bulk leaves to what is more urgent counts as unused at once: many
+ * peers with nothing but that would keep the budget used up for good.
  *
  * Must not: know datagrams; modern.cpp tells what is wanted and what arrived.
  *
@@ -21,6 +24,7 @@
 
 #include "types.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace udp {
@@ -28,7 +32,11 @@ namespace udp {
 class grants {
 public:
     static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn
-    static constexpr uint64_t budget_least = 48 << 10;  // the Ack of a few datagrams must be able to come back
+    static constexpr uint64_t budget_least = 32 << 10;  // the Ack of a few datagrams must be able to come back
+    static constexpr unsigned crowd = 4;                // peers that send at once
+    static constexpr time_ns crowd_slot = 100 * ms;     // in which those count as at once
+    static constexpr time_ns crowd_memory = 1 * second; // after datagrams were missing
+    static constexpr uint64_t part_least = 256;         // small messages still go unasked; 31 of them hardly fill a queue
     static constexpr uint64_t block_room = 8 << 10;     // beside a block: its charge, and what bulk leaves to others
     static constexpr time_ns silence = 20 * ms;     // and four round trips: then its part goes to others
 
@@ -41,12 +49,17 @@ public:
         uint64_t permitted = 0;     // told to the peer; it never falls
         uint64_t told = 0;          // the part of it that an Ack has carried
         time_ns heard = 0;
+        time_ns moved = 0;          // when something arrived or its permission grew
         time_ns trip = 0;           // its shortest round trip, 0: unknown
         uint64_t window = 0;        // it may have so much under way
         uint32_t largest = 0;       // bytes of its largest block
         unsigned priority = 0;      // more: first, when several want
         bool waiting = false;       // in the list
+        unsigned slot = 0;          // the crowd_slot in which something arrived last
     };
+
+    /** Bulk leaves so much of the permission to what is more urgent. */
+    static uint64_t reserve(const config &c) { return std::min<uint64_t>(c.unscheduled / 4, 4096); }
 
     explicit grants(const config &c) : config_(c) {}
 
@@ -60,6 +73,11 @@ public:
 
     /** Something arrived or was asked for: gives what can be given now, to any peer. */
     void update(account &a, time_ns now, uint64_t new_bytes);
+
+    /** So many datagrams should have come from a peer before the one that did. */
+    void missing(uint64_t datagrams) { missing_ += datagrams; }
+    /** What a peer may have under way without asking, as it is renewed at present. */
+    uint64_t renewed(time_ns now) const;
 
     /** Peers whose permission grew by somebody else's doing and must be told. */
     std::vector<account *> &grown() { return grown_; }
@@ -77,6 +95,7 @@ private:
     /** One of each stream must be able to end: what is consumed is told only then. */
     static uint64_t room(const account &a) { return std::max(a.window, 3 * (uint64_t(a.largest) + block_room)); }
     uint64_t under_way(const account &a, time_ns now) const;
+    void look_for_crowd(account &a, time_ns now, uint64_t new_bytes);
     void leave(account &a);
     void share(time_ns now);
     void give(account &a, uint64_t to);
@@ -87,6 +106,10 @@ private:
     uint64_t rate_ = 0, slot_bytes_ = 0;    // bytes/s; in the present slot
     uint64_t rates_[8] = {};
     unsigned slot_ = 0;
+    unsigned crowd_slot_ = 1, active_ = 0, active_before_ = 0;  // peers that sent in this crowd_slot and the last
+    uint64_t missing_ = 0;                                      // datagrams in this crowd_slot
+    time_ns crowd_at_ = 0;
+    time_ns crowded_until_ = 0;
     time_ns slot_at_ = 0, trip_ = 0, next_look_ = never;
     unsigned asked_ = 0, asked_before_ = 0;     // requests in this slot and the last
     time_ns asked_at_ = 0;

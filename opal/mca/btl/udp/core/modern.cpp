@@ -44,12 +44,9 @@ void modern::submit(outgoing &o, time_ns now)
 
 // ---- what may leave ---------------------------------------------------------
 
-/** Bulk leaves a little of the permission to what is more urgent. */
-static uint64_t reserve(const config &c) { return std::min<uint64_t>(c.unscheduled / 4, 4096); }
-
 uint64_t modern::may_begin(unsigned stream) const
 {
-    const uint64_t kept = stream == 2 ? reserve(config_) : 0;
+    const uint64_t kept = stream == 2 ? grants::reserve(config_) : 0;
     return permitted_ > begun_charge_ + kept ? permitted_ - begun_charge_ - kept : 0;
 }
 
@@ -66,7 +63,7 @@ bool modern::sendable(unsigned stream) const
 
 uint64_t modern::wanted() const
 {
-    return begun_charge_ + queued_charge_ + (queued_charge_ ? reserve(config_) : 0);
+    return begun_charge_ + queued_charge_ + (queued_charge_ ? grants::reserve(config_) : 0);
 }
 
 bool modern::blocked() const
@@ -547,7 +544,10 @@ size_t modern::push(time_ns now)
 bool modern::may_write(uint64_t bytes) const
 {
     const uint64_t window = control_->window(), most = std::min({bytes + block_charge, window, config_.unscheduled, config_.window});
-    return !dead_ && !has_lost() && queued_charge_ == 0 && under_way_ + most <= window && may_begin(0) >= most;
+    if (dead_ || has_lost() || queued_charge_ != 0)
+        return false;
+    // With nothing under way all that the peer ever permits unasked is there, be it less than usual.
+    return under_way_ == 0 || (under_way_ + most <= window && may_begin(0) >= most);
 }
 
 peer_view modern::view() const

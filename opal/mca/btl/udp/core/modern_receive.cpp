@@ -14,8 +14,10 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
     if (!wire::well_formed(frames))
         return;
     const bool misplaced = number != seen.largest() + 1;
-    if (number > seen.largest())
+    if (number > seen.largest()) {
         largest_at_ = now;
+        permits_.missing(number - seen.largest() - 1);
+    }
     last_activity_ = heard_ = now;
     trim_due_ = true;
     if (unanswered_)
@@ -35,6 +37,9 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
         case wire::kind::demand:
             eliciting = true;
             account_.wanted = std::max(account_.wanted, f.amount);
+            // How much to permit depends on the round trip, which who only receives does not know.
+            if (!trip_.known() && under_way_ == 0 && !dead_)
+                probes_owed_ = 1;
             account_.trip = trip_.known() ? trip_.smallest() : 0;
             permits_.update(account_, now, 0);
             if (account_.permitted > account_.told)
@@ -76,7 +81,7 @@ void modern::data(const wire::frame &f, time_ns now)
     account_.trip = trip_.known() ? trip_.smallest() : 0;
     permits_.update(account_, now, g.arrived);
     // The peer may be about to run out of what it knows to be permitted.
-    if (account_.permitted > account_.told && account_.told < account_.arrived + config_.unscheduled / 2)
+    if (account_.permitted > account_.told && account_.told < account_.arrived + permits_.renewed(now) / 2)
         ack_at_ = now;
 }
 

@@ -1,7 +1,8 @@
 /*
- * Round trips: smoothed value and variation as in RFC 6298 (with RFC 9002's
- * treatment of the Ack's own delay), the smallest of the last ten seconds,
- * and the time after which the last datagram is probed for.
+ * Round trips without the Ack's own delay, which it tells: smoothed value and
+ * variation as in RFC 6298, the smallest of the last ten seconds (who may send
+ * to us is not a stranger, so unlike RFC 9002 it is believed there, too), and the
+ * time after which the last datagram is probed for.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,13 +22,11 @@ public:
 
     void sample(time_ns now, time_ns measured, time_ns ack_delay)
     {
-        measured = std::max<time_ns>(measured, 1);
+        measured = std::max<time_ns>(measured - ack_delay, 1);
         if (min_ == 0 || measured <= min_ || now - min_at_ > memory) {
             min_ = measured;
             min_at_ = now;
         }
-        if (measured - ack_delay >= min_)
-            measured -= ack_delay;
         latest_ = measured;
         if (smoothed_ == 0) {
             smoothed_ = measured;
