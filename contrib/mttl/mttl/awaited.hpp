@@ -13,7 +13,7 @@
 #include "future.hpp"
 #include "port.hpp"
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 namespace detail {
 
 /** Data on its way, and the thread that waits for it. */

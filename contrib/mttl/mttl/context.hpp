@@ -159,7 +159,7 @@ mttl_context_start:
 #endif
 #endif
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 using context_entry = void (*)(void *);
 

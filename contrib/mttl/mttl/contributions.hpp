@@ -15,7 +15,7 @@
 #include <map>
 #include <set>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 namespace detail {
 
 struct contribution_key {

@@ -16,7 +16,7 @@
 #include <new>
 #include <stdexcept>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** Where an exception was thrown, and what it was there. */
 struct remote_origin {

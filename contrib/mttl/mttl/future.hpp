@@ -18,7 +18,7 @@
 #include <tuple>
 #include <variant>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 template <class T> class future;
 template <class T> class promise;

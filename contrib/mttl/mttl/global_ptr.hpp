@@ -15,7 +15,7 @@
 
 #include <compare>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 template <class T> class GlobalPtr;
 

@@ -23,7 +23,7 @@
 #include <numeric>
 #include <span>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 namespace detail {
 

@@ -17,7 +17,7 @@
 
 #include <deque>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 namespace detail {
 
 /** An invocation on its way to its function; the arguments are valid until the function has been called. */

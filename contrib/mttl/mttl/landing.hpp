@@ -21,7 +21,7 @@
 
 #include "invoke.hpp"
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** The writer's end; it travels. */
 template <class T> class LandingPtr {

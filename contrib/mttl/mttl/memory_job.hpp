@@ -12,7 +12,7 @@
 #include "memory_port.hpp"
 #include "runtime.hpp"
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 class memory_job {
 public:

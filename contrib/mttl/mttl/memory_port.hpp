@@ -22,7 +22,7 @@
 #include <tuple>
 #include <vector>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 class memory_fabric;
 

@@ -34,7 +34,7 @@
 #include <map>
 #include <memory>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** Datatypes and operators that MPI was told of; freed before it ends. */
 class mpi_operators {

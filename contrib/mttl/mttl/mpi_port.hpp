@@ -22,7 +22,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 class mpi_port final : public port {
 public:

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** Runs main(argc, argv) on node 0, the others serve; or on all nodes (start::spmd). */
 template <class Main> int run(int argc, char **argv, Main main, const options &o)

@@ -23,7 +23,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 namespace detail {
 
 /** Data that is sent and then given up. */

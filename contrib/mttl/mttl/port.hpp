@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** Broken invariants of the library and of its network. */
 struct error : std::runtime_error {

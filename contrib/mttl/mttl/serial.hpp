@@ -30,7 +30,7 @@
 #include <variant>
 #include <vector>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** Bytes that arrived are not what they should be. */
 struct wire_error : error {

@@ -23,7 +23,7 @@
 #include <new>
 #include <vector>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 struct stack_options {
     size_t bytes = 64 * 1024;       // of a stack: MPI's own calls need about 10 KB

@@ -13,7 +13,7 @@
 
 #include <deque>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 template <class T> class Sync {
 public:

@@ -28,7 +28,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 class scheduler;
 

@@ -13,7 +13,7 @@
 
 #include "virtual.hpp"
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 namespace detail {
 template <class M> struct member_of;
