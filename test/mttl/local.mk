@@ -35,22 +35,34 @@ dist_check_SCRIPTS += test/mttl/refused
 TESTS += test/mttl/refused
 
 # Under mpirun, with functions in a shared library: see jobs.
-mttl_mpi_programs = test/mttl/worker test/mttl/other
+mttl_mpi_programs = test/mttl/worker test/mttl/other test/mttl/larger
 EXTRA_PROGRAMS += $(mttl_mpi_programs)
-CLEANFILES += $(mttl_mpi_programs) test/mttl/libmttl_test.so
-EXTRA_DIST += test/mttl/jobs test/mttl/sites test/mttl/examples test/mttl/sanitizers test/mttl/library.cpp test/mttl/library.hpp
+mttl_plugins = test/mttl/plugin1.so test/mttl/plugin2.so
+CLEANFILES += $(mttl_mpi_programs) test/mttl/libmttl_test.so $(mttl_plugins)
+EXTRA_DIST += test/mttl/jobs test/mttl/sites test/mttl/examples test/mttl/sanitizers test/mttl/library.cpp test/mttl/library.hpp \
+	test/mttl/plugin.cpp
 
-test/mttl/libmttl_test.so: $(top_srcdir)/test/mttl/library.cpp $(top_srcdir)/test/mttl/library.hpp $(dist_mttl_HEADERS)
+test/mttl/libmttl_test.so: $(top_srcdir)/test/mttl/library.cpp $(top_srcdir)/test/mttl/library.hpp $(mttl_headers)
 	@$(MKDIR_P) test/mttl
 	$(AM_V_CXX)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(mttl_mpi_cppflags) -shared -fPIC -Wl,-soname,libmttl_test.so -o $@ $(top_srcdir)/test/mttl/library.cpp
+
+$(mttl_plugins): test/mttl/plugin%.so: $(top_srcdir)/test/mttl/plugin.cpp $(mttl_headers)
+	@$(MKDIR_P) test/mttl
+	$(AM_V_CXX)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(mttl_mpi_cppflags) -DMTTL_TEST_PLUGIN=$* -shared -fPIC -o $@ \
+		$(top_srcdir)/test/mttl/plugin.cpp
 
 test_mttl_worker_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
 test_mttl_worker_CPPFLAGS = $(mttl_mpi_cppflags)
 test_mttl_worker_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
-test_mttl_worker_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
+test_mttl_worker_LDFLAGS = -rdynamic -Wl,-rpath,$(abs_top_builddir)/test/mttl
 test_mttl_other_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
 test_mttl_other_CPPFLAGS = $(mttl_mpi_cppflags) -DMTTL_TEST_OTHER
 test_mttl_other_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
 test_mttl_other_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
 
-mpi-tests: $(mttl_mpi_programs) $(mttl_programs)
+test_mttl_larger_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
+test_mttl_larger_CPPFLAGS = $(mttl_mpi_cppflags) -DMTTL_TEST_LARGER
+test_mttl_larger_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
+test_mttl_larger_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
+
+mpi-tests: $(mttl_plugins) $(mttl_mpi_programs) $(mttl_programs)

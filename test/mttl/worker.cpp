@@ -3,7 +3,8 @@
  * once, between every pair of processes, with functions of a shared library.
  * Prints `mttl ok N checks` on node 0.
  *
- * Usage: worker [spmd | limits | throw | lost | code]
+ * Usage: worker [spmd | limits | plugins A B | throw | lost | code]
+ *        plugins: also with the libraries A and B (plugin.cpp), loaded in another order on each second process
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,6 +14,7 @@
 
 #include <map>
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 
 namespace {
@@ -198,6 +200,55 @@ int limits(int, char **)
     return 0;
 }
 
+template <class F> F symbol_of(void *library, const char *name)
+{
+    return reinterpret_cast<F>(dlsym(library, name));
+}
+
+int plugins(int, char **paths)
+{
+    using asks = int (*)(int);
+    using place = uint64_t (*)();
+    Barrier all;
+    Reduction<uint64_t> least, most;
+    void *library[2];
+    const auto load = [&](int k) {
+        library[k] = dlopen(paths[2 + k], RTLD_NOW);
+        if (!library[k])
+            throw error(dlerror());
+    };
+    const int first = my_node() % 2;
+    load(first);
+    all.exec();
+    // What only this process has is an error of the call, which says so; the job goes on.
+    if (nodes() > 1) {
+        std::string why;
+        try {
+            symbol_of<asks>(library[first], "plugin_ask")((my_node() + 1) % 2);
+        } catch (const std::runtime_error &e) {
+            why = e.what();
+        }
+        CHECK(why.find("has not loaded the library with it") != why.npos);
+    }
+    all.exec();
+    load(1 - first);
+    all.exec();
+    for (int k = 0; k < 2; ++k) {
+        for (int to = 0; to < nodes(); ++to)
+            CHECK(symbol_of<asks>(library[k], "plugin_ask")(to) == 5);
+        // Or addresses might travel, and nobody would see it.
+        const uint64_t at = symbol_of<place>(library[k], "plugin_place")();
+        const auto lower = [](uint64_t a, uint64_t b) { return std::min(a, b); };
+        const auto upper = [](uint64_t a, uint64_t b) { return std::max(a, b); };
+        const uint64_t lowest = least.exec(at, lower), highest = most.exec(at, upper);
+        CHECK(nodes() == 1 || lowest < highest);
+    }
+    all.exec();
+    if (my_node() == 0)
+        std::printf("mttl ok plugins %d checks\n", checks);
+    return 0;
+}
+
 int on_zero(int, char **)
 {
     visit();
@@ -227,11 +278,19 @@ int everywhere(int, char **)
 
 } // namespace
 
+// Each makes this another program than the one without it.
 #ifdef MTTL_TEST_OTHER
-// Makes this another program than the one without it.
 int only_here(int x) { return x; }
 void never() { mttl::invoke(0, mttl::fn<only_here>, 1); }
 #endif
+struct point {
+    double x, y;
+#ifdef MTTL_TEST_LARGER
+    double z;
+#endif
+};
+void takes_point(point) {}
+void never_either() { mttl::invoke(0, mttl::fn<takes_point>, point{}); }
 
 int main(int argc, char **argv)
 {
@@ -240,6 +299,8 @@ int main(int argc, char **argv)
         return run(argc, argv, limits);
     if (mode == "spmd")
         return run(argc, argv, everywhere, start::spmd);
+    if (mode == "plugins")
+        return run(argc, argv, plugins, start::spmd);
     if (mode == "throw")
         return run(argc, argv, [](int, char **) -> int { throw std::runtime_error("out of main"); });
     if (mode == "lost")

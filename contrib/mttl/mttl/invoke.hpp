@@ -23,7 +23,7 @@
 #include <functional>
 #include <typeinfo>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** A function or member function as a value of its own type. */
 template <auto P> struct function_constant {
@@ -93,8 +93,12 @@ template <class F> constexpr bool is_function_type()
     return true;
 }
 
-template <class F, class P> struct handler;
-template <class F, class... P> struct handler<F, types<P...>> {
+/** Of what travels; what nobody gets has none. */
+template <class T> inline constexpr size_t size_of = sizeof(T);
+template <> inline constexpr size_t size_of<void> = 0;
+
+template <class F, class P> struct [[gnu::visibility("hidden")]] handler;
+template <class F, class... P> struct [[gnu::visibility("hidden")]] handler<F, types<P...>> {
     static_assert(is_function_type<F>() && (may_travel<P>() && ...));
     static_assert(std::is_invocable_v<const F &, P...>,
                   "mttl: the function cannot take these arguments; a non-const reference parameter would refer to a copy");
@@ -129,7 +133,8 @@ template <class F, class... P> struct handler<F, types<P...>> {
                      [&]([[maybe_unused]] writer &w) { (serial<P>::put(w, p), ...); });
     }
 
-    static inline const registration self{typeid(handler).name(), &handler::run};
+    static constexpr size_t sizes[] = {sizeof(P)..., size_of<result>};
+    static inline const registration self{typeid(handler), &handler::run, sizes};
 };
 
 template <class F, class... A>

@@ -13,7 +13,7 @@
 
 #include <cstdio>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 struct node_options {
     stack_options stacks;
@@ -267,7 +267,8 @@ private:
     {
         const auto c = *static_cast<detail::call *>(argument);
         try {
-            throw error("this node does not know the function that was invoked: it was started from another program");
+            throw error("this node does not know the function that was invoked: it has not loaded the library with it, or runs "
+                        "another program");
         } catch (...) {
             here().answer_exception(c.from, c.ticket, c.flags);
         }

@@ -3,8 +3,13 @@
  * handler (invoke.hpp) registers itself before main, under its mangled name;
  * on the wire it is a 32-bit hash of that, so neither the place of code in
  * memory nor the order of initialisation matters, and a library that is loaded
- * later adds to the registry.  The digest tells programs with other functions
- * apart.  It must not know what the functions do.
+ * later adds to the registry.  The digest tells programs with other functions,
+ * or with arguments of other sizes, apart.  It must not know what the functions do.
+ *
+ * Two libraries may have different functions of one name, so the file name of
+ * the library in which a handler is instantiated belongs to its name; what the
+ * program itself instantiates has none.  Handlers are hidden for that, or the
+ * loader would make one of those of several libraries.
  *
  * A program that loads libraries with dlopen must be linked with -rdynamic, so
  * that they find this registry and do not bring their own.
@@ -18,14 +23,17 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 /** Runs one invocation; the argument is a detail::call. */
 using handler_function = void (*)(void *call);
@@ -33,9 +41,11 @@ using handler_function = void (*)(void *call);
 namespace detail {
 
 struct registration {
-    registration(const char *n, handler_function f);
-    const char *name;
+    /** `sizes`: of what is passed and returned. */
+    registration(const std::type_info &t, handler_function f, std::span<const size_t> s);
+    std::string name;           // mangled, with "@file name of the library" behind it
     handler_function run;
+    std::span<const size_t> sizes;
     uint32_t id;
     registration *next;
 };
@@ -56,8 +66,24 @@ inline uint32_t function_id(std::string_view name)
     return static_cast<uint32_t>(h ^ (h >> 32));
 }
 
-inline registration::registration(const char *n, handler_function f) : name(n), run(f), id(function_id(n)), next(registered)
+/** The file name of the library that an address is in; "" for the program itself. */
+inline std::string library_of(const void *p)
 {
+    Dl_info info;
+    void *map = nullptr;
+    if (!dladdr1(p, &info, &map, RTLD_DL_LINKMAP) || !map)
+        return "";
+    const std::string_view path = static_cast<const link_map *>(map)->l_name;
+    return std::string(path.substr(path.rfind('/') + 1));
+}
+
+inline registration::registration(const std::type_info &t, handler_function f, std::span<const size_t> s)
+    : name(t.name()), run(f), sizes(s), next(registered)
+{
+    const std::string library = library_of(this);
+    if (!library.empty())
+        name += '@' + library;
+    id = function_id(name);
     registered = this;
     ++registered_count;
 }
@@ -69,6 +95,12 @@ inline std::string demangled(const char *name)
     const std::string s = d ? d : name;
     std::free(d);
     return s;
+}
+/** A function as a reader knows it, from a registration's name. */
+inline std::string described(const std::string &name)
+{
+    const size_t at = name.find('@');
+    return demangled(name.substr(0, at).c_str()) + (at == name.npos ? "" : " of " + name.substr(at + 1));
 }
 
 } // namespace detail
@@ -85,7 +117,7 @@ public:
         return nullptr;
     }
 
-    /** Names in order, one each; throws what makes the registry unusable. */
+    /** In order, one each: "name<tab>sizes of what is passed and returned"; throws what makes the registry unusable. */
     std::vector<std::string> names()
     {
         update();
@@ -111,7 +143,7 @@ private:
         std::vector<const detail::registration *> all;
         for (const auto *r = detail::registered; r; r = r->next)
             all.push_back(r);
-        std::sort(all.begin(), all.end(), [](const auto *a, const auto *b) { return std::string_view(a->name) < b->name; });
+        std::sort(all.begin(), all.end(), [](const auto *a, const auto *b) { return a->name < b->name; });
         size_t size = 16;
         while (size < 2 * all.size() + 1)
             size *= 2;
@@ -119,30 +151,26 @@ private:
         std::vector<std::string> names;
         const detail::registration *before = nullptr;
         for (const auto *r : all) {
-            if (before && std::string_view(before->name) == r->name) {
-                if (before->run != r->run && module(before) == module(r))
-                    throw error("two functions have the same name, " + detail::demangled(r->name) +
+            if (before && before->name == r->name) {
+                if (before->run != r->run)
+                    throw error("two functions have the same name, " + detail::described(r->name) +
                                 ", in two source files: give one another name");
-                continue;       // one function, brought by several libraries
+                continue;
             }
             before = r;
-            names.emplace_back(r->name);
+            names.push_back(r->name + '\t');
+            for (const size_t bytes : r->sizes)
+                names.back() += std::to_string(bytes) + ' ';
             size_t i = r->id & (size - 1);
             for (; table[i].run; i = (i + 1) & (size - 1))
                 if (table[i].id == r->id)
-                    throw error("the names of two functions have the same hash; give one another name: " + detail::demangled(r->name));
+                    throw error("the names of two functions have the same hash; give one another name: " + detail::described(r->name));
             table[i] = {r->id, r->run};
         }
         table_ = std::move(table);
         mask_ = size - 1;
         names_ = std::move(names);
         seen_ = detail::registered_count;
-    }
-
-    static const void *module(const detail::registration *r)
-    {
-        Dl_info info;
-        return dladdr(reinterpret_cast<const void *>(r), &info) ? info.dli_fbase : nullptr;
     }
 
     size_t seen_ = SIZE_MAX;

@@ -17,8 +17,9 @@
 #include "invoke.hpp"
 
 #include <cstdlib>
+#include <map>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 
 enum class start {
     main_on_zero,       // main on node 0, the others serve
@@ -106,7 +107,7 @@ public:
 private:
     struct hello {
         uint32_t magic = 0x6D74746C;
-        uint32_t version = 1;
+        uint32_t version = 2;
         uint64_t digest = 0;
         uint64_t names_bytes = 0;
     };
@@ -161,27 +162,33 @@ private:
         throw error(text);
     }
 
-    static std::set<std::string> lines(const std::string &s)
+    /** What registry::names() says, by function. */
+    static std::map<std::string, std::string> sizes_by_name(const std::string &s)
     {
-        std::set<std::string> all;
+        std::map<std::string, std::string> all;
         for (size_t at = 0; at < s.size();) {
-            const size_t end = s.find('\n', at);
-            all.insert(s.substr(at, end - at));
+            const size_t tab = s.find('\t', at), end = s.find('\n', at);
+            all[s.substr(at, tab - at)] = s.substr(tab, end - tab);
             at = end + 1;
         }
         return all;
     }
     static std::string difference(int r, const std::string &mine, const std::string &its)
     {
-        const std::set<std::string> a = lines(mine), b = lines(its);
+        const auto a = sizes_by_name(mine), b = sizes_by_name(its);
+        const std::string remedy = ". Start the same program on all nodes.";
         std::string text = "node " + std::to_string(r) + " runs another program than node 0: ";
-        for (const std::string &n : a)
-            if (!b.count(n))
-                return text + "it lacks the function " + demangled(n.c_str()) + ". Start the same program on all nodes.";
-        for (const std::string &n : b)
+        for (const auto &[n, sizes] : a) {
+            const auto there = b.find(n);
+            if (there == b.end())
+                return text + "it lacks the function " + described(n) + remedy;
+            if (there->second != sizes)
+                return text + "an argument or the result of the function " + described(n) + " has another size there" + remedy;
+        }
+        for (const auto &[n, sizes] : b)
             if (!a.count(n))
-                return text + "node 0 lacks the function " + demangled(n.c_str()) + ". Start the same program on all nodes.";
-        return text + "the versions of mttl differ. Start the same program on all nodes.";
+                return text + "node 0 lacks the function " + described(n) + remedy;
+        return text + "the versions of mttl differ" + remedy;
     }
 
     uint32_t me() const { return static_cast<uint32_t>(node_.id()); }

@@ -33,7 +33,7 @@
 #include <map>
 #include <unordered_map>
 
-namespace mttl [[gnu::visibility("default")]] {
+namespace [[gnu::visibility("default")]] mttl {
 namespace detail {
 
 /** An invocation of a function of a virtual node, as the function gets it. */
@@ -78,8 +78,8 @@ template <> struct serial<detail::virtual_message> {
 namespace detail {
 
 /** Runs F on the T of a virtual node; registered as the handlers of invoke.hpp are. */
-template <class T, class F, class P> struct virtual_handler;
-template <class T, class F, class... P> struct virtual_handler<T, F, types<P...>> {
+template <class T, class F, class P> struct [[gnu::visibility("hidden")]] virtual_handler;
+template <class T, class F, class... P> struct [[gnu::visibility("hidden")]] virtual_handler<T, F, types<P...>> {
     static_assert(is_function_type<F>() && (may_travel<P>() && ...));
     static_assert(std::is_invocable_v<const F &, T &, P...>,
                   "mttl: the function of a virtual node takes T & and these arguments; other references would refer to copies");
@@ -109,7 +109,8 @@ template <class T, class F, class... P> struct virtual_handler<T, F, types<P...>
             n.answer_exception(c.from, c.ticket, c.flags);
         }
     }
-    static inline const registration self{typeid(virtual_handler).name(), &virtual_handler::run};
+    static constexpr size_t sizes[] = {sizeof(T), sizeof(P)..., size_of<result>};
+    static inline const registration self{typeid(virtual_handler), &virtual_handler::run, sizes};
 };
 
 /** The parameters behind the T. */
