@@ -500,6 +500,81 @@ std::string groups()
     return "";
 }
 
+// Whatever blocks a thread lets the others of its node run until it goes on: none of it blocks the process.
+std::string everything_yields()
+{
+    static std::vector<char> there;
+    static LandingPtr<char> landing_there[2];
+    struct cell {
+        int value;
+    };
+    return jobs(2, [](memory_job &) -> std::string {
+        const int me = my_node(), other = 1 - me;
+        const size_t large = 3 * node::here().network().small_bytes();
+        if (me == 0)
+            there.assign(2 * large, 'a');
+        Barrier all, meeting;
+        Reduction<int> sum;
+        std::vector<char> in(large), out(large, 'b');
+        Landing<char> landing(in.data(), large, other);
+        invoke(other, [](int from, LandingPtr<char> l) { landing_there[from] = l; }, me, landing.handle());
+        const auto cells = me == 0 ? VirtualNodes<cell>::create(2) : VirtualNodes<cell>();
+        all.exec();
+        const GlobalPtr<char> p(other, reinterpret_cast<uint64_t>(there.data() + static_cast<size_t>(me) * large));
+        // f() ten times, as it need not wait each time: whether another thread came meanwhile.
+        std::string wrong;
+        const auto during = [&](const char *what, auto f) {
+            int turns = 0;
+            for (int i = 0; i < 10; ++i) {
+                bool ended = false;
+                thread_handle watcher = spawn([&] {
+                    while (!ended) {
+                        ++turns;
+                        node::here().threads().yield();
+                    }
+                });
+                f();
+                ended = true;
+                watcher.join();
+            }
+            if (turns == 0)
+                wrong += std::string(what) + " ";
+        };
+        const auto value = [] { return 1; };
+        during("invoke", [&] { invoke(other, value); });
+        during("get", [&] { ainvoke(other, value).get(); });
+        during("when_all", [&] { when_all(ainvoke(other, value), ainvoke(me, value)).get(); });
+        during("yield", [&] { yield(); });
+        during("read", [&] { p.get(); });
+        during("nread", [&] { p.nread(in.data(), large); });
+        during("nwrite", [&] { p.nwrite(out.data(), large); });
+        during("anwrite", [&] { p.anwrite(out.data(), 1).get(); });
+        Sync<int> answer;
+        const auto write = [&] { spawn([&] { answer.write(1); }).detach(); };
+        during("Sync::read", [&] { write(), answer.read(); });
+        during("Sync::peek", [&] { write(), answer.peek(), answer.read(); });
+        during("join", [&] { spawn([&] { invoke(other, value); }).join(); });
+        all.exec();     // nobody reads into `in` any more
+        during("Landing", [&] {
+            landing.arm();
+            landing_there[other].write(out.data(), large);
+            landing.wait();
+        });
+        during("Barrier", [&] { meeting.exec(); });
+        during("Reduction", [&] { sum.exec(1); });
+        if (me == 0) {
+            int there_now = 1;
+            during("VirtualNodes::invoke", [&] { cells.invoke(1, [](cell &c) { return c.value; }); });
+            during("VirtualPtr", [&] { (void)VirtualPtr<&cell::value>(cells, 1).get(); });
+            during("VirtualNodes::move", [&] { cells.move(1, there_now = 1 - there_now).get(); });
+            during("VirtualNodes::leave", [&] { cells.leave(0), cells.take_back(0); });
+        }
+        all.exec();
+        WAN_CHECK_THAT(wrong.empty(), "blocks its process: " + wrong);
+        return "";
+    }, spmd());
+}
+
 // Exit waits for what was only posted, however far it goes.
 int hops;
 void hop(int left)
@@ -588,6 +663,7 @@ int main()
         cmocka_unit_test(wan_test::test<syncs>),           cmocka_unit_test(wan_test::test<landings>),
         cmocka_unit_test(wan_test::test<large_over_small>),
         cmocka_unit_test(wan_test::test<writes_before_landings>), cmocka_unit_test(wan_test::test<idle_links>),
+        cmocka_unit_test(wan_test::test<everything_yields>),
         cmocka_unit_test(wan_test::test<groups>),          cmocka_unit_test(wan_test::test<exit_waits>),
         cmocka_unit_test(wan_test::test<blocked_at_exit>), cmocka_unit_test(wan_test::test<failures>),
     };

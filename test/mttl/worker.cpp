@@ -149,6 +149,70 @@ void together()
     CHECK(sum_int.exec(posted) == 5000 * n);
 }
 
+// All processes send to all virtual nodes while each moves one of them on, and leave and come back in turn.
+struct counted {
+    int taken = 0;
+    std::array<int, 8> last{};      // by sender
+    int wrong = 0;
+    std::vector<double> load;
+};
+
+} // namespace
+template <> struct mttl::serial<counted> {
+    static void put(writer &w, const counted &c)
+    {
+        serial<std::tuple<int, std::array<int, 8>, int>>::put(w, {c.taken, c.last, c.wrong});
+        serial<std::vector<double>>::put(w, c.load);
+    }
+    static counted get(reader &r)
+    {
+        const auto [taken, last, wrong] = serial<std::tuple<int, std::array<int, 8>, int>>::get(r);
+        return {taken, last, wrong, serial<std::vector<double>>::get(r)};
+    }
+};
+namespace {
+
+VirtualNodes<counted> cells;
+
+void send_to_cells()
+{
+    for (int n = 1; n <= 50; ++n)
+        for (uint32_t v = 0; v < cells.count(); ++v) {
+            cells.post(v, [](counted &c, int from, int number) {
+                c.wrong += std::exchange(c.last[static_cast<size_t>(from) % 8], number) != number - 1;
+                ++c.taken;
+            }, my_node(), n);
+            if (n % 10 == 0 && v % static_cast<uint32_t>(nodes()) == static_cast<uint32_t>(my_node()))
+                cells.move(v, (my_node() + n) % nodes()).get();
+        }
+    for (uint32_t v = 0; v < cells.count(); ++v)
+        cells.invoke(v, [](counted &) {});      // behind those: all of mine have been taken
+}
+
+void migrate()
+{
+    cells = VirtualNodes<counted>::create(static_cast<uint32_t>(3 * nodes()));
+    for (int to = 1; to < nodes(); ++to)
+        invoke(to, [](VirtualNodes<counted> c) { cells = c; }, cells);
+    cells.invoke(0, [](counted &c) { c.load.assign(30000, 1.5); });
+    std::vector<future<void>> all;
+    for (int from = 0; from < nodes(); ++from)
+        all.push_back(ainvoke(from, fn<send_to_cells>));
+    for (int who = 1; who < nodes(); ++who) {
+        cells.leave(who);
+        cells.take_back(who);
+    }
+    when_all(std::move(all)).get();
+    for (uint32_t v = 0; v < cells.count(); ++v)
+        CHECK(cells.invoke(v, [](counted &c) { return c.wrong == 0 && c.taken == 50 * nodes(); }));
+    CHECK(cells.invoke(0, [](counted &c) { return c.load == std::vector<double>(30000, 1.5); }));
+    const int last = nodes() - 1;
+    if (last > 0) {
+        cells.leave(last);
+        CHECK(invoke(last, [] { return cells.here(); }).empty());
+    }
+}
+
 // The most memory that this process has used so far, MiB.
 long peak()
 {
@@ -258,6 +322,7 @@ int on_zero(int, char **)
     for (int to = 0; to < nodes(); ++to)
         all.push_back(ainvoke(to, fn<together>));
     when_all(std::move(all)).get();
+    migrate();
     // Variables are each process's own.
     for (int to = 1; to < nodes(); ++to) {
         invoke(to, [] { value = 10 + my_node(); });
