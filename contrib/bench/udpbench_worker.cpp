@@ -12,6 +12,8 @@
  *   incast     all to 0 at once, ms until the last is there
  *   gather     MPI_Gather to 0, ms
  *   bcast      MPI_Bcast from 0, ms until rank 0 has heard of all
+ *   peers      every rank exchanges SIZE with every other: sockets that this took a process,
+ *              and kernel memory of all sockets of the machine after it, in KB
  *   behind     round trips in us of 8 bytes: alone, then while 0 sends SIZE to 1
  *
  * Next: udpbench.
@@ -24,6 +26,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -278,6 +282,47 @@ void behind(size_t size)
     report("behind", size, "us", trips[1]);
 }
 
+int sockets_open()
+{
+    int n = 0;
+    for (const auto &fd : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        n += std::filesystem::read_symlink(fd.path(), gone).string().starts_with("socket:");
+    }
+    return n;
+}
+int sockets_first;      // before anybody was talked to
+
+/** KB of all TCP and UDP sockets, as the kernel counts them (in pages of 4 KB). */
+double socket_memory()
+{
+    std::ifstream file("/proc/net/sockstat");
+    double pages = 0;
+    for (std::string line; std::getline(file, line);)
+        if (const size_t at = line.find(" mem "); at != std::string::npos)
+            pages += std::atof(line.c_str() + at + 5);
+    return 4 * pages;
+}
+
+void peers(size_t size)
+{
+    bytes out(size), in(size);
+    const double before = socket_memory();
+    for (int away = 1; away < ranks; ++away) {
+        const int to = (rank + away) % ranks, from = (rank + ranks - away) % ranks;
+        fill(out, static_cast<uint32_t>(rank));
+        MPI_Sendrecv(out.data(), static_cast<int>(size), MPI_BYTE, to, 1, in.data(), static_cast<int>(size), MPI_BYTE, from, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        compare(in, static_cast<uint32_t>(from));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const int mine = sockets_open() - sockets_first;
+    std::vector<int> all(static_cast<size_t>(ranks));
+    MPI_Gather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    report("peers", size, "sockets", std::vector<double>(all.begin(), all.end()));
+    report("memory", size, "KB", {std::max(0.0, socket_memory() - before)});
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -291,6 +336,7 @@ int main(int argc, char **argv)
     }
     const std::string op = argv[1];
     limit = std::atof(argv[3]);
+    sockets_first = sockets_open();
     MPI_Barrier(MPI_COMM_WORLD);
     for (const char *p = argv[2]; *p;) {
         char *end;
@@ -308,6 +354,8 @@ int main(int argc, char **argv)
             to_root(size, op == "gather");
         else if (op == "bcast")
             bcast(size);
+        else if (op == "peers")
+            peers(size);
         else if (op == "behind")
             behind(size);
         else
