@@ -6,10 +6,11 @@
  * the network that says whether all nodes get the same bits.  Every member makes the objects of a group in the same order and
  * calls exec() in the same order; one thread a node at a time.
  *
- * Barrier: dissemination, ceil(log2 n) steps.  Reduction: recursive doubling,
- * after the nodes above the last power of two have handed in what they have;
- * each pair computes the same expression, op(lower, higher), so all nodes get
- * the same bits, also where op does not commute.
+ * Both: recursive doubling, after the nodes above the last power of two have
+ * handed in what they have.  Neighbours come first, so where members stand site
+ * by site, only the last step crosses between two sites (dissemination would
+ * cross in each step).  Each pair computes the same expression, op(lower,
+ * higher), so all nodes get the same bits, also where op does not commute.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -60,12 +61,39 @@ protected:
     /** All members come here. */
     void meet(uint32_t first_step)
     {
+        double_up(first_step, nullptr, nullptr, 0, [](bool) {});
+    }
+    /** Recursive doubling over `bytes` of `mine`; combine(mine is lower) adds `other` to them, on each member in the same way. */
+    template <class Combine> void double_up(uint32_t first_step, void *mine, void *other, size_t bytes, Combine combine)
+    {
         const size_t n = size();
-        uint32_t step = first_step;
-        for (size_t d = 1; d < n; d *= 2, ++step) {
-            send((me_ + d) % n, step, nullptr, 0);
-            receive(step, nullptr, 0);
+        size_t power = 1;
+        while (2 * power <= n)
+            power *= 2;
+        const size_t extra = n - power;         // so many pairs (2i, 2i+1) act as one
+        const uint32_t hand_in = first_step + 100, hand_out = first_step + 101;
+
+        node_.out().flush();    // who waits first does not send first: small writes that are held leave now
+        const bool paired = me_ < 2 * extra;
+        if (paired && me_ % 2 == 1) {
+            send(me_ - 1, hand_in, mine, bytes);
+            receive(hand_out, mine, bytes);
+            return;
         }
+        if (paired) {
+            receive(hand_in, other, bytes);
+            combine(true);
+        }
+        const size_t place = paired ? me_ / 2 : me_ - extra;
+        uint32_t step = first_step;
+        for (size_t d = 1; d < power; d *= 2, ++step) {
+            const size_t partner = place ^ d;
+            send(partner < extra ? 2 * partner : partner + extra, step, mine, bytes);
+            receive(step, other, bytes);
+            combine(place < partner);
+        }
+        if (paired)
+            send(me_ + 1, hand_out, mine, bytes);
     }
     /** Blocks the thread while the network does start(native group, completion). */
     template <class Start> void through_network(Start start)
@@ -83,7 +111,7 @@ protected:
     std::unique_ptr<native_group> native_;
 
 private:
-    static constexpr uint32_t made = 200;
+    static constexpr uint32_t made = 1000;
     uint32_t id_ = 0;
     uint32_t number_ = 0;
 };
@@ -158,42 +186,17 @@ public:
     template <class Op = std::plus<>> void exec(std::span<T> values, Op op = {})
     {
         if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
-            if (native_ && node_.collective() == collectives::mpi)
-                through_network([](native_group &g, completion *c) { g.barrier(c); });
+            if (native_ && node_.collective() == collectives::mpi) {
+                meet(0);
+                next();
+            }
             if (native_)
                 return through_network([&](native_group &g, completion *c) {
                     g.allreduce(values.data(), values.size(), detail::native_operation_of<T, Op>(), c);
                 });
         }
-        const size_t n = size(), bytes = values.size_bytes();
         other_.resize(values.size());
-        size_t power = 1;
-        while (2 * power <= n)
-            power *= 2;
-        const size_t extra = n - power;         // so many pairs (2i, 2i+1) act as one
-        constexpr uint32_t hand_in = 100, hand_out = 101;
-
-        const bool paired = me_ < 2 * extra;
-        if (paired && me_ % 2 == 1) {
-            send(me_ - 1, hand_in, values.data(), bytes);
-            receive(hand_out, values.data(), bytes);
-            next();
-            return;
-        }
-        if (paired) {
-            receive(hand_in, other_.data(), bytes);
-            combine(values, op, true);
-        }
-        const size_t mine = paired ? me_ / 2 : me_ - extra;
-        uint32_t step = 0;
-        for (size_t d = 1; d < power; d *= 2, ++step) {
-            const size_t partner = mine ^ d;
-            send(partner < extra ? 2 * partner : partner + extra, step, values.data(), bytes);
-            receive(step, other_.data(), bytes);
-            combine(values, op, mine < partner);
-        }
-        if (paired)
-            send(me_ + 1, hand_out, values.data(), bytes);
+        double_up(0, values.data(), other_.data(), values.size_bytes(), [&](bool mine_is_lower) { combine(values, op, mine_is_lower); });
         next();
     }
 
