@@ -33,6 +33,12 @@ contrib_bench_udpbench_worker_SOURCES = contrib/bench/udpbench_worker.cpp
 contrib_bench_udpbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 contrib_bench_udpbench_worker_LDADD = $(OMPI_LIBS)
 
+# What a call costs that coll/wan hands on.  Looks into the plugin's module.
+noinst_PROGRAMS += contrib/bench/pass_bench
+contrib_bench_pass_bench_SOURCES = contrib/bench/pass_bench.c
+contrib_bench_pass_bench_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS)
+contrib_bench_pass_bench_LDADD = $(OMPI_LIBS)
+
 EXTRA_DIST += \
 	contrib/bench/README.md \
 	contrib/bench/figure4 \

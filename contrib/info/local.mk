@@ -19,6 +19,8 @@ wan_info_SOURCES = \
 	contrib/info/info_doctor.hpp \
 	contrib/info/info_draw.cpp \
 	contrib/info/info_draw.hpp \
+	contrib/info/info_links.cpp \
+	contrib/info/info_links.hpp \
 	contrib/info/info_pages.cpp \
 	contrib/info/info_pages.hpp \
 	contrib/info/info_plan.cpp \

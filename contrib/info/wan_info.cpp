@@ -14,6 +14,7 @@
 #endif
 #include "info_check.hpp"
 #include "info_doctor.hpp"
+#include "info_links.hpp"
 #include "info_pages.hpp"
 #include "info_plan.hpp"
 #include "info_report.hpp"
@@ -98,8 +99,8 @@ struct command_line {
     info::plan_words plan, compare;
     info::doctor_words doctor;
     info::report_words report;
-    std::vector<std::string> files, rules;
-    bool each = false, json = false, strict = false;
+    std::vector<std::string> files, rules, links;
+    bool each = false, json = false, strict = false, links_json = false;
     int code = 0;           // of the command that ran
 
     void declare(CLI::App &app);
@@ -145,6 +146,13 @@ void command_line::declare(CLI::App &app)
     told.add_option("--html", report.html, "write a page with map and time line instead; - is standard output")
         ->type_name("FILE");
     told.callback([this] { code = info::report_run(report); });
+
+    CLI::App &ways = *app.add_subcommand(
+        "links", "What a job has measured of the links between its sites, from the file that it kept (--mca coll_wan_links_file "
+                 "FILE); with two files, both side by side: exit code 1 where a figure differs by more than half.");
+    ways.add_option("file", links, "the file, or two of them")->type_name("FILE")->required();
+    ways.add_flag("--json", links_json, "for programs");
+    ways.callback([this] { code = info::links_run(links, links_json); });
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "

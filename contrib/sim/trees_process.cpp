@@ -69,13 +69,15 @@ trees_process::~trees_process()
 void trees_process::forget()
 {
     ++life_;
+    service_.reset();
+    known_ = std::make_unique<wan::measured_table>();
     service_ = std::make_unique<wan::adaptive_service>(
         options_, [this](int to, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
             std::vector<std::byte> bytes(head.begin(), head.end());
             bytes.insert(bytes.end(), payload.begin(), payload.end());
             const uint64_t size = bytes.size();
             post(to, kind::tree, counted, life_, std::move(bytes), size);
-        });
+        }, *known_, 0);
 }
 
 void trees_process::post(int to, kind what, uint64_t value, int life, std::vector<std::byte> bytes, uint64_t size)

@@ -92,6 +92,7 @@ private:
     int me_;
     double overhead_s_, rate_;
     int life_ = 0;
+    std::unique_ptr<wan::measured_table> known_;
     std::unique_ptr<wan::adaptive_service> service_;
     double free_s_ = 0;                 // the interface, from then on
     simgrid::s4u::SemaphorePtr come_ = simgrid::s4u::Semaphore::create(0);

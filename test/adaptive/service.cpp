@@ -38,13 +38,15 @@ struct job {
     {
         way.resize(static_cast<size_t>(n) * static_cast<size_t>(n));
         for (int p = 0; p < n; ++p)
+            known.push_back(std::make_unique<measured_table>());
+        for (int p = 0; p < n; ++p)
             services.push_back(std::make_unique<adaptive_service>(
                 adaptive_options{}, [this, p](int to, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
                     std::vector<std::byte> bytes(head.begin(), head.end());
                     bytes.insert(bytes.end(), payload.begin(), payload.end());
                     ++sent;
                     at(p, to).push_back({std::move(bytes), counted, now + delay});
-                }));
+                }, *known[static_cast<size_t>(p)], 1));
     }
     size_t size() const { return services.size(); }
     std::deque<message> &at(int from, int to) { return way[static_cast<size_t>(from) * size() + static_cast<size_t>(to)]; }
@@ -86,6 +88,7 @@ struct job {
     }
 
     std::mt19937_64 random;
+    std::vector<std::unique_ptr<measured_table>> known;
     std::vector<std::unique_ptr<adaptive_service>> services;
     std::vector<std::deque<message>> way;
     int64_t now = 0, delay = 0;
@@ -233,6 +236,25 @@ std::string check_newest()
     return "";
 }
 
+/** What something else has measured of a process is not measured again, only a bandwidth that it lacks; trees tell the table, too. */
+std::string check_shared_table()
+{
+    job j(3, test_seed() + 6);
+    const auto named = [](int p) { return process_of(1, static_cast<uint32_t>(p)); };
+    j.known[0]->keep(named(1), {9 * ms, 4'000'000, 50});
+    j.known[0]->keep(process_of(2, 2), {8 * ms, 4'000'000, 50});        // of another job
+    std::vector<adaptive_service::member *> a;
+    for (int p = 0; p < 3; ++p)
+        a.push_back(j.open(p, 1, up_to(3)));
+    WAN_CHECK(a[0]->node().near().rtt_ns(1) == 9 * ms && a[0]->node().near().rtt_ns(2) == 0);
+    j.run([] { return false; });
+    WAN_CHECK_THAT(a[0]->node().near().rtt_ns(1) == 9 * ms, "what is known was measured once more");
+    WAN_CHECK(a[0]->node().near().rtt_ns(2) > 0 && a[0]->node().near().rtt_ns(2) < 9 * ms);
+    j.services[0]->close(a[0]);
+    WAN_CHECK(j.known[0]->way(named(2)).rtt_ns > 0 && j.known[0]->way(named(2)).bandwidth > 0);
+    return "";
+}
+
 /** Who has closed a communicator answers the one question that somebody may wait for, and no other. */
 std::string check_closed()
 {
@@ -314,7 +336,7 @@ int main()
         cmocka_unit_test(test<check_early>),
         cmocka_unit_test(test<check_two>),
         cmocka_unit_test(test<check_inherited>),
-        cmocka_unit_test(test<check_newest>),
+        cmocka_unit_test(test<check_newest>), cmocka_unit_test(test<check_shared_table>),
         cmocka_unit_test(test<check_closed>),
         cmocka_unit_test(test<check_window>),
         cmocka_unit_test(test<check_wider>),

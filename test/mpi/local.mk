@@ -162,6 +162,7 @@ EXTRA_DIST += \
 	test/mpi/selection \
 	test/mpi/sites \
 	test/mpi/sites_by_rank \
+	test/mpi/links \
 	test/mpi/tuning \
 	test/run-scripts \
 	test/sanitizers \

@@ -12,6 +12,7 @@ unit_tests = \
 	test/unit/engine_threads \
 	test/unit/exchange \
 	test/unit/knobs \
+	test/unit/links_file \
 	test/unit/parts \
 	test/unit/plan_memory \
 	test/unit/plan_memory_peak \
@@ -49,6 +50,9 @@ test_unit_discovery_SOURCES = test/unit/discovery.cpp $(unit_headers)
 test_unit_discovery_CPPFLAGS = $(unit_cppflags)
 test_unit_discovery_LDADD = $(unit_libs)
 
+test_unit_links_file_SOURCES = test/unit/links_file.cpp $(unit_headers)
+test_unit_links_file_CPPFLAGS = $(unit_cppflags)
+test_unit_links_file_LDADD = $(unit_libs)
 test_unit_drift_SOURCES = test/unit/drift.cpp $(unit_headers)
 test_unit_drift_CPPFLAGS = $(unit_cppflags)
 test_unit_drift_LDADD = $(unit_libs)

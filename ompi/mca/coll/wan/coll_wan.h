@@ -288,7 +288,7 @@ static inline int mca_coll_wan_tried(mca_coll_wan_module_t *module, int rc)
 {
     return 0 == module->trial.flags ? rc : mca_coll_wan_trial_end(module, rc);
 }
-/* With coll_wan_tune_file: keeps what was learned on MPI_COMM_WORLD. */
+/* With coll_wan_tune_file or coll_wan_links_file: keeps what was learned on MPI_COMM_WORLD. */
 void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module);
 /* At coll_wan_explain 1: what was tried and chosen. */
 void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);

@@ -4,7 +4,7 @@
  * what it finds.
  *
  * One receive from any source is posted, under a tag at the far end of those
- * for collectives, until the sites are known; then nothing of this is left but a
+ * for collectives, until the sites and the ways between them are known; then nothing of this is left but a
  * table.  A job that ends earlier takes it back.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -20,8 +20,9 @@ static struct {
     struct ompi_communicator_t *comm;   /* NULL: not under way */
     wan_discovery_t *machine;
     wan_mail_t mail;
-    char (*names)[24];                  /* of sites, once known */
+    char (*names)[WAN_DISCOVERY_NAME_MAX];      /* of sites, once known */
     int known;                          /* atomic */
+    bool complete;                      /* and what is measured beyond that */
     int64_t began_ns;                   /* when MPI_COMM_WORLD was made */
 } discover;
 
@@ -62,7 +63,7 @@ static void sites_keep(void)
         return;     /* this rank never knows, and says so in every exchange */
     }
     for (int i = 0; i < sites; ++i) {
-        snprintf(discover.names[i], sizeof(*discover.names), "measured/%d", i);
+        wan_discovery_name(i, discover.names[i]);
     }
     if (0 == ompi_comm_rank(discover.comm)) {
         wan_discovery_describe(discover.machine, text, sizeof(text));
@@ -73,13 +74,36 @@ static void sites_keep(void)
     __atomic_store_n(&discover.known, 1, __ATOMIC_RELEASE);
 }
 
-/* WAN_OK: goes on. */
+static void ways_say(void)
+{
+    char *text = NULL;
+    int size;
+
+    if (0 != ompi_comm_rank(discover.comm)) {
+        return;
+    }
+    size = wan_discovery_describe_ways(discover.machine, NULL, 0) + 1;
+    if (1 < size && NULL != (text = malloc(size))) {
+        (void) wan_discovery_describe_ways(discover.machine, text, size);
+        WAN_VERBOSE(2, "measured: %s", text);
+        mca_coll_wan_report_event("ways_measured", text);
+    }
+    free(text);
+}
+
+/* WAN_OK: goes on; WAN_DONE: nothing comes any more. */
 static int messages_take(void)
 {
     unsigned taken = 0;
     int code = wan_discovery_look(discover.machine, now_ns());
 
-    return WAN_OK == code ? mca_coll_wan_mail_take(&discover.mail, letter_take, NULL, &taken) : code;
+    if (WAN_OK == code) {
+        code = mca_coll_wan_mail_take(&discover.mail, letter_take, NULL, &taken);
+    }
+    if (WAN_OK == code && 0 == discover.known && wan_discovery_known(discover.machine)) {
+        sites_keep();
+    }
+    return WAN_OK == code && wan_discovery_complete(discover.machine) ? WAN_DONE : code;
 }
 
 static wan_step_t discover_step(wan_item_t *item)
@@ -93,13 +117,14 @@ static wan_step_t discover_step(wan_item_t *item)
     if (!job_ends()) {
         const bool sent = mca_coll_wan_mail_reap(&discover.mail);
 
-        code = 0 == discover.known ? messages_take() : WAN_DONE;
+        code = discover.complete ? WAN_DONE : messages_take();
         if (WAN_OK == code) {
             return WAN_STEP_IDLE;
         }
-        if (WAN_DONE == code && 0 == discover.known) {
+        if (WAN_DONE == code && !discover.complete) {
+            discover.complete = true;
             mca_coll_wan_mail_stop(&discover.mail);
-            sites_keep();
+            ways_say();
         }
         if (WAN_DONE == code && !sent) {
             return WAN_STEP_IDLE;       /* what is to be passed on */
@@ -120,7 +145,8 @@ void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
     peers = calloc(size, sizeof(*peers));
     if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
         || !mca_coll_wan_mail_open(&discover.mail, comm, mca_coll_wan_mail_tag_discover(), WAN_DISCOVERY_MESSAGE_MAX)
-        || WAN_OK != wan_discovery_open(peers, size, ompi_comm_rank(comm), letter_send, NULL, &discover.machine)) {
+        || WAN_OK != wan_discovery_open(&mca_coll_wan_component.params, OPAL_PROC_MY_NAME.jobid, peers, size,
+                                         ompi_comm_rank(comm), letter_send, NULL, &discover.machine)) {
         wan_discovery_close(discover.machine);
         discover.machine = NULL;
     } else {
@@ -149,6 +175,7 @@ void mca_coll_wan_discover_close(void)
     discover.names = NULL;
     wan_discovery_close(discover.machine);
     discover.machine = NULL;
+    discover.complete = false;
 }
 
 bool mca_coll_wan_discover_known(void)

@@ -116,7 +116,7 @@ static bool begin_locked(void)
     if (NULL != all.trees) {
         return all.under_way;
     }
-    if (WAN_OK != wan_trees_open(&mca_coll_wan_component.params, message_send, NULL, &all.trees)) {
+    if (WAN_OK != wan_trees_open(&mca_coll_wan_component.params, OPAL_PROC_MY_NAME.jobid, message_send, NULL, &all.trees)) {
         return false;
     }
     if (!mca_coll_wan_mail_open(&all.mail, &ompi_mpi_comm_world.comm, mca_coll_wan_mail_tag_trees(), WAN_TREES_MESSAGE_MAX)) {

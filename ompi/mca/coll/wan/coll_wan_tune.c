@@ -93,10 +93,9 @@ int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc)
 
 void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module)
 {
-    const char *file = mca_coll_wan_component.params.tune_file;
     wan_message_t message;
 
-    if (NULL == file || '\0' == *file || NULL == module->view || NULL == module->comm
+    if (('\0' == *mca_coll_wan_component.params.tune_file && '\0' == *mca_coll_wan_component.params.links_file) || NULL == module->view || NULL == module->comm
         || 0 != ompi_comm_rank(module->comm) || module->comm != &ompi_mpi_comm_world.comm) {
         return;
     }

@@ -69,6 +69,7 @@ typedef struct wan_params {
     int64_t segment;            /* bytes; 0: automatic */
     int discover;               /* 1: sites of processes without a name are found by measuring */
     int64_t check_interval;     /* ms; 0: links are measured once */
+    int64_t measure_bytes;      /* of a transfer that tells a bandwidth; 0: ways between sites are not measured */
     int64_t tree_threshold;     /* bytes */
     int64_t tree_peers;
     int tree_phoenix;
@@ -77,6 +78,7 @@ typedef struct wan_params {
     int64_t tune_trials;        /* algorithms tried besides the model's choice; 0: none */
     int64_t tune_excess;        /* per cent */
     char *tune_file;            /* path, "" if not given */
+    char *links_file;           /* path, "" if not given */
     char *rules;                /* path, "" if not given */
     int explain;                /* 1: what was tried and chosen is told at the end */
     int algorithm[WAN_COLLECTIVES];     /* enumerators; 0: automatic */
@@ -312,6 +314,12 @@ void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 
 /*
+ * After wan_comm_learn(): where what was given and what was measured contradict each other.  WAN_DONE: the map's
+ * figures, in the message; WAN_OK with message->what: names alone, "": nothing (starts as all zero).
+ */
+int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message);
+
+/*
  * Whether links are still as they were measured (core/measure/drift.hpp).  Before each blocking call
  * while serving: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
  * over all ranks, hand them back.  WAN_DONE then: measure as above.
@@ -339,7 +347,7 @@ int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices, class by class; "" where nothing was tried.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
 
-/* Keeps what was learned in params->tune_file.  WAN_ERR_INPUT: it cannot be written. */
+/* Keeps what was learned in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written. */
 int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message);
 
 /* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */
@@ -357,7 +365,8 @@ typedef struct wan_trees wan_trees_t;
 typedef void (*wan_trees_send_t)(void *ctx, int process, const void *head, size_t head_size, const void *payload,
                                  size_t payload_size, size_t counted);
 
-int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx, wan_trees_t **trees);
+/* job: a number of this job's; what is measured of its processes counts for all that measure. */
+int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, wan_trees_t **trees);
 void wan_trees_close(wan_trees_t *trees);       /* after all communicators */
 int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t now_ns);
 /*
@@ -388,17 +397,26 @@ typedef struct wan_discovery wan_discovery_t;
 /* Sends a copy of so many bytes, in order. */
 typedef void (*wan_discovery_send_t)(void *ctx, int rank, const void *bytes, size_t size);
 
-/* Of peers[size], which is not kept, only the hosts matter.  WAN_DECLINED: too many of them. */
-int wan_discovery_open(const wan_peer_t *peers, int size, int me, wan_discovery_send_t send, void *ctx,
-                       wan_discovery_t **discovery);
-/* Whenever this process looks for messages, before it takes them.  WAN_DONE: sites are known. */
+/*
+ * Of peers[size], which is not kept, only the hosts matter; job: as in wan_trees_open().  WAN_DECLINED: too many
+ * hosts.
+ */
+int wan_discovery_open(const wan_params_t *params, uint32_t job, const wan_peer_t *peers, int size, int me,
+                       wan_discovery_send_t send, void *ctx, wan_discovery_t **discovery);
+/* Whenever this process looks for messages, before it takes them. */
 int wan_discovery_look(wan_discovery_t *discovery, int64_t now_ns);
 int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *bytes, size_t size);
-/* Once they are known: how many, and which one a rank is in, from 0. */
+/* The sites are known; and what is measured of the ways between them, too: nothing comes any more. */
+bool wan_discovery_known(const wan_discovery_t *discovery);
+bool wan_discovery_complete(const wan_discovery_t *discovery);
+/* Once they are known: how many, and which one a rank is in, from 0; what it is called. */
 int wan_discovery_sites(const wan_discovery_t *discovery);
 int wan_discovery_site(const wan_discovery_t *discovery, int rank);
-/* For people, on rank 0, which knows the times.  Length as by snprintf. */
+#define WAN_DISCOVERY_NAME_MAX 24
+void wan_discovery_name(int site, char name[WAN_DISCOVERY_NAME_MAX]);
+/* For people, on rank 0, which knows the times; ways: once it is complete, "" where there are none.  Length as by snprintf. */
 int wan_discovery_describe(const wan_discovery_t *discovery, char *text, size_t size);
+int wan_discovery_describe_ways(const wan_discovery_t *discovery, char *text, size_t size);
 void wan_discovery_close(wan_discovery_t *discovery);
 
 /* ---- calls and runs ------------------------------------------------------ */

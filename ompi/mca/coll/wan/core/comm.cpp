@@ -56,6 +56,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
         given = r.of(topo);
     if (wan::rules r; p.tune_file && *p.tune_file && wan::rules::read(p.tune_file, true, r, ignored))
         learned_before = r.of(topo);
+    links_file = p.links_file ? p.links_file : "";
 }
 
 wan_comm::~wan_comm()
@@ -91,6 +92,27 @@ uint64_t wan_comm::links_digest() const
         }
     }
     return digest;
+}
+
+std::vector<std::string> wan_comm::site_names() const
+{
+    std::vector<std::string> names;
+    for (int s = 0; s < topo.site_count(); ++s)
+        names.push_back(topo.site_name(wan::site_id{static_cast<uint32_t>(s)}));
+    return names;
+}
+
+std::optional<wan::known_links> wan_comm::links() const
+{
+    if (learned == wan::fact_vector{})
+        return std::nullopt;
+    wan::known_links l{site_names(), learned, {}};
+    for (const std::string &from : l.sites) {
+        l.ways.emplace_back();
+        for (const std::string &to : l.sites)
+            l.ways.back().push_back(wan::measured().way(from, to));
+    }
+    return l;
 }
 
 void wan_comm::learn()
@@ -135,7 +157,7 @@ void wan_comm::learn()
         report->links(wan::how_known(*this));
 }
 
-void wan_comm::look()
+void wan_comm::look(const char *why)
 {
     measuring.emplace(topo, me, true);
     measuring_to_ = purpose::look;
@@ -144,7 +166,7 @@ void wan_comm::look()
         ++counters.links_looked_at;
     }
     if (report)
-        report->happened("links_looked_at", "calls take twice or half the time: are the links as they were?");
+        report->happened("links_looked_at", why);
 }
 
 int wan_comm::take(const wan::fact_vector &v)
@@ -163,6 +185,9 @@ int wan_comm::take(const wan::fact_vector &v)
         }
         checks.looked(changed);
         if (!changed) {
+            in_use = true;
+            if (from_file)
+                doubts = wan::contradictions_of(topo, hints_, wan::facts_from(topo, learned));
             if (report)
                 report->happened("links_unchanged", "the links are as they were");
             std::lock_guard hold(lock);
@@ -171,8 +196,14 @@ int wan_comm::take(const wan::fact_vector &v)
             return WAN_DECLINED;
         }
     }
+    if (std::exchange(from_file, false) && !in_use) {      // nobody has called yet, so that nothing was planned by it
+        std::lock_guard hold(lock);
+        known.clear();
+        facts_of_.clear();
+    }
     learned = v;
     probed = true;
+    doubts = wan::contradictions_of(topo, hints_, wan::facts_from(topo, v));
     {
         std::lock_guard hold(lock);
         ++counters.links_measured;

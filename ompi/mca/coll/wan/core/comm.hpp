@@ -10,7 +10,9 @@
 #include "adaptive/service.hpp"
 #include "exec/engine.hpp"
 #include "graph/exchange.hpp"
+#include "measure/contradictions.hpp"
 #include "measure/drift.hpp"
+#include "measure/links_file.hpp"
 #include "model/probe.hpp"
 #include "plan/planner.hpp"
 #include "report/record.hpp"
@@ -48,6 +50,14 @@ struct wan_comm {
     std::mutex lock;                    // counters and what is cached: runs of several threads
     std::unique_ptr<wan::record> report;        // where one is asked for
     bool probed = false;                // what is known was measured here, not on another communicator
+    bool from_file = false;             // `learned` is what an earlier job wrote
+    bool in_use = false;                // calls may have been planned by what a file told, or was assumed
+    std::string links_file;
+    wan::contradictions doubts;         // of what was given, by what was measured last
+
+    std::vector<std::string> site_names() const;
+    /** What is known of its links; nothing where none is. */
+    std::optional<wan::known_links> links() const;
 
     /** A plan's schedule for this rank, from the cache or built; with what it sends to other sites. */
     struct prepared {
@@ -89,8 +99,8 @@ struct wan_comm {
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
-    /** Measures briefly, next, whether links have changed. */
-    void look();
+    /** Measures briefly, next, whether links have changed; why, for the report. */
+    void look(const char *why);
     /** What was measured last, by all ranks together: see wan_comm_learn(). */
     int take(const wan::fact_vector &v);
 

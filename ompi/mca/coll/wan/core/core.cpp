@@ -16,25 +16,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <sstream>
 
 namespace {
 
 using wan::guarded;
-
-/** Facts of this process by the sites they are about, for later communicators over the same sites. */
-struct memory_of_facts {
-    std::mutex lock;
-    std::map<std::string, wan::fact_vector> by_sites;
-};
-
-memory_of_facts &remembered()
-{
-    static memory_of_facts m;
-    return m;
-}
 
 std::string sites_key(const wan::topology &t)
 {
@@ -49,12 +36,13 @@ int64_t positive(uint64_t v)
     return static_cast<int64_t>(v >> 2);
 }
 
-int64_t digest_of(const wan::fact_vector &v)
+/** from_file: such facts are looked at before they are believed, so that all ranks must have them from there. */
+int64_t digest_of(const wan::fact_vector &v, bool from_file)
 {
     uint64_t h = 0xcbf29ce484222325ull;
     for (int64_t x : v)
         h = (h ^ static_cast<uint64_t>(x)) * 0x100000001b3ull;
-    return v == wan::fact_vector{} ? 0 : positive(h) | 1;
+    return v == wan::fact_vector{} ? 0 : (positive(h) & ~int64_t{3}) | 1 | (from_file ? 2 : 0);
 }
 
 int copy_text(const std::string &s, char *text, size_t size)
@@ -84,6 +72,11 @@ int wan_params_check(const wan_params_t *params, wan_message_t *message)
     return guarded([&]() -> int {
         wan::input_error error;
         wan::rules r;
+        wan::links_file links;
+        if (params->links_file && *params->links_file && !wan::links_file::read(params->links_file, false, links, error)) {
+            wan::message_fill(*message, error);
+            return WAN_ERR_INPUT;
+        }
         for (const auto &[file, learned] : {std::pair{params->rules, false}, {params->tune_file, true}})
             if (file && *file && !wan::rules::read(file, learned, r, error)) {
                 wan::message_fill(*message, error);
@@ -113,10 +106,17 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
             return WAN_DECLINED;
         }
         *comm = new wan_comm(std::move(topo), me, *params);
-        const auto &m = remembered();
-        std::lock_guard hold(remembered().lock);
-        if (auto it = m.by_sites.find(sites_key((*comm)->topo)); it != m.by_sites.end())
-            (*comm)->learned = it->second;
+        wan_comm &made = **comm;
+        wan::links_file file;
+        wan::input_error ignored;       // told when the job began: wan_params_check()
+        if (const auto here = wan::measured().links(sites_key(made.topo))) {
+            made.learned = *here;
+        } else if (!made.links_file.empty() && wan::links_file::read(made.links_file, false, file, ignored)) {
+            const wan::known_links *l = file.find(made.site_names());
+            made.from_file = l && l->facts != wan::fact_vector{};
+            if (made.from_file)
+                made.learned = l->facts;
+        }
         return WAN_OK;
     });
 }
@@ -137,7 +137,7 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     cast(vote_build, protocol_version);
     cast(vote_sites, positive(comm->topo.digest()));
     cast(vote_links, positive(comm->links_digest()));
-    cast(vote_learned, digest_of(comm->learned));
+    cast(vote_learned, digest_of(comm->learned, comm->from_file));
     cast(vote_rules, positive(wan::digest(comm->given)));
     cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
     for (size_t i = 0; i < comm->shaping.size(); ++i)
@@ -164,8 +164,12 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
             comm->learned_before.clear();       // some hosts do not have the file
         if (equal(vote_learned) && votes[2 * vote_learned] != 0)
             comm->learn();
-        else
+        else {
+            comm->from_file = false;
             comm->measuring.emplace(comm->topo, comm->me);
+        }
+        if (comm->from_file)
+            comm->look("links are known from a file: are they as they were?");
         return WAN_OK;
     });
 }
@@ -201,6 +205,9 @@ bool wan_comm_measures(const wan_comm_t *comm)
 int wan_comm_assume(wan_comm_t *comm)
 {
     return guarded([&]() -> int {
+        comm->in_use = true;
+        if (!comm->known.empty())       // from a file
+            return WAN_OK;
         comm->learned = {};
         comm->learn();
         return WAN_OK;
@@ -217,11 +224,22 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
     return guarded([&]() -> int {
         wan::fact_vector v;
         std::copy(facts, facts + WAN_FACTS, v.begin());
-        if (const int code = comm->take(v); code != WAN_OK)
+        const int code = comm->take(v);
+        if (code != WAN_OK && !(code == WAN_DECLINED && comm->from_file))
             return code;
-        std::lock_guard hold(remembered().lock);
-        remembered().by_sites[sites_key(comm->topo)] = comm->learned;
-        return WAN_OK;
+        wan::measured().keep(sites_key(comm->topo), comm->learned);
+        return code;
+    });
+}
+
+int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message)
+{
+    return guarded([&]() -> int {
+        if (!comm->doubts.any())
+            return WAN_OK;
+        wan::message_fill(*message, {"links of " + std::to_string(comm->topo.site_count()) + " sites", comm->doubts.text(500),
+                                     "correct the map or the names of the sites, or leave out what can be measured; what was given counts until then"});
+        return comm->doubts.links.empty() ? WAN_OK : WAN_DONE;
     });
 }
 
@@ -247,7 +265,7 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
         std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
         if (!comm->checks.answer(combined))
             return WAN_OK;
-        comm->look();
+        comm->look("calls take twice or half the time: are the links as they were?");
         return WAN_DONE;
     });
 }
@@ -297,7 +315,10 @@ int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_messag
 {
     return guarded([&]() -> int {
         wan::input_error error;
-        if (wan::rules_save(params->tune_file, wan::learned_rules(comm->topo, comm->tuning.classes()), error))
+        const auto wanted = [](const char *file) { return file && *file; };
+        const auto links = wanted(params->links_file) ? comm->links() : std::nullopt;
+        if ((!wanted(params->tune_file) || wan::rules_save(params->tune_file, wan::learned_rules(comm->topo, comm->tuning.classes()), error))
+            && (!links || wan::links_save(params->links_file, *links, error)))
             return WAN_OK;
         wan::message_fill(*message, error);
         return WAN_ERR_INPUT;

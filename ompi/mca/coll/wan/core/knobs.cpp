@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 21 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 23 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -40,6 +40,10 @@ const std::array<wan_knob_t, 21 + WAN_COLLECTIVES> knobs{{
      "Milliseconds after which, about, blocking calls ask all ranks whether collectives take twice or half the time that they did, 0 to "
      "3600000; more where asking would take more than a hundredth of the time, less until it is known how long calls take. Then links "
      "are looked at, and measured again if they have changed. 0: never"},
+    {"measure_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, measure_bytes), 0, 16 << 20, 128 << 10, 5, false,
+     "Bytes of a transfer by which the bandwidth of a way is measured in the background, 0 to 2^24 (default: the Phoenix paper's): between "
+     "sites that were found by measuring (coll_wan_discover), from a second after that on, for half a second of a link's time and then a hundredth; "
+     "and for adaptive trees. 0: ways between sites are not measured, those of trees by 131072"},
     {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5, true,
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},
@@ -62,6 +66,10 @@ const std::array<wan_knob_t, 21 + WAN_COLLECTIVES> knobs{{
     {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,
      "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells. Read by "
      "every process: where they do not all read the same, nobody uses it. Empty: none"},
+    {"links_file", WAN_KNOB_STRING, offsetof(wan_params_t, links_file), 0, 0, 0, 4, false,
+     "File in which the first rank of a job keeps what was measured of the links between its sites, for later jobs, which then have a "
+     "short look at them in place of measuring all; wan-info links shows and compares such files. Read by every process: where they do not all "
+     "read the same, links are measured. Empty: none"},
     {"rules", WAN_KNOB_STRING, offsetof(wan_params_t, rules), 0, 0, 0, 4, false,
      "File with lines 'CALLS: ALGORITHM' such as 'bcast bytes 1M-: vandegeijn', which come before what is predicted and tried; the same on "
      "all hosts. Empty: none"},
@@ -72,7 +80,7 @@ const std::array<wan_knob_t, 21 + WAN_COLLECTIVES> knobs{{
      "Phoenix paper's)"},
     {"tree_peers", WAN_KNOB_INT64, offsetof(wan_params_t, tree_peers), 1, 1 << 20, 10, 5, false,
      "Other processes, picked at random, that a process measures for adaptive trees, 1 to 1048576; by what those tell up to three "
-     "times as many (default: the Phoenix paper's)"},
+     "times as many (default: the Phoenix paper's). And other sites that a site measures its ways to, see coll_wan_measure_bytes"},
     {"tree_phoenix", WAN_KNOB_INT, offsetof(wan_params_t, tree_phoenix), 0, 1, 0, 6, false,
      "With 1, adaptive trees follow the rules of the Phoenix paper alone, for comparison: longer ways, and more of them between sites. 0: with "
      "what goes beyond them"},

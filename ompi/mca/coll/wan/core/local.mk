@@ -99,11 +99,19 @@ core_sources = \
 	ompi/mca/coll/wan/core/plan/planner.hpp \
 	ompi/mca/coll/wan/core/plan/shared_ways.cpp \
 	ompi/mca/coll/wan/core/plan/shared_ways.hpp \
+	ompi/mca/coll/wan/core/measure/contradictions.cpp \
+	ompi/mca/coll/wan/core/measure/contradictions.hpp \
 	ompi/mca/coll/wan/core/measure/discovery.cpp \
 	ompi/mca/coll/wan/core/measure/discovery.hpp \
 	ompi/mca/coll/wan/core/measure/drift.cpp \
 	ompi/mca/coll/wan/core/measure/drift.hpp \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
+	ompi/mca/coll/wan/core/measure/links_file.cpp \
+	ompi/mca/coll/wan/core/measure/links_file.hpp \
+	ompi/mca/coll/wan/core/measure/site_ways.cpp \
+	ompi/mca/coll/wan/core/measure/site_ways.hpp \
+	ompi/mca/coll/wan/core/measure/table.cpp \
+	ompi/mca/coll/wan/core/measure/table.hpp \
 	ompi/mca/coll/wan/core/reasons.cpp \
 	ompi/mca/coll/wan/core/recent.hpp \
 	ompi/mca/coll/wan/core/report/book.cpp \

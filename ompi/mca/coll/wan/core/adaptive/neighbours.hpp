@@ -19,6 +19,7 @@
 
 #include "adaptive/message.hpp"
 #include "adaptive/options.hpp"
+#include "measure/table.hpp"
 
 #include <deque>
 #include <functional>
@@ -27,13 +28,6 @@
 #include <set>
 
 namespace wan {
-
-/** What is known of the way to a process. */
-struct measured_way {
-    int64_t rtt_ns = 0;             // the shortest; 0: not known
-    uint64_t bandwidth = 0;         // bytes/s; 0: not known
-    int64_t at_ns = 0;              // when it was measured
-};
 
 class neighbours {
 public:

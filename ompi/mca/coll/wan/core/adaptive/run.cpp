@@ -11,7 +11,10 @@
 static_assert(wan::adaptive_most_payload + wan::adaptive_most_ranks / 8 + 64 <= WAN_TREES_MESSAGE_MAX);
 
 struct wan_trees {
-    wan_trees(const wan::adaptive_options &o, wan::adaptive_service::sender send) : service(o, std::move(send)) {}
+    wan_trees(const wan::adaptive_options &o, wan::adaptive_service::sender send, uint32_t job)
+        : service(o, std::move(send), wan::measured(), job)
+    {
+    }
     wan::adaptive_service service;
 };
 
@@ -135,20 +138,22 @@ std::string trees_describe(const wan_run &run)
 
 extern "C" {
 
-int wan_trees_open(const wan_params_t *params, wan_trees_send_t send, void *ctx, wan_trees_t **trees)
+int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, wan_trees_t **trees)
 {
     *trees = nullptr;
     return wan::guarded([&]() -> int {
         wan::adaptive_options o;
         o.variants = params->tree_phoenix ? 0 : wan::all_variants;
         o.peers = static_cast<int>(params->tree_peers);
+        if (params->measure_bytes > 0)
+            o.bulk_bytes = static_cast<uint64_t>(params->measure_bytes);
         o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);
         o.reduce_timeout_ns = params->reduce_timeout * 1000;
         o.segment_bytes = static_cast<uint64_t>(params->segment);
         using bytes = std::span<const std::byte>;
         *trees = new wan_trees(o, [send, ctx](int process, bytes head, bytes payload, uint64_t counted) {
             send(ctx, process, head.data(), head.size(), payload.data(), payload.size(), counted);
-        });
+        }, job);
         return WAN_OK;
     });
 }

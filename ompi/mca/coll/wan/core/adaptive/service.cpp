@@ -94,18 +94,11 @@ void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
     t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
 }
 
-/** The newest of all communicators; a bandwidth that is not known replaces none. */
+/** For communicators to come. */
 void adaptive_service::remember(member &m)
 {
-    for (int rank : m.node_.near().known()) {
-        const measured_way way = m.node_.near().way(rank);
-        measured_way &known = known_[m.processes_[static_cast<size_t>(rank)]];
-        const uint64_t other = way.at_ns >= known.at_ns ? known.bandwidth : way.bandwidth;
-        if (way.at_ns >= known.at_ns)
-            known = way;
-        if (!known.bandwidth)
-            known.bandwidth = other;
-    }
+    for (int rank : m.node_.near().known())
+        known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
 }
 
 adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns)
@@ -115,8 +108,8 @@ adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> p
     std::unique_ptr<member> made(new member(*this, id, std::move(processes), me, std::move(seen)));
     auto &m = open_[id] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)
-        if (const auto at = known_.find(m->processes_[r]); at != known_.end())
-            m->node_.know(static_cast<int>(r), at->second);
+        if (const measured_way way = known_.way(named(m->processes_[r])); way.rtt_ns > 0)
+            m->node_.know(static_cast<int>(r), way);
     if (auto come = early_.extract(id))
         for (const waiting &w : come.mapped())
             receive(w.process, w.bytes, now_ns);

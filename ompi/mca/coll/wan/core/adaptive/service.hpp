@@ -72,7 +72,11 @@ public:
         bool failed_ = false;
     };
 
-    adaptive_service(const adaptive_options &o, sender send) : options_(o), send_(std::move(send)) {}
+    /** What is measured goes to `known`, and what is there already is not measured; `job`: that of all processes. */
+    adaptive_service(const adaptive_options &o, sender send, measured_table &known, uint32_t job)
+        : options_(o), send_(std::move(send)), known_(known), job_(job)
+    {
+    }
 
     /** processes[r]: of rank r. */
     member *open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns);
@@ -101,7 +105,9 @@ private:
     std::map<uint64_t, std::unique_ptr<member>> open_;
     std::set<uint64_t> closed_;
     std::map<uint64_t, std::vector<waiting>> early_;
-    std::map<int, measured_way> known_;         // processes, for communicators to come
+    measured_table &known_;
+    uint32_t job_;
+    process_id named(int process) const { return process_of(job_, static_cast<uint32_t>(process)); }
     /** Payload to a process. */
     struct traffic {
         struct asked {                  // whether it has come

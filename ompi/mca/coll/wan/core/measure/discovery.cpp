@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace wan {
 
@@ -32,8 +33,15 @@ bool agree(int64_t shortest, int64_t second) { return second <= shortest + short
 
 } // namespace
 
-discovery::discovery(std::span<const uint64_t> node, int me, sender send)
-    : host_of_(node.size()), me_(me), send_(std::move(send))
+discovery::discovery(std::span<const uint64_t> node, int me, sender send_to, site_ways::options o, observer learned)
+    : host_of_(node.size()), me_(me), send_(std::move(send_to)),
+      ways_between_(o,
+                    [this](int rank, site_ways::kind what, uint32_t number, int64_t value, size_t filler) {
+                        static constexpr std::array<std::byte, message_max> nothing{};
+                        send(rank, {what == site_ways::kind::part ? part : done, number, value},
+                             std::span(nothing).first(std::min(filler, message_max - sizeof(header))));
+                    }),
+      learned_(std::move(learned))
 {
     std::unordered_map<uint64_t, int> hosts;
     for (size_t r = 0; r < node.size(); ++r) {
@@ -77,6 +85,9 @@ void discovery::look(int64_t now_ns)
     for (size_t i = 0; i < ways_.size() && !reported_; ++i)
         if (ways_[i].due && ways_[i].due <= now_)
             send_ping(i);
+    ways_between_.look(now_, gap_);
+    if (ways_between_.finished() && !std::exchange(gave_ways_, true))
+        give_ways();
 }
 
 /* ---- every delegate ------------------------------------------------------------------------ */
@@ -141,8 +152,11 @@ void discovery::give_report()
 {
     reported_ = true;
     std::vector<int64_t> times;
-    for (const way &x : ways_)
+    for (const way &x : ways_) {
         times.push_back(x.samples.front());
+        if (learned_ && x.host != host_)
+            learned_(delegate_[static_cast<size_t>(x.host)], times.back(), 0, now_);
+    }
     if (host_ == 0)
         take_report(0, round_, times);
     else
@@ -174,6 +188,10 @@ void discovery::receive(int rank, const void *bytes, size_t size)
         return;
     }
     case table: return take_table(h.number, take(uint16_t{}));
+    case part: return ways_between_.receive(rank, site_ways::kind::part, h.number, h.value);
+    case done: return ways_between_.receive(rank, site_ways::kind::done, h.number, h.value);
+    case way_report: return take_way_report(host_of_[static_cast<size_t>(rank)], take(way_between{}));
+    case way_table: return take_way_table(static_cast<size_t>(std::max<int64_t>(0, h.value)), take(way_between{}));
     default: return;
     }
 }
@@ -284,16 +302,12 @@ void discovery::take_table(uint32_t first, std::span<const uint16_t> part)
         return;
     site_.swap(coming_);
     sites_ = 1 + *std::max_element(site_.begin(), site_.end());
-    pass_on();
+    pass_on([this](int rank) { tell_sites(rank); });
+    begin_ways();
 }
 
-void discovery::pass_on()
+void discovery::pass_on(const std::function<void(int rank)> &tell)
 {
-    constexpr size_t most = (message_max - sizeof(header)) / sizeof(uint16_t);
-    const auto tell = [&](int rank) {
-        for (size_t i = 0; i < site_.size(); i += most)
-            send(rank, {table, static_cast<uint32_t>(i), 0}, std::as_bytes(std::span(site_).subspan(i, std::min(most, site_.size() - i))));
-    };
     if (!delegate())
         return;
     const uint16_t mine = site_[static_cast<size_t>(host_)];
@@ -314,6 +328,82 @@ void discovery::pass_on()
     for (size_t r = static_cast<size_t>(me_) + 1; r < host_of_.size(); ++r)
         if (host_of_[r] == host_)
             tell(static_cast<int>(r));
+}
+
+void discovery::tell_sites(int rank)
+{
+    constexpr size_t most = (message_max - sizeof(header)) / sizeof(uint16_t);
+    for (size_t i = 0; i < site_.size(); i += most)
+        send(rank, {table, static_cast<uint32_t>(i), 0}, std::as_bytes(std::span(site_).subspan(i, std::min(most, site_.size() - i))));
+}
+
+void discovery::tell_ways(int rank)
+{
+    constexpr size_t most = (message_max - sizeof(header)) / sizeof(way_between);
+    for (size_t i = 0; i < between_.size(); i += most)
+        send(rank, {way_table, 0, static_cast<int64_t>(between_.size())},
+             std::as_bytes(std::span(between_).subspan(i, std::min(most, between_.size() - i))));
+}
+
+/* ---- the ways between sites ------------------------------------------------------------------- */
+
+void discovery::begin_ways()
+{
+    complete_ = sites_ < 2 || sites_ > most_sites_with_ways || !ways_between_.wanted();
+    if (complete_ || !delegate())
+        return;
+    std::vector<int> gateway(static_cast<size_t>(sites_), -1);
+    for (int h = 0; h < hosts(); ++h)
+        if (int &g = gateway[site_[static_cast<size_t>(h)]]; g < 0)
+            g = delegate_[static_cast<size_t>(h)];
+    const uint16_t mine = site_[static_cast<size_t>(host_)];
+    if (gateway[mine] == me_)
+        ways_between_.begin(gateway, mine, now_);
+}
+
+void discovery::give_ways()
+{
+    constexpr size_t most = (message_max - sizeof(header)) / sizeof(way_between);
+    const uint16_t mine = site_[static_cast<size_t>(host_)];
+    std::vector<way_between> found;
+    for (const auto &r : ways_between_.results()) {
+        found.push_back({mine, static_cast<uint16_t>(r.site), 0, r.way});
+        if (learned_)
+            learned_(r.rank, r.way.rtt_ns, r.way.bytes_per_s, now_);
+    }
+    found.resize(std::min(found.size(), most));
+    if (host_ == 0)
+        take_way_report(0, found);
+    else
+        send(delegate_[0], {way_report, 0, 0}, std::as_bytes(std::span(found)));
+}
+
+void discovery::take_way_report(int host, std::span<const way_between> some)
+{
+    if (host_ != 0 || !finished() || complete_)
+        return;
+    for (const way_between &w : some)
+        if (w.from != site_[static_cast<size_t>(host)] || w.to >= sites_)
+            return;
+    way_reports_.try_emplace(site_[static_cast<size_t>(host)], some.begin(), some.end());
+    if (way_reports_.size() < static_cast<size_t>(sites_))
+        return;
+    std::vector<way_between> all;
+    for (const auto &[site, ways] : way_reports_)
+        all.insert(all.end(), ways.begin(), ways.end());
+    take_way_table(all.size(), all);
+}
+
+void discovery::take_way_table(size_t all, std::span<const way_between> some)
+{
+    if (!finished() || complete_ || all == 0 || between_.size() + some.size() > all
+        || std::any_of(some.begin(), some.end(), [&](const way_between &w) { return w.from >= sites_ || w.to >= sites_; }))
+        return;
+    between_.insert(between_.end(), some.begin(), some.end());
+    if (between_.size() < all)
+        return;
+    complete_ = true;
+    pass_on([this](int rank) { tell_ways(rank); });
 }
 
 } // namespace wan

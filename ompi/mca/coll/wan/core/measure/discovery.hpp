@@ -14,6 +14,8 @@
  *      every host has its site.
  *   3. The coordinator tells the first host of each site, that one its hosts,
  *      each host's delegate the other processes there.
+ *   4. A while later the first hosts of the sites, up to 32, measure the ways to each other
+ *      (site_ways.hpp), which everybody is told of in the same manner.
  *
  * With up to a few sites that is one round or two, in which a host measures 8
  * ways, or up to 16, at the same time: each three times, and short ones now and
@@ -29,6 +31,8 @@
  */
 #ifndef WAN_MEASURE_DISCOVERY_HPP
 #define WAN_MEASURE_DISCOVERY_HPP
+
+#include "measure/site_ways.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,17 +53,34 @@ public:
     /** Between the two, far is so many times near, at least. */
     static constexpr int64_t least_gap = 3;
 
+    /** Of more sites the ways are not measured: everybody would have to be told of too many. */
+    static constexpr int most_sites_with_ways = 32;
+
     using sender = std::function<void(int rank, const void *bytes, size_t size)>;
+    /** Told of what this process measures itself; a bandwidth of 0 is not known. */
+    using observer = std::function<void(int rank, int64_t rtt_ns, int64_t bytes_per_s, int64_t now_ns)>;
 
     /** node[r]: equal for ranks of one host, as published. */
-    discovery(std::span<const uint64_t> node, int me, sender send);
+    discovery(std::span<const uint64_t> node, int me, sender send, site_ways::options o = {}, observer learned = {});
 
     /** To be called whenever this process looks for messages, before it takes them. */
     void look(int64_t now_ns);
     /** A message that came from `rank`; what is none of ours is ignored. */
     void receive(int rank, const void *bytes, size_t size);
 
+    /** The sites are known. */
     bool finished() const { return !site_.empty(); }
+    /** And the ways between them, or they are not measured: nothing comes any more. */
+    bool complete() const { return complete_; }
+    struct way_between {
+        uint16_t from, to;          // sites
+        uint32_t unused = 0;
+        site_way what;
+    };
+    /** Once complete. */
+    const std::vector<way_between> &ways_between() const { return between_; }
+    /** A gateway's time of transfers. */
+    int64_t spent_ns() const { return ways_between_.spent_ns(); }
     /** Of a rank, once finished: sites are numbered by their lowest rank. */
     int site_of(int rank) const { return site_[static_cast<size_t>(host_of_[static_cast<size_t>(rank)])]; }
     int sites() const { return sites_; }
@@ -69,11 +90,11 @@ public:
     int64_t near_ns() const { return near_ns_; }
 
 private:
-    enum kind : uint32_t { ping, pong, report, ask, table };
+    enum kind : uint32_t { ping, pong, report, ask, table, part, done, way_report, way_table };
     struct header {
         uint32_t what;
         uint32_t number;        // ping, pong: which; report, ask: of the round; table: of the first host
-        int64_t value;          // pong: gap
+        int64_t value;          // pong: gap; way_table: how many in all
     };
     /** The way to one host. */
     struct way {
@@ -98,7 +119,14 @@ private:
     void find_limit();
     void decide();
     void finish();
-    void pass_on();
+    /** Passes on what goes from the coordinator to all. */
+    void pass_on(const std::function<void(int rank)> &tell);
+    void tell_sites(int rank);
+    void tell_ways(int rank);
+    void begin_ways();
+    void give_ways();
+    void take_way_report(int host, std::span<const way_between> some);
+    void take_way_table(size_t all, std::span<const way_between> some);
     /** Hosts spread over those given, in blocks as well as round robin. */
     static std::vector<int> spread(const std::vector<int> &hosts);
     int root_of(int host);
@@ -121,12 +149,18 @@ private:
     size_t came_ = 0;
     int sites_ = 0;
 
+    site_ways ways_between_;
+    observer learned_;
+    std::vector<way_between> between_;      // complete, or as they come
+    bool complete_ = false, gave_ways_ = false;
+
     // The coordinator's.
     std::vector<int> homeless_;                     // hosts without a site yet: they report
     std::map<int, std::vector<int64_t>> times_;     // of each of them to the landmarks
     std::vector<int> parent_;                       // hosts of one site have one root
     int64_t limit_ns_ = 0;                          // far from here on
     int64_t far_ns_ = 0, near_ns_ = 0;
+    std::map<int, std::vector<way_between>> way_reports_;   // by site
 };
 
 } // namespace wan

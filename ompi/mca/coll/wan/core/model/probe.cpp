@@ -259,6 +259,13 @@ fact_vector probe::measured() const
     return v;
 }
 
+std::optional<size_t> fact_of_pair(int a, int b, int sites)
+{
+    if (sites > most_sites_by_pair)
+        return std::nullopt;
+    return fact::first_pair_ns + pair_index(std::min(a, b), std::max(a, b), sites);
+}
+
 facts facts_from(const topology &t, const fact_vector &v)
 {
     facts f;

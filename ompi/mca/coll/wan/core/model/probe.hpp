@@ -75,6 +75,9 @@ private:
     std::vector<int64_t> barrier_ns_;
 };
 
+/** Where the way between two sites stands; nullopt: there are too many sites for that. */
+std::optional<size_t> fact_of_pair(int a, int b, int sites);
+
 /** Facts from the combined vector. */
 facts facts_from(const topology &t, const fact_vector &v);
 

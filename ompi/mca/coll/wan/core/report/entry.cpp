@@ -24,7 +24,7 @@ const char *how_known(const wan_comm &comm)
 {
     if (comm.learned == fact_vector{})
         return "assumed";
-    return comm.probed ? "measured" : "measured on another communicator";
+    return comm.probed ? "measured" : comm.from_file ? "from a file" : "measured on another communicator";
 }
 
 } // namespace wan
@@ -110,6 +110,9 @@ int wan_report_serves(wan_report_t *report, wan_comm_t *comm, uint32_t communica
         made->happened("served", "is served, " + std::to_string(comm->topo.size()) + " ranks on "
                                      + std::to_string(comm->topo.site_count()) + " sites; links "
                                      + wan::how_known(*comm));
+        if (comm->counters.links_looked_at > 0)     // before there was a report of it
+            made->happened("links_looked_at", comm->from_file ? "links are known from a file, and are as they were"
+                                                              : "links are known from a file, and are not as they were: measured anew");
         made->links(wan::how_known(*comm));
         std::lock_guard hold(comm->lock);
         comm->report = std::move(made);

@@ -12,7 +12,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -390,6 +393,29 @@ bool text_file_read(const std::string &file, std::string &text, input_error &err
     }
     ::close(fd);
     return what.empty() || fail(what);
+}
+
+bool text_file_replace(const std::string &file, const std::string &text, input_error &error)
+{
+    std::string fresh = file + ".XXXXXX";
+    const int fd = mkstemp(fresh.data());
+    const bool made = fd >= 0 && fchmod(fd, 0644) == 0;
+    if (fd >= 0)
+        close(fd);
+    std::ofstream out;
+    if (made)
+        out.open(fresh);
+    else
+        out.setstate(std::ios::failbit);
+    out << text;
+    out.close();
+    if (out && std::rename(fresh.c_str(), file.c_str()) == 0)
+        return true;
+    const int why = errno;
+    std::remove(fresh.c_str());
+    error = {file, std::string("what was learned cannot be written: ") + std::strerror(why),
+             "Give a path in a directory that exists on the first rank's host and that you may write to."};
+    return false;
 }
 
 } // namespace wan

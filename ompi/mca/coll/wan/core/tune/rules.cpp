@@ -254,26 +254,7 @@ bool rules_save(const std::string &file, const std::vector<rule> &learned, input
     }
     for (const rule &r : learned)
         kept += print(r) + '\n';
-    std::string fresh = file + ".XXXXXX";
-    const int fd = mkstemp(fresh.data());
-    const bool made = fd >= 0 && fchmod(fd, 0644) == 0;
-    if (fd >= 0)
-        close(fd);
-    std::ofstream out;
-    if (made)
-        out.open(fresh);
-    else
-        out.setstate(std::ios::failbit);
-    out << kept;
-    out.close();
-    if (!out || std::rename(fresh.c_str(), file.c_str()) != 0) {
-        const int why = errno;
-        std::remove(fresh.c_str());
-        error = {file, std::string("what was learned cannot be written: ") + std::strerror(why),
-                 "Give a path in a directory that exists on the first rank's host and that you may write to."};
-        return false;
-    }
-    return true;
+    return text_file_replace(file, kept, error);
 }
 
 } // namespace wan

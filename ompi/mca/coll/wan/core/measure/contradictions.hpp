@@ -1,0 +1,31 @@
+/*
+ * Where what was given about sites and links, and what was measured, contradict each other: for
+ * people, with the figures.  What was given counts all the same.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MEASURE_CONTRADICTIONS_HPP
+#define WAN_MEASURE_CONTRADICTIONS_HPP
+
+#include "model/facts.hpp"
+#include "topo/cluster_map.hpp"
+
+#include <string>
+#include <vector>
+
+namespace wan {
+
+struct contradictions {
+    std::vector<std::string> links;     // of the map's figures, worst first
+    std::vector<std::string> sites;     // of names: sites that are nearer to each other than hosts of one
+    bool any() const { return !links.empty() || !sites.empty(); }
+    /** A clause for each, as many as fit. */
+    std::string text(size_t most) const;
+};
+
+/** measured: as facts_from() has them, without what was given. */
+contradictions contradictions_of(const topology &t, const link_hints &given, const facts &measured);
+
+} // namespace wan
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * See table.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/table.hpp"
+
+namespace wan {
+
+namespace {
+
+template <class M, class K> auto find(const M &map, const K &key)
+{
+    const auto at = map.find(key);
+    return at == map.end() ? typename M::mapped_type{} : at->second;
+}
+
+} // namespace
+
+void measured_table::keep(process_id p, const measured_way &way)
+{
+    std::lock_guard hold(lock_);
+    measured_way &known = ways_[p];
+    const uint64_t other = way.at_ns >= known.at_ns ? known.bandwidth : way.bandwidth;
+    if (way.at_ns >= known.at_ns)
+        known = way;
+    if (!known.bandwidth)
+        known.bandwidth = other;
+}
+
+measured_way measured_table::way(process_id p) const
+{
+    std::lock_guard hold(lock_);
+    return find(ways_, p);
+}
+
+void measured_table::keep(const std::string &from, const std::string &to, const site_way &way)
+{
+    std::lock_guard hold(lock_);
+    between_[{from, to}] = way;
+}
+
+site_way measured_table::way(const std::string &from, const std::string &to) const
+{
+    std::lock_guard hold(lock_);
+    return find(between_, std::pair{from, to});
+}
+
+void measured_table::keep(const std::string &sites, const fact_vector &links)
+{
+    std::lock_guard hold(lock_);
+    links_[sites] = links;
+}
+
+std::optional<fact_vector> measured_table::links(const std::string &sites) const
+{
+    std::lock_guard hold(lock_);
+    const auto at = links_.find(sites);
+    return at == links_.end() ? std::nullopt : std::optional(at->second);
+}
+
+measured_table &measured()
+{
+    static measured_table t;
+    return t;
+}
+
+} // namespace wan

@@ -1,0 +1,159 @@
+/*
+ * Files of measured links: what is written is what was read, faults are told by their line; and
+ * what of sites and links, as given, contradicts what was measured.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/contradictions.hpp"
+#include "measure/links_file.hpp"
+
+#include "unit.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+using namespace wan;
+using namespace wan_test;
+
+const char *const sample = "# by hand\n"
+                           "sites eu/paris eu/lyon us\n"
+                           "inside_ns 43100\n"
+                           "byte_ps 204800\n"
+                           "one_way_ns eu/paris eu/lyon 10020000   # a comment\n"
+                           "one_way_ns us eu/paris 40000000\n"
+                           "flow us eu/lyon 80000000 4860000 0\n"
+                           "\n"
+                           "sites a b\n"
+                           "step_ns 7\n";
+
+std::string check_round()
+{
+    links_file l, again;
+    input_error error;
+    WAN_CHECK_THAT(links_file::parse(sample, "f", l, error), error.where + error.what);
+    WAN_CHECK(l.all().size() == 2 && l.find({"a", "b"}) && !l.find({"b", "a"}) && !l.find({"a"}));
+    const known_links &three = l.all()[0];
+    WAN_CHECK(three.facts[fact::inside_ns] == 43100 && three.facts[fact::byte_ps] == 204800 && three.facts[fact::message_ns] == 0);
+    WAN_CHECK(three.facts[*fact_of_pair(0, 1, 3)] == 10'020'000 && three.facts[*fact_of_pair(0, 2, 3)] == 40'000'000 && three.facts[*fact_of_pair(1, 2, 3)] == 0);
+    WAN_CHECK(three.ways[2][1].rtt_ns == 80'000'000 && three.ways[2][1].bytes_per_s == 4'860'000 && three.ways[1][2].rtt_ns == 0);
+    WAN_CHECK(l.all()[1].facts[fact::step_ns] == 7);
+    const std::string text = l.print();
+    WAN_CHECK_THAT(links_file::parse(text, "f", again, error), error.where + error.what);
+    WAN_CHECK(again.print() == text && again.all()[0].facts == three.facts);
+    return "";
+}
+
+std::string check_faults()
+{
+    const struct {
+        const char *text, *where, *what;
+    } cases[] = {
+        {"inside_ns 4\n", "f:1", "begins with a line 'sites"},
+        {"sites a\n", "f:1", "two names or more"},
+        {"sites a a\n", "f:1", "two names or more"},
+        {"sites a b\n\ninside_ns\n", "f:3", "'inside_ns' wants one"},
+        {"sites a b\ninside_ns -4\n", "f:2", "'inside_ns' wants one"},
+        {"sites a b\ninside_ns 4x\n", "f:2", "'inside_ns' wants one"},
+        {"sites a b\ninside_ns 99999999999999999999\n", "f:2", "'inside_ns' wants one"},
+        {"sites a b\none_way_ns a c 4\n", "f:2", "'c' is none of the sites"},
+        {"sites a b\none_way_ns a a 4\n", "f:2", "from 'a' to itself"},
+        {"sites a b\none_way_ns a b\n", "f:2", "wants two sites"},
+        {"sites a b\nflow a b 4 5\n", "f:2", "'flow' wants"},
+        {"sites a b\nflow a b 0 5 6\n", "f:2", "'flow' wants"},
+        {"sites a b\nspeed 3\n", "f:2", "'speed' is not known"},
+        {"sites a b c d e f g h i j k\none_way_ns a b 4\n", "f:2", "of so many sites"},
+    };
+    for (const auto &c : cases) {
+        links_file l;
+        input_error error;
+        WAN_CHECK_THAT(!links_file::parse(c.text, "f", l, error), c.text);
+        WAN_CHECK_THAT(error.where == c.where && error.what.find(c.what) != std::string::npos && !error.remedy.empty(), error.where + ": " + error.what);
+    }
+    return "";
+}
+
+/** Of other sites nothing is lost, of the same ones nothing is kept; a file that is wrong is not replaced. */
+std::string check_save()
+{
+    const std::string path = "links_file." + std::to_string(getpid());
+    const auto put = [&](const std::string &text) { std::ofstream(path) << text; };
+    const auto done = [&](const std::string &why) {
+        std::remove(path.c_str());
+        return why;
+    };
+    input_error error;
+    links_file l;
+    known_links mine{{"a", "b"}, {}, {}};
+    mine.facts[fact::inside_ns] = 5;
+    if (!links_save(path, mine, error))
+        return done("no new file: " + error.what);
+    put(sample);
+    if (!links_save(path, mine, error) || !links_file::read(path, true, l, error))
+        return done(error.where + error.what);
+    if (l.all().size() != 2 || l.find({"a", "b"})->facts[fact::inside_ns] != 5 || l.find({"a", "b"})->facts[fact::step_ns] != 0
+        || l.find({"eu/paris", "eu/lyon", "us"})->facts[fact::inside_ns] != 43100)
+        return done("not what was saved: " + l.print());
+    put("nonsense\n");
+    std::string text;
+    if (links_save(path, mine, error) || !text_file_read(path, text, error) || text != "nonsense\n")
+        return done("a file of something else was replaced: " + text);
+    std::remove(path.c_str());
+    if (links_file::read(path, true, l, error) || !links_file::read(path, false, l, error) || !l.all().empty())
+        return done("a file that is not there");
+    return "";
+}
+
+std::string check_contradictions()
+{
+    const int sizes[] = {2, 2, 2};
+    const topology t = topology::blocks(sizes);
+    const std::string a = t.site_name(site_id{0}), b = t.site_name(site_id{1}), c = t.site_name(site_id{2});
+    fact_vector v{};
+    v[fact::inside_ns] = 50'000;
+    v[fact::byte_ps] = 200'000;             // 40 Mb/s
+    v[*fact_of_pair(0, 1, 3)] = 10'000'000;
+    v[*fact_of_pair(0, 2, 3)] = 20'000'000;
+    v[*fact_of_pair(1, 2, 3)] = 300'000;
+    const facts measured = facts_from(t, v);
+    link_hints given;
+    WAN_CHECK(!contradictions_of(t, given, measured).any());
+    given.links = {{a, b, 11'000'000, 0, 1}, {a, c, 14'000'000, 0, 2}, {b, c, 500'000, 0, 3}};     // near, near, little apart
+    given.nics = {{a, 7'000'000, 4}, {b, 7'000'000, 4}, {c, 7'000'000, 4}};
+    WAN_CHECK_THAT(!contradictions_of(t, given, measured).any(), contradictions_of(t, given, measured).text(500));
+    given.links[1].latency_ns = 90'000'000;
+    given.links[0].latency_ns = 5'000'000;
+    auto found = contradictions_of(t, given, measured);
+    WAN_CHECK(found.links.size() == 2 && found.sites.empty());
+    WAN_CHECK_THAT(found.links[0] == "between " + a + " and " + c + ": 90.00 ms one way given, 20.00 ms measured", found.links[0]);     // the worst first
+    // Interfaces: the slowest alone is measured.
+    given.links.clear();
+    given.nics[0].bandwidth_bytes_per_s = 125'000'000;
+    WAN_CHECK(!contradictions_of(t, given, measured).any());
+    given.nics = {{a, 125'000'000, 4}, {b, 125'000'000, 4}, {c, 125'000'000, 4}};
+    found = contradictions_of(t, given, measured);
+    WAN_CHECK_THAT(found.links.size() == 3 && found.links[0].find("1000.0 Mb/s given, 40.0 Mb/s measured") != std::string::npos, found.text(500));
+    // As many as fit, and how many do not.
+    const std::string little = found.text(100);
+    WAN_CHECK_THAT(little.size() <= 100 && little.find("and 2 more") != std::string::npos, little);
+    // Names: sites that are as near as hosts.
+    given = {};
+    v[*fact_of_pair(1, 2, 3)] = 60'000;
+    found = contradictions_of(t, given, facts_from(t, v));
+    WAN_CHECK_THAT(found.links.empty() && found.sites.size() == 1 && found.sites[0].find("0.06 ms apart") != std::string::npos, found.text(500));
+    v[*fact_of_pair(1, 2, 3)] = 0;          // nobody knows
+    WAN_CHECK(!contradictions_of(t, given, facts_from(t, v)).any());
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_round>), cmocka_unit_test(test<check_faults>), cmocka_unit_test(test<check_save>),
+                                cmocka_unit_test(test<check_contradictions>)};
+    return cmocka_run_group_tests_name("links_file", tests, nullptr, nullptr);
+}
