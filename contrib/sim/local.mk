@@ -45,8 +45,18 @@ alltoall_sources = \
 	contrib/sim/alltoall_rank.cpp \
 	contrib/sim/alltoall_rank.hpp \
 	contrib/sim/alltoall_sim.cpp
+# Sites found by measuring, on SimGrid without MPI.
+discovery_sources = \
+	contrib/sim/discovery_sim.cpp \
+	contrib/sim/sim_engine.hpp \
+	contrib/sim/trees_network.cpp \
+	contrib/sim/trees_network.hpp
 if HAVE_SIMGRID
 if HAVE_BENCH
+noinst_PROGRAMS += contrib/sim/wandiscovery_sim
+contrib_sim_wandiscovery_sim_SOURCES = $(discovery_sources)
+contrib_sim_wandiscovery_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
+contrib_sim_wandiscovery_sim_LDADD = libwan_core.la $(SIMGRID_LIBS)
 noinst_PROGRAMS += contrib/sim/wanalltoall_sim
 contrib_sim_wanalltoall_sim_SOURCES = $(alltoall_sources)
 contrib_sim_wanalltoall_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
@@ -73,6 +83,7 @@ EXTRA_DIST += \
 	contrib/sim/wansim \
 	contrib/sim/wansimlib/__init__.py \
 	contrib/sim/wansimlib/alltoall.py \
+	contrib/sim/wansimlib/discovery.py \
 	contrib/sim/wansimlib/jobs.py \
 	contrib/sim/wansimlib/network.py \
 	contrib/sim/wansimlib/plots.py \

@@ -26,7 +26,7 @@ def build_dir():
 
 
 WITHOUT_MPI = 'libsimgrid-dev, libcli11-dev and nlohmann-json3-dev'
-NEEDS = {'wantrees_sim': WITHOUT_MPI, 'wanalltoall_sim': WITHOUT_MPI}
+NEEDS = {'wantrees_sim': WITHOUT_MPI, 'wanalltoall_sim': WITHOUT_MPI, 'wandiscovery_sim': WITHOUT_MPI}
 
 
 def built(name):
