@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
+mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/comings_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
 # Needs the extensions of Open MPI with fault tolerance: made by the test that needs it.
 EXTRA_PROGRAMS += test/mpi/kills_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
@@ -31,6 +31,10 @@ test_mpi_counters_worker_LDADD = $(OMPI_LIBS)
 test_mpi_spawn_worker_SOURCES = test/mpi/spawn_worker.cpp
 test_mpi_spawn_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_spawn_worker_LDADD = $(OMPI_LIBS)
+
+test_mpi_comings_worker_SOURCES = test/mpi/comings_worker.cpp test/mpi/counters.hpp
+test_mpi_comings_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_comings_worker_LDADD = $(OMPI_LIBS)
 
 test_mpi_kills_worker_SOURCES = test/mpi/counters.hpp test/mpi/kills_worker.cpp test/mpi/persistent.hpp
 test_mpi_kills_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
@@ -143,6 +147,7 @@ EXTRA_DIST += \
 	test/golden/ompi_info.txt \
 	test/mpi/common.bash \
 	test/mpi/collectives \
+	test/mpi/comings \
 	test/mpi/fuzz_jobs \
 	test/mpi/faults.c \
 	test/mpi/job_tests.py \

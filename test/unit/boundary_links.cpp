@@ -139,7 +139,7 @@ struct trees_of_job {
                 l.bytes.insert(l.bytes.end(), static_cast<const char *>(rest), static_cast<const char *>(rest) + size);
                 from.all->sent.push_back(std::move(l));
             };
-            ready = ready && wan_trees_open(&j.p, 1, send, &p, &p.trees) == WAN_OK
+            ready = ready && wan_trees_open(&j.p, 1, send, &p, false, &p.trees) == WAN_OK
                     && wan_comm_use_trees(comms[r].get(), p.trees, 1, ranks.data(), now) == WAN_OK;
         }
     }

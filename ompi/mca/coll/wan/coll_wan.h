@@ -83,7 +83,8 @@ typedef struct wan_mail {
     char *incoming[2];
     int turn;
     int lost;                       /* something could not be sent; atomic */
-    void (*arrived)(int rank, size_t counted);  /* a letter that was sent with a number */
+    void (*arrived)(void *ctx, int rank, size_t counted);   /* a letter that was sent with a number */
+    void *ctx;
 } wan_mail_t;
 
 /* Open MPI's own collectives on MPI_COMM_WORLD count from the other end, or from half of it. */
@@ -108,6 +109,8 @@ int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, co
 /* Receives nothing more. */
 void mca_coll_wan_mail_stop(wan_mail_t *mail);
 void mca_coll_wan_mail_close(wan_mail_t *mail);
+/* In its place, once it was stopped and nothing is on its way in or out. */
+void mca_coll_wan_mail_release(wan_mail_t *mail);
 
 /* ---- sites by measuring: coll_wan_discover.c ------------------------------- */
 
@@ -212,6 +215,7 @@ typedef struct mca_coll_wan_module {
         wan_item_t item;
         ompi_request_t *exchange;   /* of the votes */
         int64_t votes[WAN_MODULE_VOTES];
+        bool copying;               /* all calls pass through: Open MPI's own, by any thread that makes progress */
         bool inside;                /* what the saved module calls in there passes through: */
         pthread_t thread;           /* of who is inside */
     } asking;
@@ -231,6 +235,8 @@ bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module);
 int mca_coll_wan_module_exchange(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
 /* From now on every call on this rank ends with `error`. */
 void mca_coll_wan_module_break(mca_coll_wan_module_t *module, int error);
+/* In a blocking call while ASKING: a communicator of the same processes, without its attributes. */
+int mca_coll_wan_module_copy(mca_coll_wan_module_t *module, struct ompi_communicator_t **copy);
 /* Called by the saved module, while it serves us. */
 bool mca_coll_wan_module_inside(const mca_coll_wan_module_t *module);
 /*
@@ -299,8 +305,8 @@ void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);
 void mca_coll_wan_trees_world(struct ompi_communicator_t *comm);
 /* A number for a communicator: the highest of all its ranks' is the one. */
 int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm);
-/* All ranks have agreed, on this number among other things. */
-int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number);
+/* All ranks have agreed, on this number among other things; waits: all of them, in a blocking call. */
+int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool waits);
 /* Whether this thread is sending for trees, with their lock: nothing that wants that may be begun. */
 bool mca_coll_wan_trees_sending(void);
 /* The communicator goes. */

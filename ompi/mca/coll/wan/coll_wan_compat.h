@@ -172,6 +172,34 @@ static inline int mca_coll_wan_compat_broken(ompi_communicator_t *comm)
 }
 
 /*
+ * What an error of Open MPI's own collectives means: where a connection broke first, they have no code of a failed process.
+ * It is heard of soon.
+ */
+#define WAN_COMPAT_PASSES_TO_HEAR 10000
+
+static inline int mca_coll_wan_compat_failure(ompi_communicator_t *comm, int rc)
+{
+    if (OMPI_SUCCESS != rc && mca_coll_wan_compat_peers_fail()) {
+        for (int i = 0; i < WAN_COMPAT_PASSES_TO_HEAR && OMPI_SUCCESS == mca_coll_wan_compat_broken(comm); ++i) {
+            opal_progress();
+        }
+        return OMPI_SUCCESS != mca_coll_wan_compat_broken(comm) ? mca_coll_wan_compat_broken(comm) : rc;
+    }
+    return rc;
+}
+
+/*
+ * That somebody is dead is heard in progress, which a process never makes whose calls have nothing to wait for: it would
+ * send for ever, while the others wait for it in MPIX_Comm_shrink.
+ */
+static inline void mca_coll_wan_compat_listen(void)
+{
+    if (mca_coll_wan_compat_peers_fail()) {
+        opal_progress();
+    }
+}
+
+/*
  * A tag of collectives for messages between those who live, also on a communicator where some are dead: there Open MPI
  * drops all messages of collectives, but for a few tags of its own.  It has kept one of them free.
  */

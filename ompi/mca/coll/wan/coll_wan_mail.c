@@ -59,6 +59,7 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->turn = 0;
     mail->lost = 0;
     mail->arrived = NULL;
+    mail->ctx = NULL;
     mail->letters = NULL;
     mail->receive = NULL;
     return buffers_alloc(mail);
@@ -75,8 +76,12 @@ static void mail_lost(wan_mail_t *mail, int rank)
 void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
                             size_t rest_size, size_t counted)
 {
-    wan_letter_t *letter = malloc(sizeof(*letter) + head_size + rest_size);
+    wan_letter_t *letter;
 
+    if (mca_coll_wan_compat_dead(mail->comm, rank)) {
+        return;
+    }
+    letter = malloc(sizeof(*letter) + head_size + rest_size);
     if (NULL == letter) {
         mail_lost(mail, rank);
         return;
@@ -115,7 +120,7 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
             }
             ompi_request_free(&letter->request);
             if (0 < letter->counted) {
-                mail->arrived(letter->rank, letter->counted);
+                mail->arrived(mail->ctx, letter->rank, letter->counted);
             }
             free(letter);
         } else {
@@ -192,4 +197,10 @@ void mca_coll_wan_mail_close(wan_mail_t *mail)
     (void) mca_coll_wan_mail_reap(mail);
     mail->letters = NULL;       /* what is still under way is leaked: the job ends */
     /* So are the buffers: a receive that could not be taken back may still land there. */
+}
+
+void mca_coll_wan_mail_release(wan_mail_t *mail)
+{
+    free(mail->incoming[0]);
+    mail->incoming[0] = mail->incoming[1] = NULL;
 }

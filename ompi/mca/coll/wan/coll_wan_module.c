@@ -257,8 +257,19 @@ static void inside_begin(mca_coll_wan_module_t *module)
 
 bool mca_coll_wan_module_inside(const mca_coll_wan_module_t *module)
 {
-    return __atomic_load_n(&module->asking.inside, __ATOMIC_ACQUIRE)
-           && pthread_equal(module->asking.thread, pthread_self());
+    return __atomic_load_n(&module->asking.copying, __ATOMIC_ACQUIRE)
+           || (__atomic_load_n(&module->asking.inside, __ATOMIC_ACQUIRE)
+               && pthread_equal(module->asking.thread, pthread_self()));
+}
+
+int mca_coll_wan_module_copy(mca_coll_wan_module_t *module, struct ompi_communicator_t **copy)
+{
+    int rc;
+
+    __atomic_store_n(&module->asking.copying, true, __ATOMIC_RELEASE);
+    rc = ompi_comm_create(module->comm, module->comm->c_local_group, copy);
+    __atomic_store_n(&module->asking.copying, false, __ATOMIC_RELEASE);
+    return rc;
 }
 
 static int exchange_begin(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op,
@@ -296,16 +307,16 @@ int mca_coll_wan_module_exchange(mca_coll_wan_module_t *module, int64_t *values,
         rc = module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
                                           module->comm, module->saved.coll_allreduce_module);
         module->asking.inside = false;
-        return rc;
+        return mca_coll_wan_compat_failure(module->comm, rc);
     }
     rc = exchange_begin(module, values, count, op, &request);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
+    if (OMPI_SUCCESS == rc) {
+        while (!REQUEST_COMPLETE(request)) {
+            opal_progress();
+        }
+        rc = exchange_end(&request);
     }
-    while (!REQUEST_COMPLETE(request)) {
-        opal_progress();
-    }
-    return exchange_end(&request);
+    return mca_coll_wan_compat_failure(module->comm, rc);
 }
 
 /*
@@ -410,7 +421,7 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
                            : mca_coll_wan_links_measure(module, NULL);
     }
     if (OMPI_SUCCESS == rc && agreed) {
-        rc = mca_coll_wan_trees_use(module, -module->asking.votes[WAN_VOTES + 3]);
+        rc = mca_coll_wan_trees_use(module, -module->asking.votes[WAN_VOTES + 3], 0 != module->asking.votes[WAN_VOTES + 2]);
     }
     if (OMPI_SUCCESS == rc && agreed) {
         module->saved_starts = -module->asking.votes[WAN_VOTES + 4];

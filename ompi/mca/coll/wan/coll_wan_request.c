@@ -188,7 +188,8 @@ static wan_step_t request_step(wan_item_t *item)
 
         if (!wan_run_pending(request->run)) {
             (void) mca_coll_wan_port_reap(&request->port);
-            if (0 == ++request->passes % WAN_SWEEP_PASSES) {
+            if (0 == ++request->passes % WAN_SWEEP_PASSES
+                || OMPI_SUCCESS != mca_coll_wan_compat_broken(request->port.comm)) {
                 mca_coll_wan_port_sweep(&request->port);
             }
             return WAN_STEP_IDLE;
@@ -570,6 +571,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     bool ours, waits;
     int rc;
 
+    mca_coll_wan_compat_listen();
     if (neighbor && mca_coll_wan_neighbors_ours(module) && !(persistent && WAN_TAGS_PERSISTENT <= module->neighbors.inits)) {
         return neighbor_icall(module, args, persistent, handle);
     }

@@ -112,7 +112,7 @@ int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wa
         (void) mca_coll_wan_port_reap(port);
         for (unsigned idle = 1; !wan_run_pending(run); ++idle) {
             opal_progress();
-            if (0 == idle % WAN_SWEEP_PASSES) {
+            if (0 == idle % WAN_SWEEP_PASSES || OMPI_SUCCESS != mca_coll_wan_compat_broken(port->comm)) {
                 mca_coll_wan_port_sweep(port);
             }
         }
@@ -186,6 +186,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     unsigned number;
     int rc, begun;
 
+    mca_coll_wan_compat_listen();
     if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {
         return neighbor_call(module, args);
     }

@@ -365,8 +365,11 @@ typedef struct wan_trees wan_trees_t;
 typedef void (*wan_trees_send_t)(void *ctx, int process, const void *head, size_t head_size, const void *payload,
                                  size_t payload_size, size_t counted);
 
-/* job: a number of this job's; what is measured of its processes counts for all that measure. */
-int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, wan_trees_t **trees);
+/*
+ * job: a number of this job's; what is measured of its processes counts for all that measure.  mortal: processes may die,
+ * and the others go on.
+ */
+int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, bool mortal, wan_trees_t **trees);
 void wan_trees_close(wan_trees_t *trees);       /* after all communicators */
 int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t now_ns);
 /*

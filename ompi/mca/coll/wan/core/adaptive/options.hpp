@@ -48,8 +48,15 @@ struct adaptive_options {
     int64_t reduce_timeout_ns = 0;
     /** 0: so that filling a chain of all processes adds 4%. */
     uint64_t segment_bytes = 0;
+    /** What a message on its way takes up besides its payload, in memory and of what a transport holds: a process that does not
+     *  look is not sent thousands. */
+    uint64_t message_room_bytes = 512;
     uint64_t seed = 1;
 };
+
+/** The same where processes may die: what they have not taken then never comes back (Open MPI's shared memory has room for
+ *  about 500 messages to all). */
+constexpr uint64_t adaptive_mortal_room_bytes = 2048;
 
 /** Of the payload of a message: below the eager limit of Open MPI's btl/tcp, 64 KB, with its header. */
 constexpr uint64_t adaptive_most_payload = 60 << 10;

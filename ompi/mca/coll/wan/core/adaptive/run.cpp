@@ -138,7 +138,7 @@ std::string trees_describe(const wan_run &run)
 
 extern "C" {
 
-int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, wan_trees_t **trees)
+int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, bool mortal, wan_trees_t **trees)
 {
     *trees = nullptr;
     return wan::guarded([&]() -> int {
@@ -150,6 +150,8 @@ int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t se
         o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);
         o.reduce_timeout_ns = params->reduce_timeout * 1000;
         o.segment_bytes = static_cast<uint64_t>(params->segment);
+        if (mortal)
+            o.message_room_bytes = wan::adaptive_mortal_room_bytes;
         using bytes = std::span<const std::byte>;
         *trees = new wan_trees(o, [send, ctx](int process, bytes head, bytes payload, uint64_t counted) {
             send(ctx, process, head.data(), head.size(), payload.data(), payload.size(), counted);

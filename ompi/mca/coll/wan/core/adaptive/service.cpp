@@ -15,9 +15,8 @@ namespace {
 constexpr int any_ranks = 1 << 24;
 /** Bytes to a process after which it is asked whether they are there; well below a window. */
 constexpr uint64_t count_every = 32 << 10;
-/** The same for messages, however short; and what each takes up besides its payload, in memory and of what a transport holds:
- *  a process that does not look, or is dead, is not sent thousands.  (Shared memory has room for about 500.) */
-constexpr uint64_t count_every_messages = 64, message_room_bytes = 512;
+/** The same for messages, however short. */
+constexpr uint64_t count_every_messages = 16;
 /** What has been seen of a way is believed for one to two of these. */
 constexpr int64_t rate_holds_ns = 2'000'000'000;
 
@@ -60,7 +59,7 @@ void adaptive_service::member::fail()
 uint64_t adaptive_service::member::under_way(int to) const
 {
     const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
-    return at == service_.traffic_.end() ? 0 : at->second.under_way + at->second.messages * message_room_bytes;
+    return at == service_.traffic_.end() ? 0 : at->second.under_way + at->second.messages * service_.options_.message_room_bytes;
 }
 
 uint64_t adaptive_service::member::delivered(int to) const
