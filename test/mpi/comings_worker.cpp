@@ -8,7 +8,7 @@
  *
  * and "right" at the end.  Each process is in site rank % 2 of its job.
  *
- * Usage: comings_worker SECONDS TIMES     (for each communicator, of spawning)
+ * Usage: comings_worker SECONDS TIMES [connect]    (for each communicator, of spawning; also two that connect)
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -153,7 +153,7 @@ void child(MPI_Comm parent, const std::string &role)
     MPI_Comm_disconnect(&parent);
 }
 
-void job(const char *program, int times)
+void job(const char *program, int times, bool connects_too)
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -162,6 +162,8 @@ void job(const char *program, int times)
         merge(spawn(program, "merge", 4 - i % 2), false, "merged " + std::to_string(i + 1));
         settle(MPI_COMM_WORLD, "alone again", false);
     }
+    if (!connects_too)
+        return;
     MPI_Comm accepts = spawn(program, "accept", 4), connects = spawn(program, "connect", 4);
     if (rank == 0) {
         char port[MPI_MAX_PORT_NAME];
@@ -197,7 +199,7 @@ int main(int argc, char **argv)
     if (parent != MPI_COMM_NULL)
         child(parent, argc > 3 ? argv[3] : "merge");
     else
-        job(argv[0], times);
+        job(argv[0], times, argc > 3);
     if (wrong)
         tell("rank %d is wrong", rank);
     else if (parent == MPI_COMM_NULL && rank == 0)
