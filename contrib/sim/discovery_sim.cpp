@@ -82,10 +82,14 @@ struct world {
 
     void carry(letter l)
     {
+        // (Other actors run while one is made, or woken.)
+        double &free_s = processes[static_cast<size_t>(l.from)].free_s;
+        l.at_s = std::max(free_s, now_s());
+        free_s = l.at_s + l.size() / set.network.nic_rate();
+        carrier *c = nullptr;
         if (idle.empty()) {
             carriers.push_back(std::make_unique<carrier>());
-            carrier *c = carriers.back().get();
-            idle.push_back(c);
+            c = carriers.back().get();
             sg4::Actor::create("carrier", hosts[0], [this, c] {
                 for (;;) {
                     c->wake->acquire();
@@ -98,12 +102,10 @@ struct world {
                     idle.push_back(c);
                 }
             })->daemonize();
+        } else {
+            c = idle.back();
+            idle.pop_back();
         }
-        double &free_s = processes[static_cast<size_t>(l.from)].free_s;
-        l.at_s = std::max(free_s, now_s());
-        free_s = l.at_s + l.size() / set.network.nic_rate();
-        carrier *c = idle.back();
-        idle.pop_back();
         c->load = std::move(l);
         c->wake->release();
     }
