@@ -15,8 +15,8 @@ constexpr int values_per_round = 3;         // enter, end (after the start), fla
 constexpr std::int64_t flag_late = 1, flag_wrong = 2;
 constexpr int batch_rounds = 10;            // then the estimate is renewed
 constexpr int settle_rounds = 3;
-constexpr int trial_batches = 14;           // at most, of settle_rounds, while coll/wan tries how to serve these calls;
-constexpr int batches_untried = 2;          // it has ended: trials begin late where links are looked at first
+constexpr int trial_batches = 14;           // at most, of settle_rounds, while coll/wan tries how to serve these calls
+constexpr int batches_untried = 2;          // without a trial: they have ended, or not begun since links are looked at first
 constexpr int least_credible = 3;           // fewer: all rounds count, and the point is marked
 constexpr ns_t short_ns = second_ns;        // operations worth settling rounds
 constexpr ns_t long_ns = 10 * second_ns;    // too long to repeat for warmth
@@ -137,7 +137,7 @@ void point_run::rounds_accept(const std::vector<round> &seen) {
 }
 
 outcome point_run::control(const limits &l) {
-    const ns_t began = local_now_ns();
+    ns_t began = local_now_ns();
     const auto budget_left = [&] { return l.point_ns - (local_now_ns() - began); };
 
     ns_t lead = point_.cold ? std::max(l.lead_ns, l.cold_gap_ns) : l.lead_ns;
@@ -164,13 +164,15 @@ outcome point_run::control(const limits &l) {
 
     ns_t quiet = quiet_for(expected);
     if (!point_.cold && expected < std::min(short_ns, l.point_ns / 10)) {
+        const ns_t settling = local_now_ns();
         for (int i = 0, untried = 0; i < trial_batches && untried < batches_untried; ++i) {
-            const std::int64_t tried = counters_.read("trials");
+            const std::int64_t tried = counters_.read("trials");       // -1 without coll/wan: as many rounds for all
             r = &announce(settle_rounds, lead_now(), quiet, quiet + gap());
             chores = r->chores_ns;
             quiet = quiet_for(*std::max_element(r->end_ns.begin() + 1, r->end_ns.end()));
-            untried = tried < 0 ? batches_untried : counters_.read("trials") == tried ? untried + 1 : 0;
+            untried = counters_.read("trials") == tried ? untried + 1 : 0;
         }
+        began += local_now_ns() - settling;     // not the point's time
     }
 
     const bool skip_first = !point_.cold && expected < long_ns;

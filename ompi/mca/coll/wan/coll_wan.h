@@ -201,7 +201,7 @@ typedef struct mca_coll_wan_module {
     bool moving;                    /* a thread starts what stands in line; like it, under the line's lock */
     bool watched;                   /* was WATCHING: what Open MPI may call itself at any time stays with the saved module */
     uint64_t starts, saved_starts;  /* of a persistent request made while WATCHING: most on this rank; up to which they stay
-                                       with the saved module, agreed on; under the line's lock */
+                                       with the saved module: until that is agreed on under the line's lock */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after

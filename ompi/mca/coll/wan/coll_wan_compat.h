@@ -145,6 +145,17 @@ static inline void mca_coll_wan_compat_fail(ompi_request_t *request)
 #endif
 }
 
+/* Whether an operation ended with this since a process is dead. */
+static inline bool mca_coll_wan_compat_is_failure(int error)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    return MPI_ERR_PROC_FAILED == error || MPI_ERR_PROC_FAILED_PENDING == error || MPI_ERR_REVOKED == error;
+#else
+    (void) error;
+    return false;
+#endif
+}
+
 /* Whether this process knows that one is dead. */
 static inline bool mca_coll_wan_compat_dead(ompi_communicator_t *comm, int rank)
 {

@@ -61,6 +61,7 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->arrived = NULL;
     mail->ctx = NULL;
     mail->letters = NULL;
+    ompi_request_free(&mail->receive);      /* when it ends, if it does */
     mail->receive = NULL;
     return buffers_alloc(mail);
 }
@@ -115,7 +116,9 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
             mca_coll_wan_compat_fail(letter->request);
         }
         if (REQUEST_COMPLETE(letter->request)) {
-            if (MPI_SUCCESS != letter->request->req_status.MPI_ERROR) {
+            const int error = letter->request->req_status.MPI_ERROR;
+
+            if (MPI_SUCCESS != error && !mca_coll_wan_compat_is_failure(error)) {
                 mail_lost(mail, letter->rank);
             }
             ompi_request_free(&letter->request);

@@ -23,10 +23,10 @@ struct mca_coll_wan_request {
     mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
     wan_run_t *run;
-    ompi_request_t *inner;          /* the saved module's, where the call turned out not to be ours, */
-    bool passed_on;                 /* and it is what is under way */
-    bool standing;                  /* persistent, made while sites are discovered: the saved module's at first, */
-    uint64_t starts;                /* ours from an agreed one of these on */
+    ompi_request_t *inner;          /* the saved module's form: of a call that turned out not to be ours, or a standing one */
+    bool passed_on;                 /* inner is what is under way */
+    bool standing;                  /* persistent, made while sites are discovered: has inner from the beginning */
+    uint64_t starts;                /* of a standing one: ours beyond an agreed number */
     unsigned passes;
     unsigned epoch;                 /* the module's when it was made, 0 where Open MPI may have made it itself */
     bool settling;                  /* persistent, and in line for the answer whose it is; */
@@ -579,7 +579,8 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     if (mca_coll_wan_module_inside(module)) {
         return WAN_NOT_OURS;
     }
-    if (persistent && !neighbor && WAN_STATE_WATCHING == module->state && module->persistent < WAN_TAGS_PERSISTENT) {
+    /* Half of the tags are for those that are made when it serves. */
+    if (persistent && !neighbor && WAN_STATE_WATCHING == module->state && module->persistent < WAN_TAGS_PERSISTENT / 2) {
         return standing_icall(module, args, handle);
     }
     if (ours && OMPI_SUCCESS != (rc = icall_ask(module))) {

@@ -27,7 +27,7 @@ int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t 
     case WAN_ERR_PORT:
         error = NULL != run ? wan_run_error(run) : OMPI_SUCCESS;
         if (OMPI_SUCCESS == error && NULL != port) {
-            error = port->error;
+            error = OMPI_SUCCESS != port->error ? port->error : mca_coll_wan_compat_broken(port->comm);
         }
         return OMPI_SUCCESS != error ? error : OMPI_ERROR;
     default:

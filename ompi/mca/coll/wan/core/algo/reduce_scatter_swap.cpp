@@ -103,16 +103,16 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
     int64_t worst = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t hosts = t.node_count(site_at(s)), ranks = t.rank_count(site_at(s)), received = most_received(t, s);
-        const int64_t far = std::max(wire_part(f, bytes, all - ranks, all), untold_uplink_ns(f, bytes, (all - ranks) * hosts, all));
+        const int64_t far = wire_part(f, bytes, all - ranks, all), uplink = untold_uplink_ns(f, bytes, (all - ranks) * hosts, all);
         const int64_t near = wire_part(f, bytes, ranks, all);
         // What comes in one message: it may need consent, and an idle connection begins slowly.
         const auto message = static_cast<uint64_t>(static_cast<__int128>(bytes) * ranks / all);
         const int64_t latency = f.farthest_ns(site_at(s)), waits = consent_ns(static_cast<int64_t>(message), latency) + slow_start_ns(f, message, latency, 1);
         const int64_t halved = wire_part(f, bytes, ranks * (hosts - 1) * (exchange_waits(message / 2) ? 2 : 1), all * hosts);
-        // What a rate limit lets pass at once, the far message has first.
+        // Of what an interface's rate limit lets pass at once, the far message has its part first.
         const int64_t crossed = std::max(far, near * received), spared = f.wire_ns(static_cast<uint64_t>(f.burst_bytes));
-        const int64_t across = std::max<int64_t>(0, crossed - spared);
-        const int64_t within = std::max<int64_t>(0, halved - (spared - (crossed - across)));
+        const int64_t own = std::max<int64_t>(0, crossed - spared), across = std::max(own, uplink);
+        const int64_t within = std::max<int64_t>(0, halved - (spared - (crossed - own)));
         const int64_t combined = pipeline(f, within, 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes * f.message_ns : 0;
         worst = std::max(worst, latency + waits + across + (t.site_count() - 1 + received) * f.message_ns
