@@ -196,7 +196,8 @@ public:
                 });
         }
         other_.resize(values.size());
-        double_up(0, values.data(), other_.data(), values.size_bytes(), [&](bool mine_is_lower) { combine(values, op, mine_is_lower); });
+        double_up(0, values.data(), other_.data(), values.size_bytes(),
+                  [&](bool mine_is_lower) { combine(values, op, mine_is_lower); });
         next();
     }
 

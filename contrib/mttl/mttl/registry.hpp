@@ -164,7 +164,8 @@ private:
             size_t i = r->id & (size - 1);
             for (; table[i].run; i = (i + 1) & (size - 1))
                 if (table[i].id == r->id)
-                    throw error("the names of two functions have the same hash; give one another name: " + detail::described(r->name));
+                    throw error("the names of two functions have the same hash; give one another name: " +
+                                detail::described(r->name));
             table[i] = {r->id, r->run};
         }
         table_ = std::move(table);
