@@ -328,6 +328,45 @@ std::string check_wider()
     return "";
 }
 
+/** A communicator that failed here takes and sends nothing more; another one over the same processes goes on. */
+std::string check_failed()
+{
+    job j(3, 5);
+    std::vector<adaptive_service::member *> broken, whole;
+    for (int p = 0; p < 3; ++p) {
+        broken.push_back(j.open(p, 1, {0, 1, 2}));
+        whole.push_back(j.open(p, 2, {0, 1, 2}));
+    }
+    calls first(j, broken, 1000), second(j, whole, 1000);
+    first.begin(0);
+    first.begin(1);             // the third one is dead, to this one
+    for (adaptive_service::member *m : broken)
+        m->abandon();
+    WAN_CHECK(broken[0]->failed() && !whole[0]->failed() && broken[0]->node().open() == 0);
+    for (size_t r = 0; r < 3; ++r)
+        second.begin(r);
+    WAN_CHECK(j.run([&] { return second.done(); }) && second.right());
+    WAN_CHECK(broken[0]->node().open() == 0 && broken[1]->node().open() == 0);     // what came for it was dropped
+    return {};
+}
+
+/** A process that takes nothing is not sent all of many short messages. */
+std::string check_bounded()
+{
+    job j(2, 6);
+    adaptive_service::member *root = j.open(0, 1, {0, 1});
+    j.open(1, 1, {0, 1});
+    j.deaf = 1;
+    constexpr int many = 2000;
+    std::vector<std::byte> byte(1);
+    for (int i = 0; i < many; ++i) {
+        root->node().broadcast_begin(0, byte);
+        root->node().step(j.now);
+    }
+    WAN_CHECK(j.at(0, 1).size() > 50 && j.at(0, 1).size() < many / 4);
+    return {};
+}
+
 } // namespace
 
 int main()
@@ -340,6 +379,8 @@ int main()
         cmocka_unit_test(test<check_closed>),
         cmocka_unit_test(test<check_window>),
         cmocka_unit_test(test<check_wider>),
+        cmocka_unit_test(test<check_failed>),
+        cmocka_unit_test(test<check_bounded>),
     };
     return cmocka_run_group_tests_name("adaptive service", tests, nullptr, nullptr);
 }

@@ -106,7 +106,7 @@ bool trees_pending(const wan_run &run)
 void trees_abandon(wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
-    run.comm->node->fail();
+    run.comm->node->abandon();
 }
 
 void trees_account(wan_run &run, int64_t elapsed_ns)

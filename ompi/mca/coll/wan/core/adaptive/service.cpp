@@ -50,7 +50,7 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
 
-void adaptive_service::member::fail()
+void adaptive_service::member::abandon()
 {
     failed_ = true;
     node_.abandon();

@@ -53,7 +53,7 @@ public:
     public:
         adaptive_node &node() { return node_; }
         /** One of its processes is gone, or it may not be used any more: nothing of it can be relied on to end. */
-        void fail();
+        void abandon();
         bool failed() const { return failed_; }
 
     private:
