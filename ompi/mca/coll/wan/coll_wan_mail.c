@@ -61,7 +61,6 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->arrived = NULL;
     mail->ctx = NULL;
     mail->letters = NULL;
-    ompi_request_free(&mail->receive);      /* when it ends, if it does */
     mail->receive = NULL;
     return buffers_alloc(mail);
 }
@@ -145,6 +144,7 @@ static bool receive_stuck(const wan_mail_t *mail)
 /* Its buffer stays where a part of it may still land. */
 static bool receive_leave(wan_mail_t *mail)
 {
+    ompi_request_free(&mail->receive);      /* when it ends, if it does */
     mail->receive = NULL;
     return buffers_alloc(mail);
 }
