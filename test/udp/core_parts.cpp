@@ -233,6 +233,19 @@ std::string pacer_rate()
     return "";
 }
 
+std::string overstated_delay()
+{
+    rtt trip;
+    trip.sample(second, 5 * ms, 1 * ms);
+    WAN_CHECK(trip.smallest() == 4 * ms && trip.latest() == 4 * ms);
+    // An Ack delay longer than the round trip cannot be: the trip as it was measured counts.
+    trip.sample(second, 100 * us, 3 * ms);
+    WAN_CHECK(trip.smallest() == 100 * us);
+    trip.sample(second, 0, 0);
+    WAN_CHECK(trip.smallest() == 1);
+    return "";
+}
+
 std::string controllers()
 {
     rtt trip;
@@ -385,6 +398,6 @@ std::string ring_order()
 int main()
 {
     const CMUnitTest tests[] = {TEST(wire_frames), TEST(arrivals_window), TEST(assembly_random), TEST(path_mtu_search), TEST(pacer_rate),
-                                TEST(controllers), TEST(permission), TEST(seals), TEST(ring_order)};
+                                TEST(overstated_delay), TEST(controllers), TEST(permission), TEST(seals), TEST(ring_order)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

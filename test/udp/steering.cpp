@@ -33,13 +33,13 @@ std::string would_leave_at_once()
         simulator sim(c, 2, 3);
         sim.way.delay = 10 * ms;
         const uint32_t peer = index_of(sim, 0, 1);
-        WAN_CHECK(sim[0].end.may_write(peer, 100) && sim[0].end.may_write(peer, 1ull << 40));
+        WAN_CHECK(sim[0].end.may_write(peer, 100) && sim[0].end.may_write(peer, 1ull << 40) && sim[0].end.may_write(peer, SIZE_MAX));
         for (int i = 0; i < 8; ++i)
             sim[0].send(1, 2, 60000);
         sim.at(5 * ms, [] {});
         sim.run(5 * ms);
         // What is under way fills the window; nothing more fits, however small.
-        WAN_CHECK_THAT(!sim[0].end.may_write(peer, 10000), "strict " + std::to_string(strict));
+        WAN_CHECK_THAT(!sim[0].end.may_write(peer, 10000) && !sim[0].end.may_write(peer, SIZE_MAX), "strict " + std::to_string(strict));
         WAN_CHECK(sim.run(10 * second));
         sim.at(sim.now + second, [] {});
         sim.run(sim.now + second);      // the last Acks
@@ -108,6 +108,9 @@ std::string window_of_a_peer()
     const uint64_t bound = most_under_way(600 << 10, 128 << 10, 256, false);
     std::printf("most under way: %.0f KB, with a window of 600 KB %.0f\n", static_cast<double>(free) / 1e3, static_cast<double>(bound) / 1e3);
     WAN_CHECK_THAT(free > 1500 << 10 && bound > 300 << 10 && bound < 640 << 10, std::to_string(free) + " " + std::to_string(bound));
+    // More than btl_udp_window is as much as that, and stops nobody.
+    const uint64_t endless = most_under_way(SIZE_MAX, 128 << 10, 256, false);
+    WAN_CHECK_THAT(endless == free && most_under_way(SIZE_MAX, 128 << 10, 256, true) != 0, std::to_string(endless));
     // Windows too small for the blocks do not stop them.
     for (uint32_t block : {100u, 70000u, 1u << 20})
         for (bool strict : {false, true})

@@ -136,7 +136,7 @@ void udp_engine_totals(const udp_engine_t *engine, udp_totals_t *totals);
 bool udp_engine_may_write(udp_engine_t *engine, uint32_t peer, uint64_t bytes);
 /* Sends again what the peer has not acknowledged within a round trip; returns how many datagrams that concerns. */
 uint64_t udp_engine_push(udp_engine_t *engine, uint32_t peer);
-/* Bytes that the peer may have under way to us; raised to what three of its largest blocks take. */
+/* Bytes that the peer may have under way to us; at most btl_udp_window; raised to what three of its largest blocks take. */
 void udp_engine_window_set(udp_engine_t *engine, uint32_t peer, uint64_t bytes);
 /* 0 as all, above: its datagrams leave before those of others, and it is permitted to send before them. */
 void udp_engine_priority_set(udp_engine_t *engine, uint32_t peer, unsigned level);

@@ -49,6 +49,7 @@ typedef struct udp_flow_table {
     int (*may_write)(MPI_Comm comm, int rank, uint64_t bytes);
     /* Sends again what was not acknowledged within a round trip; returns how many datagrams that concerns. */
     int64_t (*push)(MPI_Comm comm, int rank);
+    /* Bytes that the peer may have under way to us: at most btl_udp_window, at least what three of its largest blocks take. */
     int (*window_set)(MPI_Comm comm, int rank, uint64_t bytes);
     int (*priority_set)(MPI_Comm comm, int rank, unsigned level);
     /* Lets MPI work, as MPI_Test does. */

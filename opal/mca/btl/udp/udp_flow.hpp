@@ -135,7 +135,7 @@ inline std::size_t retransmission(MPI_Comm comm, int rank)
     return static_cast<std::size_t>(detail::checked(detail::table().push(comm, rank), rank));
 }
 
-/** Bytes that the peer may have under way to us from now on; at least what three of its largest blocks take. */
+/** Bytes that the peer may have under way to us from now on; at most btl_udp_window, at least what three of its largest blocks take. */
 inline void window(MPI_Comm comm, int rank, std::size_t bytes) { detail::checked(detail::table().window_set(comm, rank, bytes), rank); }
 
 /** 0, as all have, to 7: its datagrams leave before those of lower ones, and it is permitted to send to us before them. */

@@ -543,7 +543,7 @@ size_t modern::push(time_ns now)
 
 bool modern::may_write(uint64_t bytes) const
 {
-    const uint64_t window = control_->window(), most = std::min({bytes + block_charge, window, config_.unscheduled, config_.window});
+    const uint64_t window = control_->window(), most = std::min({std::min(bytes, config_.window) + block_charge, window, config_.unscheduled, config_.window});
     if (dead_ || has_lost() || queued_charge_ != 0)
         return false;
     // With nothing under way all that the peer ever permits unasked is there, be it less than usual.

@@ -35,6 +35,7 @@
 #include "ring.hpp"
 #include "rtt.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -53,7 +54,7 @@ public:
     void too_large(uint32_t bytes, time_ns now) override { mtu_.refused(now, bytes); }
     size_t push(time_ns now) override;
     bool may_write(uint64_t bytes) const override;
-    void window_set(uint64_t bytes) override { account_.window = bytes; }
+    void window_set(uint64_t bytes) override { account_.window = std::min(bytes, config_.window); }   // assembly refuses what is further ahead
     void priority_set(unsigned level) override { account_.priority = level; }
     void abandon(bool arrived) override;
     bool idle() const override { return queue_bytes_ == 0 && queue_blocks_ == 0; }

@@ -22,7 +22,8 @@ public:
 
     void sample(time_ns now, time_ns measured, time_ns ack_delay)
     {
-        measured = std::max<time_ns>(measured - ack_delay, 1);
+        // A delay longer than the whole trip is an error (of a process that did not run for a while): not believed.
+        measured = std::max<time_ns>(measured > ack_delay ? measured - ack_delay : measured, 1);
         if (min_ == 0 || measured <= min_ || now - min_at_ > memory) {
             min_ = measured;
             min_at_ = now;

@@ -198,7 +198,13 @@ int udp_engine::progress()
     int datagrams = 0;
     time_ns now = clock_now();
     for (int batches = 0; batches < 4; ++batches) {
-        datagrams += wire.receive([&](const address &from, std::span<uint8_t> d) { end->receive(from, d, now); });
+        bool first = true;      // after the call that took them: they must not seem to have come earlier than they did
+        datagrams += wire.receive([&](const address &from, std::span<uint8_t> d) {
+            if (first)
+                now = clock_now();
+            first = false;
+            end->receive(from, d, now);
+        });
         if (!wire.more())
             break;
     }
