@@ -82,6 +82,77 @@ std::string pushed()
     return "";
 }
 
+/** Calls push each ms until all is settled. */
+struct pusher {
+    simulator &sim;
+    uint32_t peer;
+    uint64_t calls = 0, pushed = 0;
+    void operator()()
+    {
+        ++calls;
+        pushed += sim[0].end.push(peer, sim.now);
+        if (sim.queued)
+            sim.at(sim.now + ms, [this] { (*this)(); });
+    }
+};
+
+/** A program that polls with push while the path becomes slower: it ends, and does not flood. */
+std::string pushed_while_the_delay_grows()
+{
+    for (int strict = 0; strict < 2; ++strict)
+        for (int grown : {2, 5}) {
+            const std::string which = "strict " + std::to_string(strict) + ", delay x " + std::to_string(grown);
+            config c = usual();
+            c.strict = strict;
+            uint64_t needed = 0;
+            for (const bool pushes : {false, true}) {
+                simulator sim(c, 2, 3);
+                sim.way.delay = 10 * ms;
+                sim.at(ms, [&] { sim[0].send(1, 2, 100000); });
+                WAN_CHECK(sim.run(2 * second));
+                sim.way.delay = grown * 10 * ms;
+                const uint64_t before = sim[0].datagrams_out;
+                pusher p{sim, index_of(sim, 0, 1)};
+                for (int i = 0; i < 40; ++i)
+                    sim[0].send(1, 2, 50000);
+                if (pushes)
+                    sim.at(sim.now + ms, [&] { p(); });
+                const time_ns start = sim.now;
+                const bool all = sim.run(start + 30 * second);
+                const uint64_t sent = sim[0].datagrams_out - before;
+                std::printf("%s, %s: %.0f ms, %llu datagrams, %llu pushed in %llu calls\n", which.c_str(), pushes ? "push" : "no push",
+                            static_cast<double>(sim.now - start) / 1e6, static_cast<unsigned long long>(sent),
+                            static_cast<unsigned long long>(p.pushed), static_cast<unsigned long long>(p.calls));
+                WAN_CHECK_THAT(all && sim[0].freed == 41 && sim[0].lost == 0 && sim[0].wrong.empty() && sim[1].wrong.empty(), which);
+                if (!pushes)
+                    needed = sent;
+                WAN_CHECK_THAT(sent <= 3 * needed, which + ": " + std::to_string(sent) + " datagrams, " + std::to_string(needed) + " needed");
+            }
+        }
+    return "";
+}
+
+/** push does not keep a peer alive that is silent. */
+std::string pushed_to_the_dead()
+{
+    for (int strict = 0; strict < 2; ++strict) {
+        config c = usual();
+        c.strict = strict;
+        c.dead = 2 * second;
+        simulator sim(c, 2, 3);
+        sim.at(ms, [&] { sim[0].send(1, 2, 1000); });
+        WAN_CHECK(sim.run(second));
+        sim.way.dark = true;
+        pusher p{sim, index_of(sim, 0, 1)};
+        for (int i = 0; i < 20; ++i)
+            sim[0].send(1, 2, 60000);
+        sim.at(sim.now + ms, [&] { p(); });
+        sim.run(sim.now + 8 * second);
+        WAN_CHECK_THAT(p.pushed > 0 && sim[0].deaths == 1 && sim[0].lost == 20 && sim[0].wrong.empty(), "strict " + std::to_string(strict));
+    }
+    return "";
+}
+
 /** Most bytes that were under way to host 1 while 0 sent 32 MB; 0: something went wrong. */
 uint64_t most_under_way(uint64_t window, uint32_t block, unsigned blocks, bool strict)
 {
@@ -181,6 +252,7 @@ std::string turns_at_the_sender()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(would_leave_at_once), TEST(pushed), TEST(window_of_a_peer), TEST(first_come), TEST(turns_at_the_sender)};
+    const CMUnitTest tests[] = {TEST(would_leave_at_once), TEST(pushed), TEST(pushed_while_the_delay_grows), TEST(pushed_to_the_dead),
+                                TEST(window_of_a_peer), TEST(first_come), TEST(turns_at_the_sender)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

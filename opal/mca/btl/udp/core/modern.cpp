@@ -211,8 +211,8 @@ size_t modern::commit(writer &w, uint64_t &number, time_ns now, uint32_t probe)
         pacer_.sent(now, e.bytes, control_->pace(trip_), mtu_.value());
     }
     sent_.push_back(e);
-    if (e.state == fate::nothing && sent_.size() == 1)
-        retire(now);
+    if (e.state == fate::nothing && sent_.front().state != fate::under_way)
+        retire(now);    // who only sends Acks has no other occasion
     return frames;
 }
 
@@ -360,6 +360,11 @@ void modern::acked(const wire::frame &f, time_ns now)
             e.state = fate::settled;
             reorder_ = std::min<unsigned>(reorder_most, std::max<unsigned>(reorder_, static_cast<unsigned>(f.largest - n) + 1));
             control_->spurious();
+        } else if (e.state == fate::pushed) {
+            // Its pieces are on their way again, too; but it tells that the round trip has grown.
+            e.state = fate::settled;
+            if (n == f.largest)
+                trip_.sample(now, now - e.sent, std::min<time_ns>(f.delay_us * us, second));
         }
     };
     if (f.largest >= base_)
@@ -419,7 +424,8 @@ void modern::retire(time_ns now)
 {
     while (!sent_.empty()) {
         const entry &e = sent_.front();
-        if (e.state == fate::under_way || (e.state == fate::lost && now - e.sent < 2 * trip_.smoothed()))
+        if (e.state == fate::under_way || (e.state == fate::lost && now - e.sent < 2 * trip_.smoothed())
+            || (e.state == fate::pushed && now - e.sent < pushed_memory))
             break;
         for (unsigned i = 0; i < e.pieces; ++i)
             pieces_.pop_front();
@@ -522,22 +528,22 @@ void modern::abandon(bool arrived)
 size_t modern::push(time_ns now)
 {
     size_t pushed = 0;
-    if (dead_)
-        return 0;
+    if (dead_ || (unanswered_ && now - unanswered_ > config_.dead))
+        return 0;       // the next timeout reports it
+    // The smoothed round trip lags behind one that grows; an Ack may wait for company.
+    const time_ns wait = std::max(trip_.smoothed(), trip_.latest()) + config_.ack_delay;
     for (uint64_t n = std::max(first_open_, base_); n < next_number_ && pushed < config_.retransmit_pass; ++n) {
         entry &e = at(n);
-        if (e.state != fate::under_way || e.probe || e.sent + trip_.smoothed() > now)
+        if (e.state != fate::under_way || e.pieces == 0 || e.sent + wait > now)
             continue;
-        // Its Ack, should there be one, comes too late to matter: not a loss, as nobody knows.
-        e.state = fate::settled;
+        // Not a loss, as nobody knows; its Ack, should there be one, tells the round trip.
+        e.state = fate::pushed;
         under_way_ -= e.bytes;
         hand_back(e);
         ++pushed;
     }
-    if (pushed || blocked()) {
-        wanted_told_ = 0;
-        last_eliciting_ = now;
-    }
+    if (blocked() && last_eliciting_ + wait <= now)
+        wanted_told_ = 0;       // the request may have been lost, or its answer
     return pushed;
 }
 

@@ -11,6 +11,7 @@
  *    3 later ones arrived|    | sent again (new number, perhaps cut anew)
  *    or 9/8 round trip,  v    |
  *    or probe timeout    lost +
+ *    or the application asks
  *
  * What may leave: what the congestion window, the pacer and the receiver's
  * permission allow; control and small blocks before bulk.  Lost bytes need no new
@@ -66,12 +67,13 @@ private:
     static constexpr unsigned beyond_window = 8;    // datagrams of control and small blocks
     static constexpr unsigned ack_memory = 8;       // Acks in which an arrival is named
     static constexpr time_ns trim_after = 1 * second;
+    static constexpr time_ns pushed_memory = 1 * second;    // in which the Ack of what was pushed tells the round trip
 
     struct piece {
         outgoing *block = nullptr;
         uint32_t offset = 0, length = 0;
     };
-    enum class fate : uint8_t { nothing, under_way, settled, lost };
+    enum class fate : uint8_t { nothing, under_way, settled, lost, pushed };    // pushed: sent again as the application asked
     struct entry {
         time_ns sent = 0, first_sent = 0, delivered_at = 0;
         uint64_t delivered = 0, first_piece = 0;

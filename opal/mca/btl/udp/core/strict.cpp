@@ -217,6 +217,8 @@ void strict::acked(uint32_t sequence, uint32_t window, time_ns now)
 size_t strict::push(time_ns now)
 {
     const size_t waiting = unacked_.size();
+    if (unanswered_ && now - unanswered_ > config_.dead)
+        return 0;       // the next timeout reports it
     if (waiting == 0 || state_ == state::permitted || last_sent_ + trip_.smoothed() > now)
         return 0;
     if (waiting > congested || state_ == state::asking) {
