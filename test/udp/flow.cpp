@@ -55,11 +55,11 @@ void refusals()
     expect(contains(refusal([] { flow::priority(MPI_COMM_WORLD, (rank + 1) % ranks, 8); }), "0 to 7"), "priority 8");
 }
 
-/** Stops a process and returns when it has stopped. */
+/** Stops a process and returns when it has stopped, or ended. */
 void stop(pid_t pid)
 {
     kill(pid, SIGSTOP);
-    for (std::string stat; !contains(stat, ") T ");) {
+    for (std::string stat; !contains(stat, ") T ") && !contains(stat, ") Z ");) {
         std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
         if (!std::getline(file, stat))
             return;

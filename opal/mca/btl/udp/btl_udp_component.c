@@ -315,12 +315,17 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
 
 static int counter_get(const mca_base_pvar_t *pvar, void *value, void *object)
 {
+    mca_btl_udp_module_t *module = &mca_btl_udp_module;
     udp_totals_t totals;
 
     (void) object;
     memset(&totals, 0, sizeof(totals));
-    if (NULL != mca_btl_udp_module.engine) {
-        udp_engine_totals(mca_btl_udp_module.engine, &totals);
+    if (NULL != module->engine) {
+        OPAL_THREAD_LOCK(&module->lock);
+        if (NULL != module->engine) {
+            udp_engine_totals(module->engine, &totals);
+        }
+        OPAL_THREAD_UNLOCK(&module->lock);
     }
     *(unsigned long long *) value = *(uint64_t *) ((char *) &totals + (size_t) pvar->ctx);
     return OPAL_SUCCESS;

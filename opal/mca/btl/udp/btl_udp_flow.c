@@ -15,6 +15,11 @@
 
 #include "udp_flow.h"
 
+/* Linked into libopen-pal, this stands below libmpi: Open MPI's tools have the one without the other. */
+#pragma weak ompi_mpi_comm_null
+#pragma weak ompi_proc_for_name
+#pragma weak ompi_group_translate_ranks
+
 static int comm_size(MPI_Comm comm)
 {
     return OMPI_COMM_IS_INTER(comm) ? ompi_comm_remote_size(comm) : ompi_comm_size(comm);
@@ -27,7 +32,7 @@ static int peer_lock(MPI_Comm comm, int rank, uint32_t *peer)
     mca_btl_udp_endpoint_t *endpoint;
     opal_proc_t *proc;
 
-    if (NULL == module->engine) {
+    if (NULL == module->engine || NULL == ompi_proc_for_name) {
         return UDP_FLOW_CLOSED;
     }
     if (ompi_comm_invalid(comm) || rank < 0 || rank >= comm_size(comm)) {
@@ -38,6 +43,10 @@ static int peer_lock(MPI_Comm comm, int rank, uint32_t *peer)
         return UDP_FLOW_UNREACHED;
     }
     OPAL_THREAD_LOCK(&module->lock);
+    if (NULL == module->engine) {
+        OPAL_THREAD_UNLOCK(&module->lock);
+        return UDP_FLOW_CLOSED;
+    }
     if (NULL == (endpoint = mca_btl_udp_endpoint_get(module, proc))) {
         OPAL_THREAD_UNLOCK(&module->lock);
         return UDP_FLOW_UNREACHED;
@@ -161,7 +170,7 @@ static int peers_get(const mca_base_pvar_t *pvar, void *values, void *object)
         return OPAL_SUCCESS;
     }
     OPAL_THREAD_LOCK(&module->lock);
-    for (int rank = 0; rank < size; ++rank) {
+    for (int rank = 0; NULL != module->engine && rank < size; ++rank) {
         const ompi_proc_t *proc = ompi_group_peer_lookup_existing(((ompi_communicator_t *) object)->c_remote_group, rank);
         const mca_btl_udp_endpoint_t *endpoint = NULL != proc ? mca_btl_udp_endpoint_of(module, &proc->super) : NULL;
         udp_flow_state_t state;
