@@ -510,12 +510,78 @@ std::string blocked_in_batches()
     });
 }
 
+// Node 1 greets as a program with that magic and version of mttl, another digest or node 0's, and these names. What
+// both are told, which must be the same; neither may wait for ever.
+std::string told(uint32_t magic, uint32_t version, bool same_digest, const std::string &its)
+{
+    memory_fabric fabric(2, wan_test::test_seed());
+    node zero(fabric.at(0), {}), other(fabric.at(1), {});
+    node::enter(&zero);
+    detail::life life(zero, start::main_on_zero), unused(other, start::main_on_zero);
+    bool started = false;
+    life.begin([&] { return started = true, 0; });
+    std::string text = "nothing";
+    node::enter(&other);
+    other.threads().spawn_detached([&] {
+        struct {
+            uint32_t magic, version;
+            uint64_t digest, bytes;
+        } const hello{magic, version, other.functions().digest() + !same_digest, its.size()};
+        other.send_collective(0, 0, 0, 1, &hello, sizeof hello);
+        uint64_t bytes = 0;
+        other.receive_collective(0, 1, 0, &bytes, sizeof bytes);
+        if (!bytes)
+            return;
+        other.send_collective(0, 0, 2, 1, its.data(), its.size());
+        other.receive_collective(0, 3, 0, &bytes, sizeof bytes);
+        std::string all(bytes, ' ');
+        other.receive_collective(0, 3, 1, all.data(), all.size());
+        text = all;
+    });
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (node *n : {&zero, &other}) {
+            node::enter(n);
+            progress |= n->step(false);
+            n->out().flush();
+        }
+    }
+    node::enter(nullptr);
+    for (node *n : {&zero, &other})
+        n->network().finish();
+    if (started || !life.failed())
+        return "node 0 started";
+    const std::string why = detail::text_of(life.failed());
+    return why == text ? text : "node 0: " + why + "; node 1: " + text;
+}
+
+// Programs that were compiled with another version of mttl: all nodes are told so.
+std::string other_versions()
+{
+    constexpr uint32_t magic = 0x6D74746C, version = 2;
+    const std::string anew = "node 1 was compiled with another version of mttl than node 0. Compile all anew.";
+    for (const std::string its : {"3old\n3one\n", "", "3old\t4 \n", "no end"}) {
+        for (const bool same_digest : {false, true}) {
+            for (const auto &[m, v] :
+                 {std::pair(magic, version - 1), std::pair(magic, version + 1), std::pair(magic + 1, version)}) {
+                const std::string t = told(m, v, same_digest, its);
+                WAN_CHECK_THAT(t == anew, t);
+            }
+        }
+        const std::string t = told(magic, version, false, its);
+        WAN_CHECK_THAT(t.starts_with("node 1 runs another program than node 0: it lacks the function "), t);
+    }
+    const std::string t = told(magic, version, true, "");
+    WAN_CHECK_THAT(t == "node 0 started", t);
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(wan_test::test<blocked_in_batches>),
+        cmocka_unit_test(wan_test::test<blocked_in_batches>), cmocka_unit_test(wan_test::test<other_versions>),
         cmocka_unit_test(wan_test::test<functions>),   cmocka_unit_test(wan_test::test<no_such_node>),
         cmocka_unit_test(wan_test::test<limits>),      cmocka_unit_test(wan_test::test<malformed>),
         cmocka_unit_test(wan_test::test<arguments>),

@@ -16,6 +16,7 @@
 
 #include "invoke.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -151,7 +152,12 @@ private:
             const hello &h = theirs[static_cast<size_t>(r)];
             std::string its(h.names_bytes, ' ');
             node_.receive_collective(runtime_group, names, static_cast<uint32_t>(r), its.data(), its.size());
-            if (h.digest != mine.digest && text.empty())
+            if (!text.empty())
+                continue;
+            if (h.magic != mine.magic || h.version != mine.version)
+                text = "node " + std::to_string(r) +
+                       " was compiled with another version of mttl than node 0. Compile all anew.";
+            else if (h.digest != mine.digest)
                 text = difference(r, all, its);
         }
         const uint64_t bytes = text.size();
@@ -167,7 +173,8 @@ private:
     {
         std::map<std::string, std::string> all;
         for (size_t at = 0; at < s.size();) {
-            const size_t tab = s.find('\t', at), end = s.find('\n', at);
+            // Another version of mttl may write no tab.
+            const size_t end = std::min(s.find('\n', at), s.size()), tab = std::min(s.find('\t', at), end);
             all[s.substr(at, tab - at)] = s.substr(tab, end - tab);
             at = end + 1;
         }
