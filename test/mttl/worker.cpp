@@ -308,6 +308,22 @@ int plugins(int, char **paths)
         CHECK(nodes() == 1 || lowest < highest);
     }
     all.exec();
+    // Where a library is unmapped at dlclose, its functions have left the registry.
+    const auto known = [] { return node::here().functions().names().size(); };
+    const size_t with = known();
+    dlclose(library[first]);
+    if (void *still = dlopen(paths[2 + first], RTLD_NOW | RTLD_NOLOAD)) {
+        std::puts("dlclose does not unmap");
+        library[first] = still;
+    } else {
+        CHECK(known() < with);
+        const size_t without = known();
+        CHECK(symbol_of<asks>(library[1 - first], "plugin_ask")(my_node()) == 5);
+        load(first);
+        CHECK(without < known());
+        CHECK(symbol_of<asks>(library[first], "plugin_ask")(my_node()) == 5);
+    }
+    all.exec();
     if (my_node() == 0)
         std::printf("mttl ok plugins %d checks\n", checks);
     return 0;

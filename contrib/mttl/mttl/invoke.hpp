@@ -134,7 +134,7 @@ template <class F, class... P> struct [[gnu::visibility("hidden")]] handler<F, t
     }
 
     static constexpr size_t sizes[] = {sizeof(P)..., size_of<result>};
-    static inline const registration self{typeid(handler), &handler::run, sizes};
+    static inline registration self{typeid(handler), &handler::run, sizes};
 };
 
 template <class F, class... A>

@@ -3,8 +3,9 @@
  * handler (invoke.hpp) registers itself before main, under its mangled name;
  * on the wire it is a 32-bit hash of that, so neither the place of code in
  * memory nor the order of initialisation matters, and a library that is loaded
- * later adds to the registry.  The digest tells programs with other functions,
- * or with arguments of other sizes, apart.  It must not know what the functions do.
+ * later adds to the registry, until it is closed.  The digest tells programs
+ * with other functions, or with arguments of other sizes, apart.  It must not
+ * know what the functions do.
  *
  * Two libraries may have different functions of one name, so the file name of
  * the library in which a handler is instantiated belongs to its name; what the
@@ -43,6 +44,8 @@ namespace detail {
 struct registration {
     /** `sizes`: of what is passed and returned. */
     registration(const std::type_info &t, handler_function f, std::span<const size_t> s);
+    registration(const registration &) = delete;
+    ~registration();            // at dlclose of its library, or at exit
     std::string name;           // mangled, with "@file name of the library" behind it
     handler_function run;
     std::span<const size_t> sizes;
@@ -51,7 +54,7 @@ struct registration {
 };
 
 inline constinit registration *registered = nullptr;
-inline constinit size_t registered_count = 0;
+inline constinit size_t registered_changes = 0;
 
 inline uint64_t fnv1a(std::string_view s, uint64_t h = 14695981039346656037u)
 {
@@ -85,7 +88,17 @@ inline registration::registration(const std::type_info &t, handler_function f, s
         name += '@' + library;
     id = function_id(name);
     registered = this;
-    ++registered_count;
+    ++registered_changes;
+}
+
+inline registration::~registration()
+{
+    registration **at = &registered;
+    while (*at && *at != this)
+        at = &(*at)->next;
+    if (*at)
+        *at = next;
+    ++registered_changes;
 }
 
 inline std::string demangled(const char *name)
@@ -109,7 +122,7 @@ class registry {
 public:
     handler_function find(uint32_t id)
     {
-        if (seen_ != detail::registered_count)
+        if (seen_ != detail::registered_changes)
             update();
         for (size_t i = id & mask_; table_[i].run; i = (i + 1) & mask_)
             if (table_[i].id == id)
@@ -154,7 +167,8 @@ private:
             if (before && before->name == r->name) {
                 if (before->run != r->run)
                     throw error("two functions have the same name, " + detail::described(r->name) +
-                                ", in two source files: give one another name");
+                                ", in two source files, or in two libraries of the same file name: " +
+                                "give one another name");
                 continue;
             }
             before = r;
@@ -171,7 +185,7 @@ private:
         table_ = std::move(table);
         mask_ = size - 1;
         names_ = std::move(names);
-        seen_ = detail::registered_count;
+        seen_ = detail::registered_changes;
     }
 
     size_t seen_ = SIZE_MAX;

@@ -110,7 +110,7 @@ template <class T, class F, class... P> struct [[gnu::visibility("hidden")]] vir
         }
     }
     static constexpr size_t sizes[] = {sizeof(T), sizeof(P)..., size_of<result>};
-    static inline const registration self{typeid(virtual_handler), &virtual_handler::run, sizes};
+    static inline registration self{typeid(virtual_handler), &virtual_handler::run, sizes};
 };
 
 /** The parameters behind the T. */
