@@ -49,6 +49,18 @@ std::string would_leave_at_once()
     return "";
 }
 
+/** With a part of the window taken a little more fits, and the largest number does not pass for a little. */
+std::string more_than_fits()
+{
+    simulator sim(usual(), 2, 3);
+    sim.way.delay = 10 * ms;
+    const uint32_t peer = index_of(sim, 0, 1);
+    sim[0].send(1, 2, 5000);
+    sim.run(5 * ms);
+    WAN_CHECK(sim[0].end.may_write(peer, 100) && !sim[0].end.may_write(peer, 1ull << 40) && !sim[0].end.may_write(peer, SIZE_MAX));
+    return "";
+}
+
 std::string pushed()
 {
     for (int strict = 0; strict < 2; ++strict) {
@@ -252,7 +264,7 @@ std::string turns_at_the_sender()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(would_leave_at_once), TEST(pushed), TEST(pushed_while_the_delay_grows), TEST(pushed_to_the_dead),
+    const CMUnitTest tests[] = {TEST(would_leave_at_once), TEST(more_than_fits), TEST(pushed), TEST(pushed_while_the_delay_grows), TEST(pushed_to_the_dead),
                                 TEST(window_of_a_peer), TEST(first_come), TEST(turns_at_the_sender)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
