@@ -40,10 +40,10 @@ const std::array<wan_knob_t, 23 + WAN_COLLECTIVES> knobs{{
      "Milliseconds after which, about, blocking calls ask all ranks whether collectives take twice or half the time that they did, 0 to "
      "3600000; more where asking would take more than a hundredth of the time, less until it is known how long calls take. Then links "
      "are looked at, and measured again if they have changed. 0: never"},
-    {"measure_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, measure_bytes), 0, 16 << 20, 128 << 10, 5, false,
-     "Bytes of a transfer by which the bandwidth of a way is measured in the background, 0 to 2^24 (default: the Phoenix paper's): between "
-     "sites that were found by measuring (coll_wan_discover), from a second after that on, for half a second of a link's time and then a hundredth; "
-     "and for adaptive trees. 0: ways between sites are not measured, those of trees by 131072"},
+    {"measure_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, measure_bytes), 0, 16 << 20, 0, 5, false,
+     "Bytes of a transfer by which the bandwidth of a way is measured in the background, 0 to 2^24 (131072: the Phoenix paper's): between "
+     "sites that were found by measuring (coll_wan_discover), from a second after that on, for half a second of each sender's time and then a "
+     "hundredth; and for adaptive trees. 0: ways between sites are not measured, those of trees by 131072"},
     {"threshold", WAN_KNOB_INT64, offsetof(wan_params_t, threshold), 0, gib * 1024, 0, 5, true,
      "Bytes of a message from which the algorithms for long messages take over, 0 to 2^40. 0: chosen for each call "
      "from the measured links (the Phoenix paper uses 262144)"},

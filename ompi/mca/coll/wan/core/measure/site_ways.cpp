@@ -17,6 +17,8 @@ constexpr int enough_pings = 40, enough_bulks = 10;
 /** A gap between looks that is shorter spoils no round trip, nor one of so small a part of it. */
 constexpr int64_t harmless_gap_ns = 50'000, harmless_part = 20;
 constexpr int64_t most_parts = 1 << 15;
+/** A transfer that takes less longer than a round trip, or less of one, is within its noise. */
+constexpr int64_t least_busy_ns = 50'000, least_busy_part = 10;
 
 int64_t rate(int64_t bytes, int64_t took_ns)
 {
@@ -143,7 +145,8 @@ void site_ways::take_bulk(target &t, int64_t took_ns, int64_t rate_there)
 {
     const int64_t rtt_ns = *std::min_element(t.rtts.begin(), t.rtts.end());
     const int64_t busy_ns = std::max<int64_t>(1, took_ns - rtt_ns);
-    const int64_t whole = rate(all_parts() * static_cast<int64_t>(options_.part), busy_ns);
+    const bool tells = busy_ns >= std::max(least_busy_ns, rtt_ns / least_busy_part);
+    const int64_t whole = tells ? rate(all_parts() * static_cast<int64_t>(options_.part), busy_ns) : 0;
     spent_ns_ += busy_ns;
     if (spent_ns_ > budget_ns)
         due_ns_ = now_ns_ + (least_share - 1) * busy_ns;
@@ -151,12 +154,11 @@ void site_ways::take_bulk(target &t, int64_t took_ns, int64_t rate_there)
         t.cold = whole;
     else if (rate_there > 0)
         t.rates.push_back(rate_there);
-    else
+    else if (tells)
         t.doubtful.push_back(whole);
     if (t.bulks < enough_bulks && (t.rates.size() < bulks_each || !agree(t.rates)))
         return;
-    const int64_t most = t.doubtful.empty() ? 0 : *std::max_element(t.doubtful.begin(), t.doubtful.end());
-    results_.push_back({t.site, t.rank, {rtt_ns, t.rates.empty() ? most : middle(t.rates), t.cold}});
+    results_.push_back({t.site, t.rank, {rtt_ns, middle(t.rates.empty() ? t.doubtful : t.rates), t.cold}});
     ++at_;
 }
 
