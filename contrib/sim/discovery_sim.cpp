@@ -140,11 +140,7 @@ settings settings_parse(int argc, char **argv)
 {
     settings s;
     CLI::App app{"coll/wan's discovery of sites on a simulated network"};
-    app.add_option("--clusters", s.network.clusters, "hosts of each, as in 256,256,256,256")->delimiter(',')->required()->allow_extra_args(false);
-    app.add_option("--nic", s.network.nic_mbps, "Mb/s of an interface");
-    app.add_option("--uplink", s.network.uplink_mbps, "Mb/s of a cluster");
-    app.add_option("--lan", s.network.lan_us, "us one way inside a cluster");
-    app.add_option("--wan", s.network.wan_ms, "ms one way between clusters");
+    s.network.options(app);
     app.add_option("--jitter", s.network.jitter, "a message's latency is up to so much more, as a part of it");
     app.add_option("--seed", s.network.seed, "of the network and of messages");
     app.add_option("--late", s.late_ms, "ms within which processes begin");

@@ -24,6 +24,16 @@ struct trees_network {
     double overhead_us = 5;             // of a process for a message, at either end
     uint64_t seed = 1;
 
+    /** Of its shape, for programs' command lines. */
+    template <typename App> void options(App &app)
+    {
+        app.add_option("--clusters", clusters, "hosts of each, as in 40,40,40")->delimiter(',')->required()->allow_extra_args(false);
+        app.add_option("--nic", nic_mbps, "Mb/s of an interface");
+        app.add_option("--uplink", uplink_mbps, "Mb/s of a cluster");
+        app.add_option("--lan", lan_us, "us one way inside a cluster");
+        app.add_option("--wan", wan_ms, "ms one way between clusters");
+    }
+
     int processes() const;
     double nic_rate() const { return nic_mbps * 1e6 / 8; }     // bytes/s
     /** Of each process, in the order of hosts. */

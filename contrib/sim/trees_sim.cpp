@@ -355,11 +355,7 @@ settings settings_parse(int argc, char **argv)
     bool phoenix = false;
     std::vector<std::string> without;
     CLI::App app{"coll/wan's adaptive trees on a simulated network"};
-    app.add_option("--clusters", s.network.clusters, "hosts of each, as in 40,40,40")->delimiter(',')->required()->allow_extra_args(false);
-    app.add_option("--nic", s.network.nic_mbps, "Mb/s of an interface");
-    app.add_option("--uplink", s.network.uplink_mbps, "Mb/s of a cluster");
-    app.add_option("--lan", s.network.lan_us, "us one way inside a cluster");
-    app.add_option("--wan", s.network.wan_ms, "ms one way between clusters");
+    s.network.options(app);
     app.add_option("--overhead", s.network.overhead_us, "us of a process for a message, at either end");
     app.add_option("--seed", s.network.seed, "of the network, the order of ranks, and the processes' draws");
     app.add_option("--settle", s.settle_s, "s from the first use of trees to the first point");

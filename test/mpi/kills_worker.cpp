@@ -20,6 +20,7 @@
  */
 #include "counters.hpp"
 #include "persistent.hpp"
+#include "pretended_sites.hpp"
 
 #include <mpi-ext.h>
 
@@ -188,22 +189,6 @@ struct episode {
 };
 
 int site_of(int rank, int sites) { return rank % sites; }
-
-std::vector<int> world_ranks(MPI_Comm comm)
-{
-    MPI_Group world, group;
-    int size;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Comm_group(comm, &group);
-    MPI_Group_size(group, &size);
-    std::vector<int> here(static_cast<size_t>(size)), there(here.size());
-    for (int r = 0; r < size; ++r)
-        here[static_cast<size_t>(r)] = r;
-    MPI_Group_translate_ranks(group, size, here.data(), world, there.data());
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
-    return there;
-}
 
 episode draw(uint64_t seed, long number, std::vector<int> alive, int sites, const std::string &forms, int kills)
 {

@@ -14,6 +14,22 @@
 #include <string>
 #include <vector>
 
+/** Ranks of MPI_COMM_WORLD, by rank of a communicator. */
+inline std::vector<int> world_ranks(MPI_Comm comm)
+{
+    MPI_Group world, group;
+    int size;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Comm_group(comm, &group);
+    MPI_Group_size(group, &size);
+    std::vector<int> here(static_cast<size_t>(size)), there(here.size());
+    std::iota(here.begin(), here.end(), 0);
+    MPI_Group_translate_ranks(group, size, here.data(), world, there.data());
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    return there;
+}
+
 struct pretended_sites {
     /** From coll_wan_cluster_id, without what lies inside, by rank of MPI_COMM_WORLD; "": none was named. */
     std::vector<std::string> names;
@@ -42,16 +58,7 @@ struct pretended_sites {
     /** Whether a communicator has ranks of several sites. */
     bool spanned(MPI_Comm comm) const
     {
-        MPI_Group world, group;
-        int size;
-        MPI_Comm_group(MPI_COMM_WORLD, &world);
-        MPI_Comm_group(comm, &group);
-        MPI_Group_size(group, &size);
-        std::vector<int> here(static_cast<size_t>(size)), there(here.size());
-        std::iota(here.begin(), here.end(), 0);
-        MPI_Group_translate_ranks(group, size, here.data(), world, there.data());
-        MPI_Group_free(&group);
-        MPI_Group_free(&world);
+        const std::vector<int> there = world_ranks(comm);
         return std::any_of(there.begin(), there.end(),
                            [&](int r) { return names[static_cast<size_t>(r)] != names[static_cast<size_t>(there[0])]; });
     }
