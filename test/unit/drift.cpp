@@ -18,6 +18,8 @@ using namespace wan;
 
 constexpr int64_t ms = 1'000'000, second = 1000 * ms;
 
+constexpr int64_t one_way = 10 * ms;
+
 /** Ranks of a job whose calls take what `time(rank, call)` says. */
 struct job {
     using times = std::function<int64_t(int rank, int call)>;
@@ -42,7 +44,7 @@ struct job {
             std::vector<drift_votes> votes;
             for (auto &r : ranks)
                 if (r.checks.due(r.now, cost))
-                    votes.push_back(r.checks.votes(r.seen.look()));
+                    votes.push_back(r.checks.votes(r.seen.look(one_way, r.checks.whole())));
             if (!votes.empty() && votes.size() != ranks.size()) {
                 wrong = "ranks ask at different calls";
                 return -2;
@@ -128,6 +130,24 @@ std::string check_late_processes()
     job j(5, second);
     const auto last = [](int rank, int call) { return rank == 2 ? ms : call < 1000 ? 12 * ms : 52 * ms; };
     WAN_CHECK_THAT(j.run(0, 1000, last) == -1 && j.run(1000, 6000, last) > 0, j.wrong + " who never waits hides a change");
+    // Who came after the others' messages in the first calls, and waits as all do later, has seen no link change.
+    job c(5, second);
+    const auto soon = [](int rank, int call) { return rank == 2 && call < 20 ? ms / 2 : 12 * ms; };
+    WAN_CHECK_THAT(c.run(0, 4000, soon) == -1, c.wrong + " a process that was late at first is taken for slow links");
+    WAN_CHECK_THAT(c.run(4000, 8000, [](int, int) { return 30 * ms; }) > 0, c.wrong + " and afterwards hides slow links");
+    // Who comes late in one call of five, with nearly nothing to wait for, does not make the links fast.
+    job f(5, second);
+    const auto now_and_then = [](int rank, int call) { return call > 500 && call % 5 == rank ? 2 * ms : 12 * ms; };
+    WAN_CHECK_THAT(f.run(0, 8000, now_and_then) == -1, f.wrong + " late processes are taken for fast links");
+    // Connections that get up to speed in the first calls are no links that became faster.
+    job g(5, second);
+    WAN_CHECK_THAT(g.run(0, 4000, [](int, int call) { return call < 10 ? 40 * ms : 12 * ms; }) == -1, g.wrong + " cold connections are taken for links that became faster");
+    // What first calls took, before they make half an interval, is compared with nothing.
+    job e(5, 10 * second);
+    WAN_CHECK_THAT(e.run(0, 4000, [](int, int call) { return call < 30 ? 12 * ms : 40 * ms; }) == -1, e.wrong + " a handful of calls is taken for a period");
+    // Sites that come nearer than the way was: calls of one passage.
+    job h(5, second);
+    WAN_CHECK_THAT(h.run(0, 8000, [](int rank, int call) { return rank == 2 ? ms : call < 1000 ? 11 * ms : 3 * ms; }) > 0, h.wrong + " not noticed that sites are nearer");
     // Where calls take longer now and then and it is not the links, ranks look in vain, and then more seldom.
     job b(5, second);
     int measured = 0, call = 0;
@@ -149,7 +169,7 @@ std::string check_kinds()
             d.record(2, longer);
         }
         d.record(4, 2 * longer);
-        return d.look();
+        return d.look(one_way, true);
     };
     WAN_CHECK(period(100 * ms).slower == 1000);
     const drift::seen same = period(100 * ms), slow = period(300 * ms), fast = period(40 * ms);
@@ -158,7 +178,7 @@ std::string check_kinds()
     WAN_CHECK(fast.slower == 1000 && fast.faster == 400);
     // A period without calls enough says what the one before said.
     d.record(2, 40 * ms);
-    WAN_CHECK(d.look().faster == 400);
+    WAN_CHECK(d.look(one_way, true).faster == 400);
     d.forget();
     WAN_CHECK(period(900 * ms).slower == 1000 && period(900 * ms).slower == 1000);
     drift_checks never(0);

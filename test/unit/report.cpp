@@ -159,7 +159,7 @@ std::string check_links()
     const auto look = [&]() -> std::string {
         int learned = WAN_DONE;
         for (const auto &c : comms)
-            c->look("calls take twice or half the time");
+            c->look("calls take much more or less time");
         while (learned == WAN_DONE)
             if (std::string why = measure(comms, f, &learned); !why.empty())
                 return why;

@@ -252,7 +252,7 @@ int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns
         if (!comm->checks.due(now_ns, f.widest_ns() + 8 * f.step_ns))
             return WAN_OK;
         std::lock_guard hold(comm->lock);
-        const wan::drift_votes mine = comm->checks.votes(comm->seen.look());
+        const wan::drift_votes mine = comm->checks.votes(comm->seen.look(f.farthest_ns(comm->topo.site_of(comm->me)), comm->checks.whole()));
         std::copy(mine.begin(), mine.end(), votes);
         return WAN_DONE;
     });
@@ -265,7 +265,7 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
         std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
         if (!comm->checks.answer(combined))
             return WAN_OK;
-        comm->look("calls take twice or half the time: are the links as they were?");
+        comm->look("calls take much more or less time than before: are the links as they were?");
         return WAN_DONE;
     });
 }

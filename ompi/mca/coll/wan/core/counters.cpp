@@ -46,7 +46,7 @@ constexpr family families[] = {
      offsetof(wan_counters_t, trials), 0, 1, false},
     {"links_measured", "Measurements of links that plans were made by, the first ones included",
      offsetof(wan_counters_t, links_measured), 0, 1, false},
-    {"links_looked_at", "Short looks whether links have changed, since calls took twice or half the time",
+    {"links_looked_at", "Short looks whether links have changed, since calls took much more or less time",
      offsetof(wan_counters_t, links_looked_at), 0, 1, false},
     {"links_changed", "How often links had changed, so that plans are made anew", offsetof(wan_counters_t, links_changed), 0, 1,
      false},

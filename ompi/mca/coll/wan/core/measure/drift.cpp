@@ -5,6 +5,7 @@
  */
 #include "measure/drift.hpp"
 #include "recent.hpp"
+#include <algorithm>
 
 namespace wan {
 
@@ -12,14 +13,19 @@ namespace {
 
 /** Kinds of calls that are watched at a time. */
 constexpr size_t most_kinds = 32;
-/** Calls of a kind in a period, for its shortest to mean anything. */
+/** Calls of a kind in a period, for their median to mean anything. */
 constexpr unsigned enough_calls = 3;
-/** Reason enough, per mille. */
-constexpr int64_t much_slower = 2000, much_faster = 500;
+/** Reason enough, per mille: as differ() of links. */
+constexpr int64_t much_slower = 1500, much_faster = 667;
 /** Asking may take one part in so many of the time. */
 constexpr int64_t share = 110;
 constexpr uint64_t least_calls = 4, most_growth = 4;
-constexpr unsigned most_patience = 64, quiet_enough = 64;
+constexpr unsigned most_patience = 64, quiet_enough = 128;
+
+int64_t per_mille(int64_t now, int64_t before)
+{
+    return static_cast<int64_t>(static_cast<__int128>(now) * 1000 / before);
+}
 
 } // namespace
 
@@ -35,22 +41,33 @@ void drift::record(uint64_t kind, int64_t elapsed_ns)
         keep(kinds_, {.kind = kind}, most_kinds);
         k = &kinds_.front();
     }
-    elapsed_ns = std::max<int64_t>(1, elapsed_ns);
-    k->least_ns = k->calls++ ? std::min(k->least_ns, elapsed_ns) : elapsed_ns;
+    k->recent_ns[k->calls++ % k->recent_ns.size()] = std::max<int64_t>(1, elapsed_ns);
 }
 
-drift::seen drift::look()
+int64_t drift::kind_of_call::median_ns() const
+{
+    auto sorted = recent_ns;
+    const auto n = static_cast<std::ptrdiff_t>(std::min<size_t>(calls, sorted.size()));
+    std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
+    return sorted[static_cast<size_t>(n / 2)];
+}
+
+drift::seen drift::look(int64_t one_way_ns, bool whole)
 {
     seen s;
     for (kind_of_call &k : kinds_) {
-        if (k.calls >= enough_calls) {
+        if (whole && k.calls >= enough_calls) {
+            const int64_t now = k.median_ns();
             if (k.first_ns == 0)
-                k.first_ns = k.least_ns;
-            k.last = static_cast<int64_t>(static_cast<__int128>(k.least_ns) * 1000 / k.first_ns);
+                k.first_ns = now;
+            k.last.slower = per_mille(std::max(now, one_way_ns), std::max(k.first_ns, one_way_ns));
+            k.last.faster = k.first_ns < one_way_ns ? 1000 : per_mille(now, k.first_ns);
+            k.calls = 0;
+        } else if (!whole && k.first_ns == 0) {
             k.calls = 0;
         }
-        s.slower = std::max(s.slower, k.last);
-        s.faster = std::min(s.faster, k.last);
+        s.slower = std::max(s.slower, k.last.slower);
+        s.faster = std::min(s.faster, k.last.faster);
     }
     return s;
 }
@@ -82,7 +99,7 @@ bool drift_checks::answer(const drift_votes &combined)
     const auto least = static_cast<__int128>(std::max(least_calls, calls / most_growth)), most = static_cast<__int128>(most_growth * calls);
     asked_ = calls_;
     next_ = calls_ + static_cast<uint64_t>(std::clamp(wanted, least, std::max(least, most)));
-    const bool changed = slower >= much_slower || faster <= much_faster;
+    const bool changed = 2 * elapsed_ns >= interval_ns_ && (slower >= much_slower || faster <= much_faster);
     seen_ = changed ? seen_ + 1 : 0;
     quiet_ = changed ? 0 : quiet_ + 1;
     if (quiet_ >= quiet_enough) {       // the last vain look was long ago

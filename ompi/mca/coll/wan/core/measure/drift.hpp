@@ -3,9 +3,11 @@
  * blocking collectives that run anyway: those in which each rank waits for all
  * others.  (How long a broadcast takes says when its ranks came, and nothing of links.)
  *
- * drift: what one rank sees.  The shortest time of each kind of call in a period
- * is compared with that of its first period: noise and late ranks only add, so
- * that a kind of which even the shortest takes twice as long has changed.
+ * drift: what one rank sees.  The median of the last calls of each kind in a period is
+ * compared with that of its first period: now and then a call is disturbed, or this
+ * rank comes late and has nothing to wait for.  Less than the way from the farthest
+ * site takes only who comes after others' messages: what it takes later, when it
+ * waits as all do, is not slower for that, and less still not faster.
  *
  * drift_checks: at which calls ranks put together what they saw, and when that is
  * reason enough to look at the links.  One rank's word is enough, since who comes
@@ -34,23 +36,28 @@ public:
     drift();
     /** A call of a kind took so long on this rank. */
     void record(uint64_t kind, int64_t elapsed_ns);
-    /**
-     * Ends the period of the kinds that had calls enough; of all, as they were seen last: most and
-     * least per mille of their first period.  1000: nothing to compare.
-     */
+    /** Most and least per mille of their first period, of all kinds as they were seen last.  1000: nothing to compare. */
     struct seen {
         int64_t slower = 1000, faster = 1000;
     };
-    seen look();
+    /**
+     * Ends the period of the kinds that had calls enough.  `one_way_ns`: to this rank from the farthest
+     * site.  whole: the period was long enough; else it goes on, and those of which it is the first
+     * begin anew: connections may not have been up to speed.
+     */
+    seen look(int64_t one_way_ns, bool whole);
     /** The next period is the first. */
     void forget() { kinds_.clear(); }
 
 private:
     struct kind_of_call {
         uint64_t kind;
-        int64_t first_ns = 0, least_ns = 0;
-        int64_t last = 1000;        // per mille
-        unsigned calls = 0;
+        int64_t first_ns = 0;           // median of the first period
+        seen last = {};
+        unsigned calls = 0;             // of this period
+        std::array<int64_t, 31> recent_ns = {};
+
+        int64_t median_ns() const;
     };
     std::vector<kind_of_call> kinds_;   // most recent first
 };
@@ -62,6 +69,8 @@ public:
 
     /** Counts a call; whether ranks ask each other in it.  `cost_ns`: of asking, the same on all ranks. */
     bool due(int64_t now_ns, int64_t cost_ns);
+    /** Whether the period since the last check was long enough to tell. */
+    bool whole() const { return 2 * elapsed_ns_ >= interval_ns_; }
     /** This rank's part. */
     drift_votes votes(const drift::seen &s) const;
     /** Of all ranks: whether links are to be looked at. */
