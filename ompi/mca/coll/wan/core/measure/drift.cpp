@@ -13,7 +13,7 @@ namespace {
 
 /** Kinds of calls that are watched at a time. */
 constexpr size_t most_kinds = 32;
-/** Calls of a kind in a period, for their median to mean anything. */
+/** Calls of a kind in a period, for them to mean anything. */
 constexpr unsigned enough_calls = 3;
 /** Reason enough, per mille: as differ() of links. */
 constexpr int64_t much_slower = 1500, much_faster = 667;
@@ -41,15 +41,23 @@ void drift::record(uint64_t kind, int64_t elapsed_ns)
         keep(kinds_, {.kind = kind}, most_kinds);
         k = &kinds_.front();
     }
-    k->recent_ns[k->calls++ % k->recent_ns.size()] = std::max<int64_t>(1, elapsed_ns);
+    k->recent_us[k->calls++ % k->recent_us.size()] = static_cast<uint32_t>(std::clamp<int64_t>(elapsed_ns / 1000, 1, UINT32_MAX));
 }
 
-int64_t drift::kind_of_call::median_ns() const
+int64_t drift::kind_of_call::usual_ns() const
 {
-    auto sorted = recent_ns;
-    const auto n = static_cast<std::ptrdiff_t>(std::min<size_t>(calls, sorted.size()));
-    std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
-    return sorted[static_cast<size_t>(n / 2)];
+    const size_t n = std::min<size_t>(calls, recent_us.size());
+    int64_t sum_us = 0;
+    for (size_t turn : {0, 1}) {
+        std::array<uint32_t, recent_calls / 2> sorted = {};
+        size_t count = 0;
+        for (size_t i = turn; i < n; i += 2)
+            sorted[count++] = recent_us[i];
+        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count / 2);
+        std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(count));
+        sum_us += *middle;
+    }
+    return sum_us * 500;
 }
 
 drift::seen drift::look(int64_t one_way_ns, bool whole)
@@ -57,13 +65,11 @@ drift::seen drift::look(int64_t one_way_ns, bool whole)
     seen s;
     for (kind_of_call &k : kinds_) {
         if (whole && k.calls >= enough_calls) {
-            const int64_t now = k.median_ns();
+            const int64_t now = k.usual_ns();
             if (k.first_ns == 0)
                 k.first_ns = now;
             k.last.slower = per_mille(std::max(now, one_way_ns), std::max(k.first_ns, one_way_ns));
             k.last.faster = k.first_ns < one_way_ns ? 1000 : per_mille(now, k.first_ns);
-            k.calls = 0;
-        } else if (!whole && k.first_ns == 0) {
             k.calls = 0;
         }
         s.slower = std::max(s.slower, k.last.slower);
@@ -99,7 +105,9 @@ bool drift_checks::answer(const drift_votes &combined)
     const auto least = static_cast<__int128>(std::max(least_calls, calls / most_growth)), most = static_cast<__int128>(most_growth * calls);
     asked_ = calls_;
     next_ = calls_ + static_cast<uint64_t>(std::clamp(wanted, least, std::max(least, most)));
-    const bool changed = 2 * elapsed_ns >= interval_ns_ && (slower >= much_slower || faster <= much_faster);
+    if (2 * elapsed_ns < interval_ns_)      // tells how often to ask, and nothing of links
+        return false;
+    const bool changed = slower >= much_slower || faster <= much_faster;
     seen_ = changed ? seen_ + 1 : 0;
     quiet_ = changed ? 0 : quiet_ + 1;
     if (quiet_ >= quiet_enough) {       // the last vain look was long ago

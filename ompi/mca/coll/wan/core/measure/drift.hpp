@@ -3,11 +3,14 @@
  * blocking collectives that run anyway: those in which each rank waits for all
  * others.  (How long a broadcast takes says when its ranks came, and nothing of links.)
  *
- * drift: what one rank sees.  The median of the last calls of each kind in a period is
- * compared with that of its first period: now and then a call is disturbed, or this
- * rank comes late and has nothing to wait for.  Less than the way from the farthest
- * site takes only who comes after others' messages: what it takes later, when it
- * waits as all do, is not slower for that, and less still not faster.
+ * drift: what one rank sees.  Of the last calls of each kind in a period the median
+ * is compared with that of its first period: now and then a call is disturbed, or this
+ * rank comes late and has nothing to wait for.  Where two sites enter call after call
+ * apart, by less than the way between them, each waits longer and shorter by turns, and
+ * the sum stays: so it is the mean of two medians, of every second call and of those
+ * between.  Who has waited less than the way from the farthest site came after others'
+ * messages: what it takes later, when it waits as all do, is not slower for that, and
+ * less still not faster.
  *
  * drift_checks: at which calls ranks put together what they saw, and when that is
  * reason enough to look at the links.  One rank's word is enough, since who comes
@@ -41,23 +44,23 @@ public:
         int64_t slower = 1000, faster = 1000;
     };
     /**
-     * Ends the period of the kinds that had calls enough.  `one_way_ns`: to this rank from the farthest
-     * site.  whole: the period was long enough; else it goes on, and those of which it is the first
-     * begin anew: connections may not have been up to speed.
+     * Ends the period of the kinds that had calls enough, if it was long enough (whole); else it goes on.
+     * `one_way_ns`: to this rank from the farthest site.
      */
     seen look(int64_t one_way_ns, bool whole);
     /** The next period is the first. */
     void forget() { kinds_.clear(); }
 
 private:
+    static constexpr size_t recent_calls = 62;      // even
     struct kind_of_call {
         uint64_t kind;
-        int64_t first_ns = 0;           // median of the first period
+        int64_t first_ns = 0;           // usual in the first period
         seen last = {};
         unsigned calls = 0;             // of this period
-        std::array<int64_t, 31> recent_ns = {};
+        std::array<uint32_t, recent_calls> recent_us = {};
 
-        int64_t median_ns() const;
+        int64_t usual_ns() const;
     };
     std::vector<kind_of_call> kinds_;   // most recent first
 };
