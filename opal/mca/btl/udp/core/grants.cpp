@@ -5,19 +5,22 @@
 
 namespace udp {
 
-uint64_t grants::budget() const
+uint64_t grants::budget(time_ns trip) const
 {
     if (config_.incast)
         return config_.incast;
-    const uint64_t product = static_cast<uint64_t>(static_cast<double>(rate_) * static_cast<double>(trip_) / second);
-    return std::max(2 * product, budget_least);
+    // In a crowd a trip that is somewhat longer than the shortest has waited in the queue that is to be kept short.
+    if (trip == 0 || (crowded_ && trip < alike * trip_))
+        trip = trip_;
+    const double rate = static_cast<double>(std::max(rate_, rate_before_));
+    return std::max(static_cast<uint64_t>(2 * rate * static_cast<double>(trip) / second), budget_least);
 }
 
-uint64_t grants::renewed(time_ns now) const
+uint64_t grants::renewed(const account &a) const
 {
-    if (now >= crowded_until_)
+    if (!crowded_)
         return config_.unscheduled;
-    return std::clamp(budget() / 2 / std::max({active_, active_before_, 1u}), std::min(part_least, config_.unscheduled), config_.unscheduled);
+    return std::clamp(budget(a.trip) / 2 / std::max({active_, active_before_, 1u}), std::min(part_least, config_.unscheduled), config_.unscheduled);
 }
 
 uint64_t grants::under_way(const account &a, time_ns now) const
@@ -26,6 +29,23 @@ uint64_t grants::under_way(const account &a, time_ns now) const
     if (end <= rest || now - a.moved > silence + 4 * a.trip)
         return 0;
     return end - rest;
+}
+
+/** Its part of the budget; of what it was permitted while alone, only what it makes use of. */
+double grants::used(const account &a, time_ns now) const
+{
+    const uint64_t all = under_way(a, now);
+    return static_cast<double>(a.arrived < a.alone ? std::min(all, pace(a)) : all) / static_cast<double>(budget(a.trip));
+}
+
+/** Whose turn comes first: who wants less, but of those who want much, who has less. */
+bool grants::before(const account &a, const account &b, time_ns now) const
+{
+    if (a.priority != b.priority)
+        return a.priority > b.priority;
+    const uint64_t left_a = std::min(a.wanted - a.arrived, std::max(budget(a.trip), much));
+    const uint64_t left_b = std::min(b.wanted - b.arrived, std::max(budget(b.trip), much));
+    return left_a != left_b ? left_a < left_b : used(a, now) < used(b, now);
 }
 
 void grants::leave(account &a)
@@ -50,7 +70,7 @@ void grants::look_for_crowd(account &a, time_ns now, uint64_t new_bytes)
     if (now - crowd_at_ >= crowd_slot) {
         active_before_ = now - crowd_at_ < 2 * crowd_slot ? active_ : 0;
         active_ = 0;
-        missing_ = 0;
+        came_ = missing_ = 0;
         crowd_at_ = now;
         ++crowd_slot_;
     }
@@ -58,8 +78,36 @@ void grants::look_for_crowd(account &a, time_ns now, uint64_t new_bytes)
         a.slot = crowd_slot_;
         ++active_;
     }
-    if (missing_ && std::max(active_, active_before_) >= crowd)
+    const bool overrun = missing_ >= overrun_least && missing_ * overrun_part > came_ + missing_ && std::max(active_, active_before_) >= crowd;
+    if (overrun || (crowded_ && waiting_.size() >= crowd))
         crowded_until_ = now + crowd_memory;
+    crowded_ = now < crowded_until_;
+}
+
+/** At what rate things arrive when they do, and how much comes from this peer in a round trip. */
+void grants::measure(account &a, time_ns now, uint64_t new_bytes)
+{
+    if (a.trip && (trip_ == 0 || a.trip < trip_))
+        trip_ = a.trip;
+    if (now - rate_at_ >= rate_memory) {
+        rate_before_ = rate_;
+        rate_ = 0;
+        rate_at_ = now;
+        trip_ = a.trip ? a.trip : trip_;
+    }
+    slot_bytes_ += new_bytes;
+    if (now - slot_at_ >= rate_slot && (slot_bytes_ >= quantum || now - slot_at_ >= crowd_slot)) {
+        rate_ = std::max(rate_, static_cast<uint64_t>(static_cast<double>(slot_bytes_) * second / static_cast<double>(now - slot_at_)));
+        slot_bytes_ = 0;
+        slot_at_ = now;
+    }
+    const time_ns trip = std::max(a.trip ? a.trip : trip_, part_trip);
+    if (now - a.part_at >= trip) {
+        a.part_before = now - a.part_at < 2 * trip ? a.part_bytes : 0;
+        a.part_bytes = 0;
+        a.part_at = now;
+    }
+    a.part_bytes += new_bytes;
 }
 
 void grants::update(account &a, time_ns now, uint64_t new_bytes)
@@ -68,21 +116,9 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
     a.arrived += new_bytes;
     if (new_bytes)
         a.moved = now;
-    // The rate at which things arrive: the best of the last slots, each a few round trips long.
-    slot_bytes_ += new_bytes;
-    const time_ns slot = std::max<time_ns>(trip_, 1 * ms);
-    if (now - slot_at_ >= slot) {
-        rates_[++slot_ % 8] = static_cast<uint64_t>(static_cast<double>(slot_bytes_) * second / static_cast<double>(now - slot_at_));
-        rate_ = *std::max_element(rates_, rates_ + 8);
-        slot_bytes_ = 0;
-        slot_at_ = now;
-        trip_ = a.trip ? a.trip : trip_;
-    } else if (a.trip && (trip_ == 0 || a.trip < trip_)) {
-        trip_ = a.trip;
-    }
-
+    measure(a, now, new_bytes);
     look_for_crowd(a, now, new_bytes);
-    give(a, a.consumed + renewed(now));
+    give(a, a.consumed + renewed(a));
     const bool wants = a.wanted > a.arrived && a.wanted > config_.unscheduled && (wants_more(a) || a.waiting);
     if (wants && !a.waiting) {
         a.waiting = true;
@@ -102,35 +138,38 @@ void grants::look(time_ns now)
 void grants::share(time_ns now)
 {
     next_look_ = never;
-    if (waiting_.size() == 1 && config_.incast == 0 && now >= crowded_until_) {
+    if (waiting_.size() == 1 && config_.incast == 0 && !crowded_) {
         account &a = *waiting_.front();
         const uint64_t before = a.permitted;
         give(a, a.wanted);
+        a.alone = a.permitted;
         if (a.permitted > before)
             grown_.push_back(&a);
         return;
     }
-    uint64_t used = 0;
+    double all = 0;
     for (const account *a : waiting_)
-        used += under_way(*a, now);
-    const uint64_t all = budget();
-    while (used < all) {
+        all += used(*a, now);
+    while (all < 1) {
         account *least = nullptr;
         for (account *a : waiting_) {
             if (!wants_more(*a) || a->permitted >= a->consumed + room(*a))
                 continue;
+            // More than it can use by its own window would only be kept from others.
+            if (a->priority == 0 && under_way(*a, now) >= 2 * pace(*a))
+                continue;
             if (now - a->heard > silence + 4 * a->trip && least)
                 continue;
-            if (!least || a->priority > least->priority
-                || (a->priority == least->priority && a->wanted - a->arrived < least->wanted - least->arrived))
+            if (!least || before(*a, *least, now))
                 least = a;
         }
         if (!least)
             break;
         const uint64_t before = least->permitted;
         least->moved = now;
+        all -= used(*least, now);
         give(*least, std::min(least->wanted, before + quantum));
-        used += std::max<uint64_t>(least->permitted - before, 1);
+        all += used(*least, now) + 1e-9;
         if (std::find(grown_.begin(), grown_.end(), least) == grown_.end())
             grown_.push_back(least);
     }
@@ -145,7 +184,7 @@ uint64_t grants::share_asked(time_ns now)
         asked_at_ = now;
     }
     ++asked_;
-    return budget() / std::max(asked_, asked_before_);
+    return budget(trip_) / std::max(asked_, asked_before_);
 }
 
 } // namespace udp

@@ -2,13 +2,18 @@
  * Permission by the receiver: Suci's answer to congestion, for all traffic.
  *
  * Every peer may have `unscheduled` bytes under way to us without asking: less for a
- * while, of what is renewed, when several send at once and datagrams were missing.  For
+ * while, of what is renewed, when several send at once and overrun the queue.  For
  * more it says how much it wants, and gets it.  While one peer wants, it gets as
  * much as the window allows.  While several do, all of them together get a budget:
  * twice what arrives in a shortest round trip (the largest rate of late), so that
- * the link stays busy and the queue before it short.  It goes in turns to the peer
- * that wants least, so that short transfers end early; peers of a higher priority
- * come before.
+ * the link stays busy and the queue before it short.  Each takes of it in proportion to
+ * its own round trip, so that who is far may have more under way than who is near, and
+ * nobody more than twice what came from it in a round trip: that is as fast as its
+ * own window grows.  It goes in turns to the peer that wants least, so that short
+ * transfers end early; those that want much share; peers of a higher priority come before.
+ *
+ * An overrun is many datagrams missing at once while a crowd sends; what chance
+ * loses is few in proportion, and each sender's own window deals with that.
  *
  * Permission is a number of bytes since the start and never taken back; one that
  * stays unused (its peer is silent, or only asks) leaves the budget after a while.  The
@@ -32,10 +37,16 @@ namespace udp {
 class grants {
 public:
     static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn
+    static constexpr uint64_t much = 1 << 20;       // bytes: who wants more, or more than a budget, is one of many long ones
     static constexpr uint64_t budget_least = 32 << 10;  // the Ack of a few datagrams must be able to come back
     static constexpr unsigned crowd = 4;                // peers that send at once
     static constexpr time_ns crowd_slot = 100 * ms;     // in which those count as at once
-    static constexpr time_ns crowd_memory = 1 * second; // after datagrams were missing
+    static constexpr time_ns crowd_memory = 1 * second; // after they overran the queue
+    static constexpr uint64_t overrun_least = 8, overrun_part = 6;  // datagrams missing, and one in so many: more than chance loses
+    static constexpr int alike = 4;                     // trips that differ by less
+    static constexpr time_ns rate_slot = 1 * ms;        // and a turn's bytes: the rate in it is a rate of arrival
+    static constexpr time_ns part_trip = 100 * us;      // shorter round trips are one
+    static constexpr time_ns rate_memory = 1 * second;
     static constexpr uint64_t part_least = 256;         // small messages still go unasked; 31 of them hardly fill a queue
     static constexpr uint64_t block_room = 8 << 10;     // beside a block: its charge, and what bulk leaves to others
     static constexpr time_ns silence = 20 * ms;     // and four round trips: then its part goes to others
@@ -55,6 +66,9 @@ public:
         uint32_t largest = 0;       // bytes of its largest block
         unsigned priority = 0;      // more: first, when several want
         bool waiting = false;       // in the list
+        uint64_t alone = 0;         // so much was permitted because nobody else wanted
+        time_ns part_at = 0;        // when its present round trip began
+        uint64_t part_bytes = 0, part_before = 0;   // that arrived in it and in the one before
         unsigned slot = 0;          // the crowd_slot in which something arrived last
     };
 
@@ -75,13 +89,16 @@ public:
     void update(account &a, time_ns now, uint64_t new_bytes);
 
     /** So many datagrams should have come from a peer before the one that did. */
-    void missing(uint64_t datagrams) { missing_ += datagrams; }
+    void arrival(uint64_t missing) { ++came_, missing_ += missing; }
+    /** One that had counted as missing came after all. */
+    void late() { missing_ -= missing_ > 0; }
     /** What a peer may have under way without asking, as it is renewed at present. */
-    uint64_t renewed(time_ns now) const;
+    uint64_t renewed(const account &a) const;
 
     /** Peers whose permission grew by somebody else's doing and must be told. */
     std::vector<account *> &grown() { return grown_; }
-    uint64_t budget() const;
+    /** For peers of this round trip. */
+    uint64_t budget(time_ns trip) const;
     size_t wanting() const { return waiting_.size(); }
     /** When a silent peer's part is given to others; `never` if nobody waits. */
     time_ns deadline() const { return waiting_.size() > 1 ? next_look_ : never; }
@@ -95,6 +112,11 @@ private:
     /** One of each stream must be able to end: what is consumed is told only then. */
     static uint64_t room(const account &a) { return std::max(a.window, 3 * (uint64_t(a.largest) + block_room)); }
     uint64_t under_way(const account &a, time_ns now) const;
+    /** What came from it in a round trip; at least a turn. */
+    static uint64_t pace(const account &a) { return std::max({quantum, a.part_bytes, a.part_before}); }
+    bool before(const account &a, const account &b, time_ns now) const;
+    double used(const account &a, time_ns now) const;
+    void measure(account &a, time_ns now, uint64_t new_bytes);
     void look_for_crowd(account &a, time_ns now, uint64_t new_bytes);
     void leave(account &a);
     void share(time_ns now);
@@ -103,14 +125,14 @@ private:
     const config &config_;
     std::vector<account *> waiting_;    // want more than the unscheduled part, or still use what they were given
     std::vector<account *> grown_;
-    uint64_t rate_ = 0, slot_bytes_ = 0;    // bytes/s; in the present slot
-    uint64_t rates_[8] = {};
-    unsigned slot_ = 0;
+    uint64_t rate_ = 0, rate_before_ = 0;   // bytes/s: the best of this rate_memory and of the last
+    uint64_t slot_bytes_ = 0;
     unsigned crowd_slot_ = 1, active_ = 0, active_before_ = 0;  // peers that sent in this crowd_slot and the last
-    uint64_t missing_ = 0;                                      // datagrams in this crowd_slot
+    uint64_t came_ = 0, missing_ = 0;                           // datagrams in this crowd_slot
     time_ns crowd_at_ = 0;
     time_ns crowded_until_ = 0;
-    time_ns slot_at_ = 0, trip_ = 0, next_look_ = never;
+    bool crowded_ = false;
+    time_ns slot_at_ = 0, rate_at_ = 0, trip_ = 0, next_look_ = never;
     unsigned asked_ = 0, asked_before_ = 0;     // requests in this slot and the last
     time_ns asked_at_ = 0;
 };

@@ -16,7 +16,9 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
     const bool misplaced = number != seen.largest() + 1;
     if (number > seen.largest()) {
         largest_at_ = now;
-        permits_.missing(number - seen.largest() - 1);
+        permits_.arrival(number - seen.largest() - 1);
+    } else {
+        permits_.late();
     }
     last_activity_ = heard_ = now;
     trim_due_ = true;
@@ -81,7 +83,7 @@ void modern::data(const wire::frame &f, time_ns now)
     account_.trip = trip_.known() ? trip_.smallest() : 0;
     permits_.update(account_, now, g.arrived);
     // The peer may be about to run out of what it knows to be permitted.
-    if (account_.permitted > account_.told && account_.told < account_.arrived + permits_.renewed(now) / 2)
+    if (account_.permitted > account_.told && account_.told < account_.arrived + permits_.renewed(account_) / 2)
         ack_at_ = now;
 }
 
