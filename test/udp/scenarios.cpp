@@ -153,6 +153,39 @@ std::string chance_is_no_overrun()
     return "";
 }
 
+/**
+ * One far peer among near ones, all with long transfers: its permission is measured by its own
+ * round trip, so that it keeps a part of the link; and near ones are not kept waiting by it.
+ */
+std::string far_among_near()
+{
+    constexpr uint32_t peers = 5, far = 3;
+    config c;
+    c.mtu_max = 1472;
+    c.ordered = false;
+    c.unscheduled = 16 << 10;
+    simulator sim(c, peers + 1, 7);
+    sim.way.delay = 50 * us;
+    sim[far].away = 10 * ms;
+    sim[0].rate = 200e6 / 8;
+    sim[0].queue_limit = 500'000;
+    std::map<uint32_t, uint64_t> got;
+    for (uint32_t h = 1; h <= peers; ++h)
+        for (unsigned b = 0; b < 40; ++b)
+            sim[h].send(0, 2, 1 << 20);
+    sim[0].on_deliver = [&](uint32_t from, std::span<const uint8_t> b) { got[from] += b.size(); };
+    sim.run(5 * second);
+    const double all = sim[0].rate * 5;
+    std::printf("far among near:");
+    for (uint32_t h = 1; h <= peers; ++h)
+        std::printf(" %.1f%%", 100 * static_cast<double>(got[h]) / all);
+    std::printf(" of the link (far: the third)\n");
+    for (uint32_t h = 1; h <= peers; ++h)
+        WAN_CHECK_THAT(static_cast<double>(got[h]) > 0.06 * all, std::to_string(h));
+    WAN_CHECK(sim[0].wrong.empty() && static_cast<double>(sim[0].delivered_bytes) > 0.85 * all);
+    return "";
+}
+
 /** Peers that have used up all but what bulk leaves to others keep asking: they must not keep each other from being permitted more. */
 std::string all_but_the_reserve()
 {
@@ -268,6 +301,6 @@ std::string dead_peer()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(forgeries), TEST(dead_peer)};
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(forgeries), TEST(dead_peer)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -57,6 +57,7 @@ public:
     time_ns last_delivery = 0;
 
     double rate = 0;                // bytes/s into this host; 0: unlimited
+    time_ns away = 0;               // further from all others than the path says, one way
     uint64_t queue_limit = ~uint64_t(0), queue_peak = 0, drops = 0;
     time_ns busy_until = 0;
     uint64_t datagrams_out = 0, bytes_out = 0;
@@ -191,7 +192,7 @@ private:
             if (way.dark || n > way.mtu || chance(way.loss))
                 continue;
             for (int copies = chance(way.duplicate) ? 2 : 1; copies--;)
-                events_.push({now + way.delay + (chance(way.reorder) ? 1 + static_cast<time_ns>(random() % static_cast<uint64_t>(way.late)) : 0),
+                events_.push({now + way.delay + h.away + host_[to]->away + (chance(way.reorder) ? 1 + static_cast<time_ns>(random() % static_cast<uint64_t>(way.late)) : 0),
                               ++serial_, h.id, to, false, bytes});
         }
     }

@@ -150,10 +150,12 @@ void grants::share(time_ns now)
     double all = 0;
     for (const account *a : waiting_)
         all += used(*a, now);
-    while (all < 1) {
+    for (;;) {
         account *least = nullptr;
         for (account *a : waiting_) {
             if (!wants_more(*a) || a->permitted >= a->consumed + room(*a))
+                continue;
+            if (all >= 1 && (a->trip < alike * trip_ || under_way(*a, now) + quantum > budget(a->trip) / waiting_.size()))
                 continue;
             // More than it can use by its own window would only be kept from others.
             if (a->priority == 0 && under_way(*a, now) >= 2 * pace(*a))

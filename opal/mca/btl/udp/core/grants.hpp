@@ -11,6 +11,8 @@
  * nobody more than twice what came from it in a round trip: that is as fast as its
  * own window grows.  It goes in turns to the peer that wants least, so that short
  * transfers end early; those that want much share; peers of a higher priority come before.
+ * Who is far has an equal part at least: near ones, to whom what goes unasked is
+ * enough, would leave nothing to it.
  *
  * An overrun is many datagrams missing at once while a crowd sends; what chance
  * loses is few in proportion, and each sender's own window deals with that.
