@@ -204,6 +204,7 @@ static int component_register(void)
 
 static int component_open(void)
 {
+    OBJ_CONSTRUCT(&mca_btl_udp_module.lock, opal_recursive_mutex_t);     /* longer than the engine that it protects */
     mca_btl_udp_component.taken = mca_btl_udp_component.params;
     for (size_t i = 0; i < udp_knob_count(); ++i) {
         const udp_knob_t *knob = udp_knob_get(i);
@@ -218,6 +219,7 @@ static int component_open(void)
 
 static int component_close(void)
 {
+    OBJ_DESTRUCT(&mca_btl_udp_module.lock);
     return OPAL_SUCCESS;
 }
 
@@ -294,7 +296,6 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     }
     length = udp_engine_card(module->engine, card);
     OPAL_MODEX_SEND(rc, UDP_PMIX_GLOBAL, &mca_btl_udp_component.super.btl_version, card, length);
-    OBJ_CONSTRUCT(&module->lock, opal_recursive_mutex_t);
     OBJ_CONSTRUCT(&module->completed, opal_list_t);
     OBJ_CONSTRUCT(&module->endpoints, opal_list_t);
     if (OPAL_SUCCESS != rc || OPAL_SUCCESS != lists_open(module)) {

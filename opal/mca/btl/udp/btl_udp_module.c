@@ -198,6 +198,10 @@ int mca_btl_udp_progress(void)
     if (NULL == module->engine || OPAL_THREAD_TRYLOCK(&module->lock)) {
         return 0;
     }
+    if (NULL == module->engine) {
+        OPAL_THREAD_UNLOCK(&module->lock);      /* closed while we waited */
+        return 0;
+    }
     n = udp_engine_progress(module->engine);
     while (NULL != (item = opal_list_remove_first(&module->completed))) {
         mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) item;
@@ -325,7 +329,10 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     opal_list_item_t *item;
     udp_totals_t t;
 
+    /* Other threads may be inside, or come: for progress, or to read a counter. */
+    OPAL_THREAD_LOCK(&module->lock);
     if (NULL == module->engine) {
+        OPAL_THREAD_UNLOCK(&module->lock);
         return OPAL_SUCCESS;
     }
     if (module->event_added) {
@@ -361,7 +368,7 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     OBJ_DESTRUCT(&module->large);
     OBJ_DESTRUCT(&module->completed);
     OBJ_DESTRUCT(&module->endpoints);
-    OBJ_DESTRUCT(&module->lock);
+    OPAL_THREAD_UNLOCK(&module->lock);
     return OPAL_SUCCESS;
 }
 
