@@ -66,9 +66,16 @@ std::string join_and_reuse()
         thread_handle e = s.spawn([&] { trace += "e"; });
         s.yield();
         e.join();
+        // What one has thrown that is let go is not the next one's.
+        {
+            const thread_handle g = s.spawn([] { throw std::out_of_range("eight"); });
+            s.yield();
+        }
+        for (int i = 0; i < 4; ++i)
+            s.spawn([&] { trace += "f"; }).join();
     });
     drain(s);
-    WAN_CHECK_THAT(trace == "012de", trace);
+    WAN_CHECK_THAT(trace == "012deffff", trace);
     WAN_CHECK(caught == "seven" && destroyed == 1);
     WAN_CHECK(s.made() <= 4);       // stacks are used again
     return "";

@@ -270,6 +270,7 @@ private:
         t->finished = false;
         t->detached = true;
         t->joiner = nullptr;
+        t->failed = nullptr;        // of one that is let go after it has thrown
         t->next = idle_;
         idle_ = t;
     }
