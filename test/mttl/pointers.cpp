@@ -234,6 +234,10 @@ std::string syncs()
             r.join();
         WAN_CHECK_THAT(trace == "a1 b2 c3 peek4 d4 ", trace);
 
+        Sync<future<int>> moved;        // what is moved, not copied
+        spawn([&] { moved.write(ainvoke(1, [] { return 4; })); });
+        WAN_CHECK(moved.read().get() == 4);
+
         Sync<int> far;
         const GlobalPtr<Sync<int>> p(1, reinterpret_cast<uint64_t>(&far));
         future<int> f = p.ainvoke<&Sync<int>::read>();
@@ -489,6 +493,18 @@ std::string groups()
                 }
                 WAN_CHECK(thrown);
             }
+            // What is no group is no standstill later, but an error now, on each node.
+            int refused = 0;
+            for (const int wrong : {me, n, -1}) {
+                try {
+                    Barrier none({me, wrong});
+                } catch (const error &e) {
+                    refused += e.what() == "node " + std::to_string(me) + " is in a group twice";
+                } catch (const std::out_of_range &) {
+                    ++refused;
+                }
+            }
+            WAN_CHECK(refused == 3);
             all.exec();
             arrived[me] = 0;
             all.exec();

@@ -37,6 +37,11 @@ public:
         if (me == members_.end())
             throw error("node " + std::to_string(node_.id()) + " is not in the group that it makes");
         me_ = static_cast<size_t>(me - members_.begin());
+        std::vector<int> each = members_;
+        std::sort(each.begin(), each.end());
+        if (const auto twice = std::adjacent_find(each.begin(), each.end()); twice != each.end())
+            throw error("node " + std::to_string(*twice) + " is in a group twice");
+        node_.out().checked(each.front()), node_.out().checked(each.back());
         id_ = node_.group_open(members_);
         if (node_.collective() != collectives::own && members_.size() > 1) {
             meet(made);     // the network makes it where the process waits: all are here

@@ -44,6 +44,7 @@ public:
 
     /** Copies the oldest value and leaves it; blocks while there is none. */
     T peek()
+        requires std::is_copy_constructible_v<T>
     {
         waiter w{{}, false, nullptr};
         wait(w);
@@ -80,7 +81,7 @@ private:
         if (w.takes) {
             w.value.emplace(std::move(values_.front()));
             values_.pop_front();
-        } else {
+        } else if constexpr (std::is_copy_constructible_v<T>) {
             w.value.emplace(values_.front());
         }
     }
