@@ -367,6 +367,62 @@ std::string order()
     });
 }
 
+// The order of what a thread does to its own node is that of any other one, with global pointers too; a write to it is
+// there on return.
+std::string own_order()
+{
+    static int place, seen[2];
+    static std::vector<int> far;
+    return jobs(2, [](memory_job &) -> std::string {
+        far.assign(5000, 0);
+        const auto posted = [](int value, bool large) {
+            if (large)      // its argument travels by itself
+                post(my_node(), [](std::vector<int> v) { place = far[4999] = v[0]; }, std::vector<int>(5000, value));
+            else
+                post(my_node(), [](int v) { place = far[4999] = v; }, value);
+        };
+        const GlobalPtr<int> p(&place), all(far.data());
+        const std::vector<int> block(5000, 7);
+        std::vector<int> back(5000);
+        for (const bool large : {false, true}) {
+            place = 0;
+            posted(1, large);
+            WAN_CHECK_THAT(p.get() == 1, std::to_string(place));
+            posted(2, large);
+            p.put(3);
+            WAN_CHECK_THAT(place == 3, std::to_string(place));
+            posted(4, large);
+            const int five = 5;
+            p.anwrite(&five, 1).get();
+            WAN_CHECK_THAT(place == 5, std::to_string(place));
+            posted(6, large);
+            if (!large) {
+                all.nwrite(block.data(), block.size());
+                WAN_CHECK(far == block);
+            }
+            posted(8, large);
+            all.nread(back.data(), back.size());
+            WAN_CHECK(back[4999] == 8);
+            posted(9, large);
+            int value = 0;
+            p.anread(&value, 1).get();
+            WAN_CHECK_THAT(value == 9, std::to_string(value));
+            // Those of one message that are still to come count.
+            {
+                batch b;
+                post(my_node(), [] { seen[0] = place, place = 10; });
+                post(my_node(), [] { seen[1] = place, place = 11; });
+                WAN_CHECK(p.get() == 11 && seen[0] == 9 && seen[1] == 10);
+            }
+            // And when they have been started, nothing is sent any more.
+            const uint64_t sent = node::here().network().counters().sends;
+            p.put(12);
+            WAN_CHECK(place == 12 && p.get() == 12 && node::here().network().counters().sends == sent);
+        }
+        return "";
+    });
+}
+
 // A handler that blocks stops neither its node nor those that come after it.
 std::string blocking()
 {
@@ -587,6 +643,7 @@ int main()
         cmocka_unit_test(wan_test::test<arguments>),
         cmocka_unit_test(wan_test::test<short_messages>), cmocka_unit_test(wan_test::test<exceptions>),
         cmocka_unit_test(wan_test::test<futures>),     cmocka_unit_test(wan_test::test<order>),
+        cmocka_unit_test(wan_test::test<own_order>),
         cmocka_unit_test(wan_test::test<blocking>),    cmocka_unit_test(wan_test::test<flood>),
         cmocka_unit_test(wan_test::test<outstanding>), cmocka_unit_test(wan_test::test<batches>),
     };

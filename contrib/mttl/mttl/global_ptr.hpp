@@ -6,6 +6,10 @@
  * the data is here.  Only types that are copied as bytes are
  * read and written; others are reached by invoking their member functions.
  *
+ * Memory of one's own node is used at once, and written when a call returns;
+ * only behind functions of this node that it has invoked and that have not been
+ * started, the call travels and waits, so that order is the same everywhere.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MTTL_GLOBAL_PTR_HPP
@@ -101,7 +105,7 @@ public:
     void nread(T *to, size_t n) const
     {
         check();
-        if (is_local())
+        if (at_once())
             std::memmove(to, local(), n * sizeof(T));
         else
             node::here().read(node_, address_, to, n * sizeof(T));
@@ -110,8 +114,10 @@ public:
     void nwrite(const T *from, size_t n) const
     {
         check();
-        if (is_local())
+        if (at_once())
             std::memmove(local(), from, n * sizeof(T));
+        else if (is_local())
+            node::here().write_async(node_, address_, from, n * sizeof(T)).get();
         else
             node::here().write(node_, address_, from, n * sizeof(T));
     }
@@ -119,12 +125,12 @@ public:
     future<void> anread(T *to, size_t n) const
     {
         check();
-        return is_local() ? here([&] { nread(to, n); }) : started([p = *this, to, n] { p.nread(to, n); });
+        return at_once() ? here([&] { nread(to, n); }) : started([p = *this, to, n] { p.nread(to, n); });
     }
     future<void> anwrite(const T *from, size_t n) const
     {
         check();
-        return is_local() ? here([&] { nwrite(from, n); }) : node::here().write_async(node_, address_, from, n * sizeof(T));
+        return at_once() ? here([&] { nwrite(from, n); }) : node::here().write_async(node_, address_, from, n * sizeof(T));
     }
 
     /** Calls a member function of the object there: p.invoke<&C::f>(arguments...). */
@@ -185,6 +191,8 @@ private:
         if (node_ < 0)
             throw error("a global pointer that points nowhere was used");
     }
+    /** Whether the memory is this node's, and nothing that must come before is under way. */
+    bool at_once() const { return is_local() && node::here().own_started(); }
     /** Done already, on one's own node. */
     template <class F> static future<void> here(F f)
     {

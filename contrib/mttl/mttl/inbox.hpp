@@ -32,12 +32,18 @@ class inbox final : public port_sink {
 public:
     /** `unknown` is called with a `call` whose function nobody knows here. */
     inbox(port &p, scheduler &s, registry &r, outbox &out, awaited &a, handler_function unknown)
-        : port_(p), threads_(s), registry_(r), outbox_(out), awaited_(a), unknown_(unknown), late_(static_cast<size_t>(p.nodes()))
+        : port_(p), threads_(s), registry_(r), outbox_(out), awaited_(a), unknown_(unknown), own_(p.node()),
+          late_(static_cast<size_t>(p.nodes()))
     {
     }
 
     /** Records that were taken, but for those of the runtime itself. */
     uint64_t taken() const { return taken_; }
+    /** Whether all that this node has sent itself has been taken, and its functions have been started. */
+    bool own_started() const
+    {
+        return taken_from_own_ == outbox_.sent_to_own() && late_[static_cast<size_t>(own_)].empty();
+    }
     /** Whether data is arriving that travels by itself. */
     bool arriving() const { return arriving_ > 0; }
 
@@ -159,7 +165,7 @@ private:
         if (h.kind == wire::invoke && !(h.flags & wire::apart) && late_[static_cast<size_t>(c.from)].empty()) {
             const auto i = wire::get<wire::invoke_head>(data, bytes);
             const auto arguments = wire::payload(data, bytes, sizeof i, h.length);
-            count(h, c.credited);
+            count(c.from, h, c.credited);
             advance(sizeof i + h.length);
             run(c.from, h, i.function, arguments);
         } else {
@@ -167,8 +173,10 @@ private:
         }
     }
 
-    void count(const wire::head &h, bool &credited)
+    void count(int from, const wire::head &h, bool &credited)
     {
+        if (from == own_)
+            ++taken_from_own_;
         credited |= (h.flags & wire::credited) != 0;
         if (!(h.flags & wire::system))
             ++taken_;
@@ -178,7 +186,7 @@ private:
     size_t record(int from, const std::byte *data, size_t bytes, bool &credited)
     {
         const auto h = wire::get<wire::head>(data, bytes);
-        count(h, credited);
+        count(from, h, credited);
         auto &behind = late_[static_cast<size_t>(from)];
         const bool ordered = h.kind == wire::read || ((h.kind == wire::invoke || h.kind == wire::write) && !(h.flags & wire::apart));
         if (behind.empty() || !ordered)
@@ -319,8 +327,9 @@ private:
     outbox &outbox_;
     awaited &awaited_;
     const handler_function unknown_;
+    const int own_;
     std::vector<std::deque<late>> late_;    // by node
-    uint64_t taken_ = 0;
+    uint64_t taken_ = 0, taken_from_own_ = 0;
     size_t arriving_ = 0;                   // payloads that travel by themselves
     nobody nobody_;
 };

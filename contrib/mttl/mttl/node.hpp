@@ -201,6 +201,9 @@ public:
     uint32_t open_ticket(detail::state_base *s) { return awaited_.tickets.open(s); }
     void close_ticket(uint32_t t) { awaited_.tickets.close(t); }
 
+    /** Whether nothing that this node has asked of itself waits to be started: then its memory may be used at once. */
+    bool own_started() const { return inbox_.own_started(); }
+
     // ---- the end ----
 
     /** Messages but for those of the runtime itself. */

@@ -52,7 +52,7 @@ struct peer {
 class outbox {
 public:
     outbox(port &p, scheduler &s, uint32_t window)
-        : port_(p), threads_(s), window_(window), small_(p.small_bytes()), peers_(static_cast<size_t>(p.nodes()))
+        : port_(p), threads_(s), window_(window), small_(p.small_bytes()), own_(p.node()), peers_(static_cast<size_t>(p.nodes()))
     {
         for (peer &q : peers_)
             q.credit = window;
@@ -93,6 +93,8 @@ public:
             std::memcpy(buffer, &header, sizeof header);
             if (!(h.flags & wire::system))
                 ++sent_;
+            if (to == own_)
+                ++sent_to_own_;
             q.credited |= (h.flags & wire::credited) != 0;
             if (!batched)
                 transmit(to, q, bytes);
@@ -155,6 +157,8 @@ public:
 
     /** Records but for those of the runtime itself. */
     uint64_t sent() const { return sent_; }
+    /** Records from this node to itself. */
+    uint64_t sent_to_own() const { return sent_to_own_; }
 
     /** The same number; throws std::out_of_range where there is no such node. */
     int checked(int node) const
@@ -221,10 +225,11 @@ private:
     scheduler &threads_;
     const uint32_t window_;
     const size_t small_;        // the port's, which is asked for with every record
+    const int own_;             // as well
     std::vector<peer> peers_;
     std::vector<int> dirty_;    // nodes with something in their batch
     int batches_ = 0;           // that have begun and not ended
-    uint64_t sent_ = 0;
+    uint64_t sent_ = 0, sent_to_own_ = 0;
 };
 
 } // namespace detail
