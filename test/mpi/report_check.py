@@ -246,6 +246,21 @@ class Numbers(Job):
             self.assertEqual(os.listdir(self.dir), [])
 
 
+    def test_profiler(self):
+        """MPI_T is open in MPI_Finalize, as a profiler leaves it: Open MPI does not close the component then."""
+        out = self.job('--mca', 'coll_wan_report', 'run.json', program=('report_worker', 'open'))
+        self.assertIn('the report is ', out)
+        report = self.read('run.json')
+        world = self.kinds(self.communicator(report, 'MPI_COMM_WORLD'))
+        for key, (calls, size, least) in WORLD.items():
+            self.assertEqual((world[key]['calls'], world[key]['bytes'], world[key]['wan']['least_bytes']),
+                             (calls, size, least or 0), key)
+        kept, = self.communicator(report, 'kept')['calls']
+        self.assertEqual((kept['collective'], kept['calls']), ('barrier', 1))
+        self.communicator(report, SECOND)
+        self.assertFalse(any(report['left_out'].values()), report['left_out'])
+
+
 class Spawned(Job):
     """A job that spawns others: each writes its own."""
 

@@ -6,6 +6,9 @@
  *
  * Leaves its directory: a report's relative name is one of where the job began.
  *
+ * Usage: report_worker [open]
+ *        open: leaves MPI_T open, and a communicator
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "counters.hpp"
@@ -95,7 +98,14 @@ int main(int argc, char **argv)
         std::printf("rank %d: wan_bytes %llu wan_messages %llu\n", rank, counters[0], counters[1]);
     std::fflush(stdout);
     counters.close();
-    MPI_T_finalize();
+    if (argc > 1) {
+        MPI_Comm kept;
+        MPI_Comm_dup(MPI_COMM_WORLD, &kept);
+        MPI_Comm_set_name(kept, "kept");
+        MPI_Barrier(kept);
+    } else {
+        MPI_T_finalize();
+    }
     const int left = chdir("/");
     MPI_Finalize();
     return left;

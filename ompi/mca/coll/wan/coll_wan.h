@@ -468,6 +468,8 @@ void mca_coll_wan_counters_open(void);
 void mca_coll_wan_counters_close(void);
 void mca_coll_wan_counters_add(mca_coll_wan_module_t *module);
 void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module);   /* keeps its sums */
+/* Modules of communicators that are there; f adds and removes none. */
+void mca_coll_wan_counters_each(void (*f)(const mca_coll_wan_module_t *module));
 /* A communicator is served (WAN_REASON_NONE) or is not ours. */
 void mca_coll_wan_counters_communicator(wan_reason_t reason);
 
@@ -477,6 +479,8 @@ void mca_coll_wan_counters_communicator(wan_reason_t reason);
 void mca_coll_wan_report_open(void);
 /* Writes it. */
 void mca_coll_wan_report_close(void);
+/* MPI_COMM_SELF among those that Open MPI asks about. */
+void mca_coll_wan_report_query(struct ompi_communicator_t *comm);
 void mca_coll_wan_report_event(const char *what, const char *text);
 /* This communicator is served, is not and why, goes. */
 void mca_coll_wan_report_serves(const mca_coll_wan_module_t *module);

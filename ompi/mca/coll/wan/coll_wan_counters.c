@@ -99,6 +99,19 @@ void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module)
     opal_mutex_unlock(&lock);
 }
 
+void mca_coll_wan_counters_each(void (*f)(const mca_coll_wan_module_t *module))
+{
+    opal_list_item_t *item;
+
+    opal_mutex_lock(&lock);
+    if (modules_constructed) {
+        for (item = opal_list_get_first(&modules); item != opal_list_get_end(&modules); item = opal_list_get_next(item)) {
+            f(MODULE_OF(item));
+        }
+    }
+    opal_mutex_unlock(&lock);
+}
+
 void mca_coll_wan_counters_communicator(wan_reason_t reason)
 {
     opal_mutex_lock(&lock);

@@ -127,7 +127,15 @@ static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal
     opal_process_name_t name;
     char *host = NULL;
 
-    if (!why->has_rank || 0 > length || (size_t) length >= size) {
+    if (0 > length || (size_t) length >= size) {
+        return;
+    }
+    if (WAN_REASON_ONE_SITE == why->reason && '\0' == mca_coll_wan_component.site[0]
+        && '\0' != mca_coll_wan_component.params.cluster_map[0]) {
+        snprintf(text + length, size - length, ", as measured: the map %s has no site for this host", mca_coll_wan_component.params.cluster_map);
+        return;
+    }
+    if (!why->has_rank) {
         return;
     }
     name = ompi_group_get_proc_name(comm->c_local_group, why->rank);

@@ -3,8 +3,9 @@
  * what of Open MPI's it tells.  What is in it is the core's matter (wan_report.h).
  *
  * Rank 0 alone knows of all that it takes part in; nobody communicates for a
- * report.  It is written when the component is closed, late in MPI_Finalize: a
- * job that is aborted leaves none.
+ * report.  It is written when the component is closed, late in MPI_Finalize, or
+ * before all else there where the component will not be closed, since the program
+ * has MPI_T open.  A job that is aborted leaves none.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,6 +18,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "ompi/attribute/attribute.h"
 
 static struct {
     wan_report_t *book;         /* NULL: this process writes none */
@@ -154,6 +157,42 @@ void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module)
                            WAN_STATE_WATCHING == module->state ? WAN_REASON_UNKNOWN_SITE : WAN_REASON_NONE, why);
     }
     wan_report_ends(report.book, module->view, mca_coll_wan_compat_name(module->comm), module->passed);
+}
+
+/* ---- a program that has MPI_T open in MPI_Finalize ------------------------------------ */
+
+/* Whoever has MPI_T open holds the framework, and with it our component. */
+static int finalize_begins(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    (void) comm, (void) keyval, (void) value, (void) state;
+    if (NULL != report.book && 1 < ompi_coll_base_framework.framework_refcnt) {
+        wan_report_finalizes(report.book);
+        mca_coll_wan_counters_each(mca_coll_wan_report_ends);
+        mca_coll_wan_report_close();
+    }
+    return MPI_SUCCESS;
+}
+
+static int copied_never(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *copied, MPI_Comm to)
+{
+    (void) comm, (void) keyval, (void) state, (void) value, (void) copy, (void) to;
+    *copied = 0;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Finalize first deletes the attributes of MPI_COMM_SELF. */
+void mca_coll_wan_report_query(struct ompi_communicator_t *comm)
+{
+    ompi_attribute_fn_ptr_union_t copy = { .attr_communicator_copy_fn = copied_never };
+    ompi_attribute_fn_ptr_union_t delete = { .attr_communicator_delete_fn = finalize_begins };
+    int keyval;
+
+    if (NULL == report.book || comm != &ompi_mpi_comm_self.comm
+        || OMPI_SUCCESS != ompi_attr_create_keyval(COMM_ATTR, copy, delete, &keyval, NULL, 0, NULL)) {
+        return;
+    }
+    (void) ompi_attr_set_c(COMM_ATTR, comm, &comm->c_keyhash, keyval, NULL, false);
+    (void) ompi_attr_free_keyval(COMM_ATTR, &keyval, false);    /* goes with the attribute */
 }
 
 /* ---- the end -------------------------------------------------------------------------- */
