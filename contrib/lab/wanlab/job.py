@@ -59,6 +59,23 @@ def gives_count(arguments):
     return False
 
 
+def without_plugin(arguments, env):
+    """What to tell who runs a job in which coll/wan is neither found nor meant to be left out; else None."""
+    words = ' '.join(arguments) + ' ' + env.get('OMPI_MCA_coll', '')
+    if '^wan' in words or 'coll_wan_priority' in words:
+        return None
+    command = ['ompi_info', '--param', 'coll', 'wan', '--level', '9', '--parsable']
+    try:
+        said = subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return None
+    if 'coll_wan_priority' in said:
+        return None
+    build = os.path.abspath(os.environ.get('WAN_BUILD_DIR') or os.environ.get('WAN_BUILD') or 'build')
+    return ('Open MPI does not find coll/wan: this job runs without it (--mca coll ^wan says that it shall);\n'
+            f'     make install, or export OMPI_MCA_mca_base_component_path={build}/.libs:SYSTEM_DEFAULT')
+
+
 def run_filtered(command, env):
     """Runs it; of its standard error only mpirun's harmless race warning is left out."""
     process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE)
@@ -95,6 +112,9 @@ def run(state, options, arguments, say):
     command += arguments
     if options.verbose:
         say(' '.join(command))
+    missing = without_plugin(arguments, env)
+    if missing:
+        say(missing)
     if options.stat:
         emulator.ask(state, op='reset')
     try:
