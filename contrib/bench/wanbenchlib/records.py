@@ -11,6 +11,7 @@ import json
 import os
 
 from . import statistics
+from .settings import WITHOUT_PLUGIN
 
 LATE_US = 1000.0        # an emulator later than this spoils a point whose rounds are not told apart
 
@@ -95,6 +96,8 @@ class Cell:
         served = [r['served'] for r in self.records if 'served' in r]
         self.calls = sum(r['calls'] for r in self.records if 'served' in r)
         self.served = sum(s[0] for s in served) if served else None
+        if any(r['args'][-len(WITHOUT_PLUGIN):] == list(WITHOUT_PLUGIN) for r in self.records):
+            self.served = None                  # and is not meant to
 
 
 def cells(points):

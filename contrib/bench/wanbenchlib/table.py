@@ -56,26 +56,34 @@ def tables_text(points, settings, reference=None):
         empty = statistics.median([r['empty_us'] for row in rows.values()
                                    for c in row.values() for r in c.records])
         others = [s for s in here if s != base] if base else []
-        body = []
+        body, bounds = [], []
         for size in sorted(rows):
             row = rows[size]
             bound = rec.bound_us(row.values())
             texts = [cell_text(row[s], bound, jobs) if s in row else '' for s in here]
             marks.update(m for s in row for m in cell_marks(row[s]))
+            marks.update('n' for s in row if row[s].times.count != jobs)
             ratios = [f'{row[s].times.median / row[base].times.median:.2f}'
                       if s in row and base in row and row[base].times.median > 0 else ''
                       for s in others]
-            body.append([size_text(size), ms_text(bound)] + texts + ratios)
+            bounds.append(bound)
+            body.append([size_text(size)] + texts + ratios)
         where = f'root {root}, ' if op.removeprefix('i') in ROOTED else ''
         out.append(f'{op}, {mode}, {where}{placement} -- {network}')
         out.append(f'ms, median of {jobs} jobs (min-max), minus the empty operation '
-                   f'({ms_text(empty)} ms), multiple of the lower bound')
-        out += grid_text(['bytes', 'bound'] + here + [f'{s}/{base}' for s in others], body)
+                   f'({ms_text(empty)} ms)' + (', multiple of the lower bound' if any(bounds) else ''))
+        head = ['bytes'] + here + [f'{s}/{base}' for s in others]
+        if any(bounds):     # not without a network
+            head.insert(1, 'bound')
+            for line, bound in zip(body, bounds):
+                line.insert(1, ms_text(bound))
+        out += grid_text(head, body)
         out.append('')
     notes = {'W': 'W: WRONG RESULTS', '!': '!: the emulator was late (more than 1 ms and 1% of the time) in too many rounds',
              'f': 'f: too long to repeat within a job: its first call counts',
-             '-': '-: coll/wan did not serve every call'}
-    out += [notes[m] for m in 'W!f-' if m in marks]
+             '-': '-: coll/wan did not serve every call',
+             'n': 'n=: of so many jobs: more were not needed, or the emulator was late in them'}
+    out += [notes[m] for m in 'W!f-n' if m in marks]
     return '\n'.join(out).rstrip() + '\n'
 
 
