@@ -329,10 +329,27 @@ parameters parameters_seen(findings &f, const open_mpi &mpi)
         try {
             params.set(name, value);
         } catch (const wrong_word &e) {
-            f.wrong(e.what(), "Processes refuse it, too.");
+            f.wrong(e.what(), "Processes refuse it, too, and use the default.");
         }
     }
     return params;
+}
+
+/** Open MPI says nothing of names in the environment that nobody has registered. */
+void names_judge(findings &f)
+{
+    const std::string prefix = "OMPI_MCA_coll_wan_";
+    for (char **entry = environ; *entry; ++entry) {
+        const std::string text = *entry, name = text.substr(0, text.find('='));
+        if (!name.starts_with(prefix))
+            continue;
+        bool known = false;
+        for (size_t i = 0; i < wan_knob_count(); ++i)
+            known |= name == prefix + wan_knob_get(i)->name;
+        if (!known)
+            f.wrong("the environment has " + name + ", and there is no parameter of that name: nobody reads it",
+                    "ompi_info --param coll wan --level 9 lists them.");
+    }
 }
 
 void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
@@ -430,6 +447,7 @@ int doctor_run(const doctor_words &w)
         if (!w.no_jobs)
             jobs_judge(f);
     }
+    names_judge(f);
     if (!own_site_print(parameters_seen(f, mpi)))
         ++f.bad;
     kernel_judge(f, mpi, w);

@@ -160,6 +160,7 @@ void summary_print(const json &r)
     for (const std::string &s : left_out_of(r))
         std::cout << "\n" << s << "\n";
     std::cout << "\ntimes: of this rank, from a call's start to its end; least: that is possible on these links"
+                 "\nnot counted, here and above: neighbourhood collectives, and what programs send themselves"
                  " (more: doc/report.md, or --html)\n";
 }
 
@@ -237,6 +238,12 @@ void compare_print(const json &a, const json &b, const report_words &w)
     std::cout << "\n" << t.text();
 }
 
+/** Three digits, without an exponent. */
+std::string amount_in(double units)
+{
+    return format(units < 999.5 ? "%.3g" : "%.0f", units);
+}
+
 } // namespace
 
 std::string amount_text(uint64_t bytes)
@@ -247,7 +254,7 @@ std::string amount_text(uint64_t bytes)
     } units[] = {{"TB", 40}, {"GB", 30}, {"MB", 20}, {"KB", 10}};
     for (const auto &u : units)
         if (bytes >> u.shift)
-            return format("%.3g %s", static_cast<double>(bytes) / static_cast<double>(uint64_t{1} << u.shift), u.unit);
+            return amount_in(static_cast<double>(bytes) / static_cast<double>(uint64_t{1} << u.shift)) + " " + u.unit;
     return std::to_string(bytes) + " B";
 }
 
