@@ -75,6 +75,20 @@ static void knob_refuse(const wan_knob_t *knob, const char *what)
     knob_reset(knob);
 }
 
+/* Open MPI has shown the value and the names that there are; not where, nor what happens now. */
+static void knob_refuse_name(const wan_knob_t *knob)
+{
+    wan_message_t message;
+
+    snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
+    snprintf(message.what, sizeof(message.what), "the value is none of its names");
+    snprintf(message.remedy, sizeof(message.remedy),
+             "give one of those that 'ompi_info --param coll wan --level 9' lists; the default '%s' is used now",
+             wan_knob_enumerator(knob, (int) knob->initial, NULL));
+    mca_coll_wan_message_show("bad-parameter", &message);
+    knob_reset(knob);
+}
+
 /*
  * The text that a variable's value was read from, NULL for its default.  Open MPI keeps that of
  * parameter files; values of the command line reach a process in its environment.
@@ -177,8 +191,7 @@ static int knob_register(const wan_knob_t *knob)
         OBJ_RELEASE(enumerator);
     }
     if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
-        /* Open MPI has shown the allowed values. */
-        knob_reset(knob);
+        knob_refuse_name(knob);
         return OMPI_SUCCESS;
     }
     if (0 > rc) {

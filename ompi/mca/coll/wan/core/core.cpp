@@ -414,10 +414,11 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
     std::ostringstream s;
     const int code = guarded([&]() -> int {
         const auto &t = comm->topo;
+        const auto counted = [](int n, const char *what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
         for (int i = 0; i < t.site_count(); ++i) {
             const wan::site_id site{static_cast<uint32_t>(i)};
-            s << (i ? ", " : "") << t.site_name(site) << " (" << t.node_count(site) << " hosts, " << t.rank_count(site)
-              << " ranks)";
+            s << (i ? ", " : "") << t.site_name(site) << " (" << counted(t.node_count(site), "host") << ", "
+              << counted(t.rank_count(site), "rank") << ")";
         }
         if (!comm->known.empty()) {
             const auto &f = comm->known.back();
