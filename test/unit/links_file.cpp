@@ -118,7 +118,7 @@ std::string check_contradictions()
     v[*fact_of_pair(0, 1, 3)] = 10'000'000;
     v[*fact_of_pair(0, 2, 3)] = 20'000'000;
     v[*fact_of_pair(1, 2, 3)] = 300'000;
-    const facts measured = facts_from(t, v);
+    const fact_vector measured = v;
     link_hints given;
     WAN_CHECK(!contradictions_of(t, given, measured).any());
     given.links = {{a, b, 11'000'000, 0, 1}, {a, c, 14'000'000, 0, 2}, {b, c, 500'000, 0, 3}};     // near, near, little apart
@@ -142,10 +142,24 @@ std::string check_contradictions()
     // Names: sites that are as near as hosts.
     given = {};
     v[*fact_of_pair(1, 2, 3)] = 60'000;
-    found = contradictions_of(t, given, facts_from(t, v));
+    found = contradictions_of(t, given, v);
     WAN_CHECK_THAT(found.links.empty() && found.sites.size() == 1 && found.sites[0].find("0.06 ms apart") != std::string::npos, found.text(500));
+    v[fact::inside_ns] = 0;                 // sites of one host each: nobody knows what is near
+    WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
+    v[fact::inside_ns] = 50'000;
     v[*fact_of_pair(1, 2, 3)] = 0;          // nobody knows
-    WAN_CHECK(!contradictions_of(t, given, facts_from(t, v)).any());
+    WAN_CHECK(!contradictions_of(t, given, v).any());
+    // Interfaces: not where no rate was measured, nor of sites of one host.
+    given.nics = {{a, 125'000'000, 4}, {b, 125'000'000, 4}, {c, 125'000'000, 4}};
+    WAN_CHECK(contradictions_of(t, given, v).links.size() == 3);
+    v[fact::byte_ps] = 0;
+    WAN_CHECK(!contradictions_of(t, given, v).any());
+    v[fact::byte_ps] = 200'000;
+    const int lone[] = {1, 1, 2};
+    const topology u = topology::blocks(lone);
+    given.nics = {{u.site_name(site_id{0}), 125'000'000, 4}, {u.site_name(site_id{1}), 125'000'000, 4}, {u.site_name(site_id{2}), 125'000'000, 4}};
+    found = contradictions_of(u, given, v);
+    WAN_CHECK_THAT(found.links.size() == 1 && found.links[0].find("of " + u.site_name(site_id{2})) != std::string::npos, found.text(500));
     return "";
 }
 

@@ -187,7 +187,7 @@ int wan_comm::take(const wan::fact_vector &v)
         if (!changed) {
             in_use = true;
             if (from_file)
-                doubts = wan::contradictions_of(topo, hints_, wan::facts_from(topo, learned));
+                doubts = wan::contradictions_of(topo, hints_, learned);
             if (report)
                 report->happened("links_unchanged", "the links are as they were");
             std::lock_guard hold(lock);
@@ -203,7 +203,7 @@ int wan_comm::take(const wan::fact_vector &v)
     }
     learned = v;
     probed = true;
-    doubts = wan::contradictions_of(topo, hints_, wan::facts_from(topo, v));
+    doubts = wan::contradictions_of(topo, hints_, v);
     {
         std::lock_guard hold(lock);
         ++counters.links_measured;

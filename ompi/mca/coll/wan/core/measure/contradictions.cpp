@@ -53,15 +53,18 @@ std::string contradictions::text(size_t most) const
     return s;
 }
 
-contradictions contradictions_of(const topology &t, const link_hints &given, const facts &measured)
+contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured)
 {
+    const facts f = facts_from(t, measured);
+    const bool rate_known = measured[fact::byte_ps] > 0, inside_known = measured[fact::inside_ns] > 0;
     std::vector<found> links;
     contradictions c;
     for (int a = 0; a < t.site_count(); ++a) {
         const site_id at{static_cast<uint32_t>(a)};
         const std::string &name = t.site_name(at);
         const int64_t nic = given.nic_bytes_per_s(name);
-        if (const double rate = 1e12 / static_cast<double>(std::max<int64_t>(1, measured.byte_ps)); nic > 0 && t.site_count() > 0) {
+        // What a lone host of a site sends may be as slow as the way.
+        if (const double rate = 1e12 / static_cast<double>(f.byte_ps); nic > 0 && rate_known && t.node_count(at) > 1) {
             // One rate is measured, the slowest: it says nothing of interfaces that are given as faster than another's.
             const double times = static_cast<double>(nic) / rate;
             bool slowest = true;
@@ -74,8 +77,8 @@ contradictions contradictions_of(const topology &t, const link_hints &given, con
         }
         for (int b = a + 1; b < t.site_count(); ++b) {
             const site_id to{static_cast<uint32_t>(b)};
-            const size_t pair = static_cast<size_t>(a) * static_cast<size_t>(measured.sites) + static_cast<size_t>(b);
-            const int64_t ns = pair < measured.pair_ns.size() ? measured.pair_ns[pair] : 0;
+            const size_t pair = static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b);
+            const int64_t ns = pair < f.pair_ns.size() ? f.pair_ns[pair] : 0;
             if (ns <= 0)
                 continue;
             const std::string both = name + " and " + t.site_name(to);
@@ -84,8 +87,8 @@ contradictions contradictions_of(const topology &t, const link_hints &given, con
             if (const int64_t most = std::max(said, ns), least = std::min(said, ns); said > 0 && 2 * most > 3 * least && most - least > least_apart_ns)
                 links.push_back({static_cast<double>(most) / static_cast<double>(least),
                                  "between " + both + ": " + ms_text(said) + " one way given, " + ms_text(ns) + " measured"});
-            if (ns < never_far_ns && ns < 2 * measured.lan_ns)
-                c.sites.push_back(both + " are given as two sites, and are " + ms_text(ns) + " apart, hosts of a site " + ms_text(measured.lan_ns));
+            if (inside_known && ns < never_far_ns && ns < 2 * f.lan_ns)
+                c.sites.push_back(both + " are given as two sites, and are " + ms_text(ns) + " apart, hosts of a site " + ms_text(f.lan_ns));
         }
     }
     std::stable_sort(links.begin(), links.end(), [](const found &x, const found &y) { return x.times > y.times; });

@@ -7,7 +7,7 @@
 #ifndef WAN_MEASURE_CONTRADICTIONS_HPP
 #define WAN_MEASURE_CONTRADICTIONS_HPP
 
-#include "model/facts.hpp"
+#include "model/probe.hpp"
 #include "topo/cluster_map.hpp"
 
 #include <string>
@@ -23,8 +23,8 @@ struct contradictions {
     std::string text(size_t most) const;
 };
 
-/** measured: as facts_from() has them, without what was given. */
-contradictions contradictions_of(const topology &t, const link_hints &given, const facts &measured);
+/** Only what is both given and measured: zeros in `measured` are not, nor is anything inside sites of one host. */
+contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured);
 
 } // namespace wan
 
