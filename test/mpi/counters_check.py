@@ -165,6 +165,7 @@ class Variables(Job):
         for rank, r in enumerate(ranks):
             v = r['trees']
             self.assertEqual(v['coll_wan_served_bcast'], r['calls'])
+            self.assertEqual(v['coll_wan_tree_calls'], r['calls'])      # and not Allreduce's
             self.assertEqual(v['coll_wan_tree_changes'] > 0, rank > 0)
             self.assertGreater(v['coll_wan_blocking_bcast_ns'], 0)
             self.assertEqual(v['coll_wan_elapsed_ns'], v['coll_wan_blocking_allreduce_ns'])

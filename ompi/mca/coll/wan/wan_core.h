@@ -511,6 +511,7 @@ typedef struct wan_counters {
     uint64_t links_measured;    /* how often what is known of links came from a measurement on this communicator */
     uint64_t links_looked_at;
     uint64_t links_changed;
+    uint64_t tree_calls;        /* served along adaptive trees */
     uint64_t tree_changes;      /* of parents, in adaptive trees */
     uint64_t tree_direct;       /* messages that fitted no tree */
     /* The glue's: calls handed to the module before, communicators. */

@@ -50,6 +50,7 @@ constexpr family families[] = {
      offsetof(wan_counters_t, links_looked_at), 0, 1, false},
     {"links_changed", "How often links had changed, so that plans are made anew", offsetof(wan_counters_t, links_changed), 0, 1,
      false},
+    {"tree_calls", "Calls that coll/wan served along adaptive trees, of those served", offsetof(wan_counters_t, tree_calls), 0, 1, false},
     {"tree_changes", "Parents that this process took in adaptive trees, the first of each tree included, or left",
      offsetof(wan_counters_t, tree_changes), 0, 1, false},
     {"tree_direct",

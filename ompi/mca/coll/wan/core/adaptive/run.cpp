@@ -113,6 +113,7 @@ void trees_account(wan_run &run, int64_t elapsed_ns)
 {
     std::lock_guard hold(run.comm->lock);
     ++run.comm->counters.served[run.trees->collective];
+    ++run.comm->counters.tree_calls;
     run.comm->counters.blocking_ns[run.trees->collective] += static_cast<uint64_t>(elapsed_ns);      // no others take trees
     if (run.comm->report)
         run.comm->report->add(run.noted, elapsed_ns, 0, 0);     // what crosses is counted as it goes
