@@ -3,9 +3,7 @@
  * killed at a time, anywhere in a row of calls of one kind; each of the others must get an error
  * from one of those calls, by itself, and no wrong result before that.  They shrink the communicator
  * as such programs do, revoking it before or not, and look whether collectives on what is left are
- * right in all forms, served, along adaptive trees where those are asked for and can serve (blocking
- * calls), and else cross between sites no more often than they must.  Again, until so many are dead.
- * At the end trees settle: every message of a broadcast goes from a parent to its child.
+ * right, served, and cross between sites no more often than they must.  Again, until so many are dead.
  *
  * Everything that is decided comes from the seed and the group, so that no process has to ask.
  * The first survivor says at the end how many of them found all right:
@@ -292,7 +290,7 @@ int class_of(int code)
 
 struct watched {
     wan_counters counters;
-    size_t served = 0, others = 0, messages = 0, along = 0, direct = 0;     // where in `counters` they begin
+    size_t served = 0, others = 0, messages = 0;        // where in `counters` they begin
     bool open()
     {
         std::vector<std::string> names;
@@ -307,10 +305,6 @@ struct watched {
         names.push_back("passed");
         messages = names.size();
         names.push_back("wan_messages");
-        along = names.size();
-        names.push_back("tree_calls");
-        direct = names.size();
-        names.push_back("tree_direct");
         return counters.open(names);
     }
     unsigned long long sum(size_t from, size_t to) const
@@ -322,69 +316,38 @@ struct watched {
     }
 };
 
-/** Kinds of calls that adaptive trees carry, in blocking form. */
-bool along_trees(int kind)
-{
-    return kind <= 3;
-}
-
-/** One call in a form of `round_of`; of persistent ones two starts: the first error, or MPI_SUCCESS; what is wrong is said. */
-int made(MPI_Comm comm, char form, int kind, int count, int root)
-{
-    say(kinds[kind]);
-    call c(comm, kind, count, root, 5);
-    int rc = MPI_SUCCESS;
-    if (form == 'b')
-        rc = c.blocking();
-    else {
-        MPI_Request request = MPI_REQUEST_NULL;
-        rc = form == 'p' ? c.init(&request) : c.begin(&request);
-        for (int start = 0; start < (form == 'p' ? 2 : 1) && rc == MPI_SUCCESS; ++start) {
-            if (form == 'p')
-                rc = MPI_Start(&request);
-            if (rc == MPI_SUCCESS)
-                rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
-        }
-        if (request != MPI_REQUEST_NULL)
-            MPI_Request_free(&request);
-    }
-    if (rc == MPI_SUCCESS && !c.right())
-        complain("wrong result of %s in form %c after shrinking", kinds[kind], form);
-    return rc;
-}
-
 /** Collectives on what is left: the first error, or MPI_SUCCESS; what is wrong is said. */
 int look_at(MPI_Comm comm, const watched &w, int sites, const std::string &who)
 {
-    int size;
+    int size, me;
     MPI_Comm_size(comm, &size);
-    // In the first one ranks agree and links are measured.
-    if (const int rc = made(comm, 'b', 2, 3, 0); rc != MPI_SUCCESS)
+    MPI_Comm_rank(comm, &me);
+    const auto made = [&](int kind, int count, int root) {
+        say(kinds[kind]);
+        call c(comm, kind, count, root, 5);
+        const int rc = c.blocking();
+        if (rc == MPI_SUCCESS && !c.right())
+            complain("wrong result of %s after shrinking", kinds[kind]);
         return rc;
+    };
+    // In the first one ranks agree and links are measured.
+    if (const int rc = made(2, 3, 0); rc != MPI_SUCCESS)
+        return rc;
+    const unsigned long long served = w.sum(w.served, w.others), others = w.sum(w.others, w.messages);
     const int all[][3] = {{0, 1, size - 1}, {1, 50, 0}, {2, 2000, 0}, {3, 1, 0}, {4, 10, 0}, {0, 20000, size / 2}};
-    for (char form : {'b', 'n', 'p'}) {
-        const unsigned long long served = w.sum(w.served, w.others), others = w.sum(w.others, w.messages), along = w.counters[w.along];
-        unsigned long long calls = 0, trees = 0;
-        for (const auto &[kind, count, root] : all) {
-            if (form == 'p' && kind != 0 && kind != 2)
-                continue;
-            calls += form == 'p' ? 2 : 1;
-            trees += who == "adaptive" && form == 'b' && along_trees(kind);
-            if (const int rc = made(comm, form, kind, count, root); rc != MPI_SUCCESS)
-                return rc;
-        }
-        if (who == "plain")
-            continue;
-        if (w.sum(w.served, w.others) - served != calls || w.sum(w.others, w.messages) != others)
-            complain("after shrinking %llu of %llu calls in form %c were served, %llu were not", w.sum(w.served, w.others) - served, calls,
-                     form, w.sum(w.others, w.messages) - others);
-        if (w.counters[w.along] - along != trees)
-            complain("after shrinking %llu of %llu calls in form %c went along trees", w.counters[w.along] - along, trees, form);
-    }
-    if (who != "")
+    for (const auto &[kind, count, root] : all)
+        if (const int rc = made(kind, count, root); rc != MPI_SUCCESS)
+            return rc;
+    const unsigned long long calls = std::size(all);
+    if (who == "plain")
+        return MPI_SUCCESS;
+    if (w.sum(w.served, w.others) - served != calls || w.sum(w.others, w.messages) != others)
+        complain("after shrinking %llu of %llu calls were served, %llu were not", w.sum(w.served, w.others) - served, calls,
+                 w.sum(w.others, w.messages) - others);
+    if (who == "adaptive")
         return MPI_SUCCESS;
     const unsigned long long before = w.counters[w.messages];
-    if (const int rc = made(comm, 'b', 0, 1, size - 1); rc != MPI_SUCCESS)
+    if (const int rc = made(0, 1, size - 1); rc != MPI_SUCCESS)
         return rc;
     const int64_t mine = static_cast<int64_t>(w.counters[w.messages] - before);
     int64_t crossed = 0;
@@ -394,28 +357,6 @@ int look_at(MPI_Comm comm, const watched &w, int sites, const std::string &who)
         complain("a broadcast of %zu bytes crosses between %d sites %lld times after shrinking", sizeof(int64_t), sites,
                  static_cast<long long>(crossed));
     return MPI_SUCCESS;
-}
-
-/** Broadcasts along trees until all of their messages, of one in a row of some, go from parents to children: a dead one is in
- *  nobody's way.  Nobody dies any more. */
-void settle(MPI_Comm comm, const watched &w)
-{
-    constexpr int in_a_row = 20;
-    say("settles");
-    alarm(patience);
-    for (int64_t past = 1; past > 0;) {
-        const unsigned long long before = w.counters[w.direct];
-        for (int i = 0; i < in_a_row; ++i) {
-            if (made(comm, 'b', 0, 1, 0) != MPI_SUCCESS)
-                complain("an error, and nobody died");
-            usleep(1'000);
-        }
-        const int64_t mine = static_cast<int64_t>(w.counters[w.direct] - before);
-        if (MPI_Allreduce(&mine, &past, 1, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
-            complain("an error, and nobody died");
-            return;
-        }
-    }
 }
 
 /** As a program does that goes on with who is left.  Uniform: all survivors come back with the same group. */
@@ -514,9 +455,7 @@ int main(int argc, char **argv)
             raise(SIGKILL);     // not in time: in the next ones' first call
         dead = size - static_cast<int>(world_ranks(comm).size());
     }
-    std::snprintf(state, sizeof state, "seed %llu, at the end", static_cast<unsigned long long>(seed));
-    if (who == "adaptive")
-        settle(comm, w);
+    std::snprintf(state, sizeof state, "at the end");
     int me;
     MPI_Comm_rank(comm, &me);
     int mine = wrong == 0, right = 0;
