@@ -103,6 +103,13 @@ static inline void mca_coll_wan_compat_neighbors(ompi_communicator_t *comm, int 
     (void) mca_topo_base_neighbor_count(comm, in, out);
 }
 
+/* What follows the other arguments of a function that copies an attribute. */
+#if OMPI_MAJOR_VERSION >= 5
+#define WAN_ATTRIBUTE_COPIED_TO
+#else
+#define WAN_ATTRIBUTE_COPIED_TO , MPI_Comm to __opal_attribute_unused__
+#endif
+
 /* ---- jobs that a job spawns ------------------------------------------------ */
 
 /* Which one of those of this mpirun this process is in; 0: none.  See wan_report_spawned(). */

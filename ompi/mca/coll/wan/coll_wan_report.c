@@ -173,9 +173,9 @@ static int finalize_begins(MPI_Comm comm, int keyval, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-static int copied_never(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *copied, MPI_Comm to)
+static int copied_never(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *copied WAN_ATTRIBUTE_COPIED_TO)
 {
-    (void) comm, (void) keyval, (void) state, (void) value, (void) copy, (void) to;
+    (void) comm, (void) keyval, (void) state, (void) value, (void) copy;
     *copied = 0;
     return MPI_SUCCESS;
 }
