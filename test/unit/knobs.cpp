@@ -95,13 +95,13 @@ std::string check_enumerators()
         WAN_CHECK(!wan_knob_enumerator(&k, -1, nullptr));
         for (size_t e = 0; e < expected.size(); ++e, ++seen) {
             const char *got = wan_knob_enumerator(&k, static_cast<int>(e) + 1, &help);
-            WAN_CHECK_THAT(got && std::string(got) == expected[e]->name && help == expected[e]->summary, name);
+            WAN_CHECK_THAT(got && std::string(got) == expected[e]->name && std::string(help) == expected[e]->summary, name);
             WAN_CHECK(wan::algorithm_at(expected[e]->collective, static_cast<int>(e) + 1) == expected[e]);
         }
         int next = static_cast<int>(expected.size()) + 1;
         if (wan::adaptive_serves(expected.at(0)->collective)) {     // not an algorithm like those, and after them
             const char *got = wan_knob_enumerator(&k, next++, &help);
-            WAN_CHECK_THAT(got && std::string(got) == "adaptive" && help == wan::adaptive.summary, name);
+            WAN_CHECK_THAT(got && std::string(got) == "adaptive" && std::string(help) == wan::adaptive.summary, name);
             ++by_trees;
         }
         WAN_CHECK(!wan_knob_enumerator(&k, next, &help) && !help);

@@ -17,17 +17,24 @@ namespace {
 
 std::atomic<size_t> held{0}, peak{0};
 
-void *counted(size_t n)
+void *counted_or_null(size_t n) noexcept
 {
     // The size stands before the block; 16 bytes keep its alignment.
     auto *p = static_cast<char *>(std::malloc(n + 16));
     if (!p)
-        throw std::bad_alloc();
+        return nullptr;
     *reinterpret_cast<size_t *>(p) = n;
     const size_t now = held += n;
     if (now > peak)
         peak = now;
     return p + 16;
+}
+
+void *counted(size_t n)
+{
+    if (void *p = counted_or_null(n))
+        return p;
+    throw std::bad_alloc();
 }
 
 void uncount(void *q)
@@ -43,6 +50,8 @@ void uncount(void *q)
 
 void *operator new(size_t n) { return counted(n); }
 void *operator new[](size_t n) { return counted(n); }
+void *operator new(size_t n, const std::nothrow_t &) noexcept { return counted_or_null(n); }     // what sorting takes
+void *operator new[](size_t n, const std::nothrow_t &) noexcept { return counted_or_null(n); }
 void operator delete(void *p) noexcept { uncount(p); }
 void operator delete[](void *p) noexcept { uncount(p); }
 void operator delete(void *p, size_t) noexcept { uncount(p); }

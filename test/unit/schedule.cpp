@@ -19,10 +19,14 @@ using namespace wan_test;
 
 std::string check_round_trip()
 {
+    std::set<const algorithm *> seen;
     for (const auto &sizes : {std::vector<int>{3, 2}, {4, 1, 2}})
-        for (int lanes : {1, 2}) {
-            const topology t = lay_out(sizes, placement::shuffled, lanes, test_seed());
-            for (const algorithm *a : algorithms())
+        for (const auto &[how, lanes] : {std::pair{placement::shuffled, 1}, {placement::shuffled, 2}, {placement::block, 2}}) {
+            const topology t = lay_out(sizes, how, lanes, test_seed());
+            for (const algorithm *a : algorithms()) {
+                if (!a->serves(t, {.collective = a->collective, .bytes = 8, .element_bytes = 1, .commutative = true}))
+                    continue;   // perhaps it wants ranks in blocks
+                seen.insert(a);
                 for (const plan &p : plans_of(*a, t))
                     for (int r = 0; r < t.size(); ++r) {
                         const schedule s = build_schedule(t, p, r);
@@ -37,7 +41,10 @@ std::string check_round_trip()
                                       && x.part.lo.num == y.part.lo.num && x.part.hi.den == y.part.hi.den);
                         }
                     }
+            }
         }
+    for (const algorithm *a : algorithms())
+        WAN_CHECK_THAT(seen.contains(a), std::string("none of these shapes is served by ") + a->name);
     return "";
 }
 

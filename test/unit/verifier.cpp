@@ -190,7 +190,8 @@ std::vector<row> rows()
         {"one label twice", {{"0 send out 0/2..1/2 to 1 label 0\n1 send out 1/2..2/2 to 1 label 0\n", recv}, 0, bcast()}, "same peer and label"},
         {"a label too large", {{"0 send out 0/1..1/1 to 1 label 1024\n", "0 recv out 0/1..1/1 from 0 label 1024\n"}, 0, bcast()}, "label 1024 is too large"},
         {"to itself", {{"0 send out 0/1..1/1 to 0 label 0\n", ""}, 0, bcast()}, "is not another rank"},
-        {"to nobody", {{"0 send out 0/1..1/1 to 7 label 0\n", recv}, 0, bcast()}, "rank"},
+        {"to nobody", {{"0 send out 0/1..1/1 to 7 label 0\n", recv}, 0, bcast()}, "rank 0: operation 0: there is no rank 7"},
+        {"from nobody", {{send, "0 recv out 0/1..1/1 from 2 label 0\n"}, 0, bcast()}, "rank 1: operation 0: there is no rank 2"},
         {"scratch that is not there", {{"0 copy out tmp3 0/1..1/1\n1 send out 0/1..1/1 to 1 label 0\n", recv}, 1, bcast()}, "scratch"},
     };
 }

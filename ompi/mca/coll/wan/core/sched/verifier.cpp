@@ -401,6 +401,9 @@ std::string verify_texts(const topology &topo, const std::vector<std::shared_ptr
         const schedule &s = schedules[static_cast<size_t>(r)]->text();
         if (std::string why = verify_static(s, kind_of(o.collective).apart); !why.empty())
             return "rank " + std::to_string(r) + ": " + why;
+        for (size_t i = 0; i < s.ops.size(); ++i)
+            if (const op &a = s.ops[i]; (a.sends() || a.receives()) && a.peer >= topo.size())
+                return "rank " + std::to_string(r) + ": operation " + std::to_string(i) + ": there is no rank " + std::to_string(a.peer);
         if (std::string why = blocks ? check_held(topo, o, r, s) : ""; !why.empty())
             return why;
         if (std::string why = o.collective == WAN_REDUCE && r != o.root ? check_no_result(s) : ""; !why.empty())
