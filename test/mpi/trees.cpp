@@ -17,6 +17,17 @@
 #include <cstdio>
 #include <cstdlib>
 
+/**
+ * Not a collective, so that it counts nothing: before and after a call, since who is behind forwards
+ * a broadcast before its own call begins, or that of the next one before it has read its counters.
+ */
+static void wait_for_all(int rank, int size)
+{
+    for (int step = 1; step < size; step *= 2)
+        MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + step) % size, 1, nullptr, 0, MPI_BYTE, (rank + size - step) % size, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? std::atof(argv[1]) : 5;
@@ -45,10 +56,12 @@ int main(int argc, char **argv)
             const unsigned long long before = counters[0];
             for (int i = 0; i < n; ++i)
                 in[static_cast<size_t>(i)] = reduces || rank == root ? value(reduces ? rank : root, i) : 0;
+            wait_for_all(rank, size);
             if (reduces)
                 MPI_Reduce(in.data(), out.data(), n, MPI_UNSIGNED_CHAR, MPI_BXOR, root, MPI_COMM_WORLD);
             else
                 MPI_Bcast(in.data(), n, MPI_UNSIGNED_CHAR, root, MPI_COMM_WORLD);
+            wait_for_all(rank, size);
             crossed[k] = counters[0] - before;
             for (int i = 0; i < n; ++i) {
                 unsigned char expected = reduces ? 0 : value(root, i);
