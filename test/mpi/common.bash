@@ -31,6 +31,18 @@ plugins_from "$WAN_STAGE"
 # On one host, shared memory does; 5.0 calls it sm, 4.1 vader.
 ompi_series=$("$OMPI_INFO" --version 2>/dev/null | sed -n 's/^Open MPI v\([0-9]*\.[0-9]*\).*/\1/p')
 
+# told COMMAND...: its output in $output, its exit code in $code.  Again, up to six times, where ORTE of
+# Open MPI 4.1.4 has lost a message for users, which it does now and then, all components' alike.
+told() {
+    local attempt
+    for attempt in 1 2 3 4 5 6; do
+        output=$("$@" 2>&1)
+        code=$?
+        grep -q 'ORTE_ERROR_LOG.*show_help' <<<"$output" || return 0
+        echo "ORTE lost a message for users (attempt $attempt): the job again" >&2
+    done
+}
+
 passed=0 failed=0
 pass() { passed=$((passed + 1)); }
 fail() {
