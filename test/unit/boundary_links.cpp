@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <unistd.h>
+#include <utility>
 
 namespace {
 
@@ -22,6 +23,8 @@ struct watched_job {
     std::vector<comm_ptr> comms;
     fabric f;
     int looks = 0, learned = 0, asked = 0;
+    bool under_way = false;                                 // the question whether links have changed
+    std::array<int64_t, WAN_CHECK_VOTES> votes{};
 
     /** links_file: of all ranks but `without`. */
     explicit watched_job(const std::vector<const char *> &sites, int64_t interval, char *links_file = nullptr, int without = -1)
@@ -70,44 +73,58 @@ struct watched_job {
     }
 
     /** What the glue does before a blocking call, on all ranks. */
-    std::string check()
+    std::string ask()
     {
-        std::array<int64_t, WAN_CHECK_VOTES> all{}, mine{};
+        std::array<int64_t, WAN_CHECK_VOTES> mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
             const int code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
             WAN_CHECK(code == WAN_OK || code == WAN_DONE);
             due += code == WAN_DONE;
-            for (size_t i = 0; i < all.size(); ++i)
-                all[i] = r == 0 ? mine[i] : std::min(all[i], mine[i]);
+            for (size_t i = 0; i < votes.size(); ++i)
+                votes[i] = r == 0 ? mine[i] : std::min(votes[i], mine[i]);
         }
         WAN_CHECK(due == 0 || due == comms.size());
-        if (due == 0)
+        under_way = due > 0;
+        asked += under_way;
+        return "";
+    }
+    /** And after it. */
+    std::string answer()
+    {
+        if (!std::exchange(under_way, false))
             return "";
-        ++asked;
-        int answer = WAN_OK;
+        int said = WAN_OK;
         for (size_t r = 0; r < comms.size(); ++r) {
-            const int code = wan_comm_check_answer(comms[r].get(), all.data());
-            WAN_CHECK(r == 0 || code == answer);
-            answer = code;
+            const int code = wan_comm_check_answer(comms[r].get(), votes.data());
+            WAN_CHECK(r == 0 || code == said);
+            said = code;
         }
-        if (answer == WAN_OK)
+        if (said == WAN_OK)
             return "";
         ++looks;
-        while (answer == WAN_DONE)
-            if (std::string why = measure(comms, f, &answer); !why.empty())
+        while (said == WAN_DONE)
+            if (std::string why = measure(comms, f, &said); !why.empty())
                 return why;
-        learned += answer == WAN_OK;
+        learned += said == WAN_OK;
         return "";
+    }
+    /** Of a call that nothing is planned for. */
+    std::string check()
+    {
+        const std::string why = ask();
+        return why.empty() ? answer() : why;
     }
 
     std::string calls(int n)
     {
         for (int i = 0; i < n; ++i) {
             std::string ignored;
-            if (std::string why = check(); !why.empty())
+            if (std::string why = ask(); !why.empty())
                 return why;
             if (std::string why = plan(1000, true, &ignored); !why.empty())
+                return why;
+            if (std::string why = answer(); !why.empty())
                 return why;
         }
         return "";

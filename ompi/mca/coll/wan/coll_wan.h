@@ -204,6 +204,7 @@ typedef struct mca_coll_wan_module {
                                        with the saved module: until that is agreed on under the line's lock */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
     bool early;                     /* serves by assumed links: the first blocking call measures them */
+    bool changed;                   /* ranks find that links have changed: the next blocking call looks at them */
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after
                                        that; atomic */
     struct {
@@ -275,11 +276,18 @@ int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module);
 int mca_coll_wan_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
 /* Measures what the core wants measured.  *anew, which may be NULL: whether links were learned, not only looked at. */
 int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
+/* Whether links have changed: what ranks ask each other beside a blocking call. */
+typedef struct mca_coll_wan_question mca_coll_wan_question_t;
 /*
- * Before a blocking collective while SERVING, in which links are measured: while `early`, or where
- * ranks find them changed.  OMPI_ code; the state is BROKEN on error.
+ * Before a blocking collective while SERVING: measures links while `early` or `changed`, asks now and then.
+ * OMPI_ code; the state is BROKEN on error, and nothing is under way.
  */
-int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective);
+int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
+/*
+ * After it, or before the saved module serves it (WAN_NOT_OURS): whether links have changed.
+ * Returns call_rc, or what failed here; the state is BROKEN then.
+ */
+int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int call_rc);
 /* Tells who wants to know: sites and links. */
 void mca_coll_wan_links_say(const mca_coll_wan_module_t *module);
 
@@ -456,6 +464,24 @@ int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int
 /* The same for any collective with that root, in which all ranks may give the same values. */
 int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t collective, int root,
                               int64_t *values, int count, ompi_op_t *op);
+/*
+ * The same Allreduce, beside the next blocking call, which moves it: begin, make the call, end, which waits for the rest.
+ * The values are the caller's until then.  begin: as above, nothing is under way unless OMPI_SUCCESS.
+ */
+typedef struct mca_coll_wan_beside {
+    mca_coll_wan_bound_t bound;
+    mca_coll_wan_port_t port;
+    wan_run_t *run;         /* NULL: nothing is under way */
+    bool ended;
+    int code;               /* of the core, the last */
+} mca_coll_wan_beside_t;
+struct mca_coll_wan_question {
+    mca_coll_wan_beside_t beside;
+    int64_t votes[WAN_CHECK_VOTES];
+};
+int mca_coll_wan_beside_begin(mca_coll_wan_module_t *module, mca_coll_wan_beside_t *beside, int64_t *values, int count,
+                              ompi_op_t *op);
+int mca_coll_wan_beside_end(mca_coll_wan_beside_t *beside);
 /* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
 void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);
 /* The one place that maps codes of the core to Open MPI's. */

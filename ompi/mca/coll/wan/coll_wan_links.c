@@ -2,7 +2,8 @@
  * The links between the sites of a communicator: measured in the first blocking
  * call, and again where they have changed.  All of it inside a blocking call
  * that all ranks make, by runs like any other; the core decides what is sent and
- * what the times mean.
+ * what the times mean.  Ranks ask each other whether links have changed beside a
+ * call, which therefore waits for nothing that it would not wait for anyway.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -142,7 +143,7 @@ static int measure_again(mca_coll_wan_module_t *module)
     bool anew = false;
     int rc = mca_coll_wan_links_measure(module, &anew);
 
-    module->early = false;
+    module->early = module->changed = false;
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
         return rc;
@@ -159,34 +160,47 @@ static int measure_again(mca_coll_wan_module_t *module)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective)
+int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
 {
-    int64_t votes[WAN_CHECK_VOTES];
     int code, rc;
 
-    if (module->early) {
+    question->beside.run = NULL;
+    if (module->early || module->changed) {
         return measure_again(module);
     }
-    code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), votes);
+    code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), question->votes);
     if (WAN_OK == code) {
         return OMPI_SUCCESS;
     }
     rc = mca_coll_wan_code(code, NULL, NULL);
     if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_wan_run_combine(module, votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
+        rc = mca_coll_wan_beside_begin(module, &question->beside, question->votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
         if (WAN_NOT_OURS == rc) {
             return OMPI_SUCCESS;    /* on no rank: links stay what they are */
         }
-    }
-    if (OMPI_SUCCESS == rc) {
-        code = wan_comm_check_answer(module->view, votes);
-        if (WAN_DONE == code) {
-            return measure_again(module);
-        }
-        rc = mca_coll_wan_code(code, NULL, NULL);
     }
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
     }
     return rc;
+}
+
+int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int call_rc)
+{
+    int code, rc;
+
+    if (NULL == question->beside.run) {
+        return call_rc;
+    }
+    rc = mca_coll_wan_beside_end(&question->beside);
+    if (OMPI_SUCCESS == rc) {
+        /* Measured in the next call: this one may be a trial that goes on, by what was known when it began. */
+        code = wan_comm_check_answer(module->view, question->votes);
+        module->changed = WAN_DONE == code;
+        rc = mca_coll_wan_code(code, NULL, NULL);
+    }
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_wan_module_break(module, rc);
+    }
+    return OMPI_SUCCESS != rc && (OMPI_SUCCESS == call_rc || WAN_NOT_OURS == call_rc) ? rc : call_rc;
 }

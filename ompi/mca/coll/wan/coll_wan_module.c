@@ -42,7 +42,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->blocking = module->nonblocking = module->persistent = 0;
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
-    module->moving = module->early = module->watched = false;
+    module->moving = module->early = module->changed = module->watched = false;
     module->starts = module->saved_starts = 0;
     module->epoch = 0;
     module->calls = module->look = 0;

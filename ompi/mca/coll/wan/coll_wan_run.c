@@ -100,30 +100,64 @@ int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_w
     return rc;
 }
 
-int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound)
+/* One pass of a run of its own thread; false once it has ended, with the code of the core. */
+static bool run_goes_on(wan_run_t *run, mca_coll_wan_port_t *port, int *code)
 {
-    int code, rc;
-
-    for (;;) {
-        code = wan_run_progress(run);
-        if (WAN_OK != code) {
-            break;
-        }
+    *code = wan_run_progress(run);
+    if (WAN_OK == *code) {
         (void) mca_coll_wan_port_reap(port);
-        for (unsigned idle = 1; !wan_run_pending(run); ++idle) {
-            opal_progress();
-            if (0 == idle % WAN_SWEEP_PASSES || OMPI_SUCCESS != mca_coll_wan_compat_broken(port->comm)) {
-                mca_coll_wan_port_sweep(port);
-            }
-        }
     }
-    rc = mca_coll_wan_run_close(run, port, bound, code);
+    return WAN_OK == *code;
+}
+
+/* Lets others progress, and after many idle passes looks for lost callbacks. */
+static void idle_pass(mca_coll_wan_port_t *port, unsigned pass)
+{
+    opal_progress();
+    if (0 == pass % WAN_SWEEP_PASSES || OMPI_SUCCESS != mca_coll_wan_compat_broken(port->comm)) {
+        mca_coll_wan_port_sweep(port);
+    }
+}
+
+/* Ends it, and frees its port. */
+static int run_settle(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound, int code)
+{
+    const int rc = mca_coll_wan_run_close(run, port, bound, code);
+
     while (!mca_coll_wan_port_reap(port)) {
         opal_progress();
         mca_coll_wan_port_sweep(port);
     }
     mca_coll_wan_port_destruct(port);
     return rc;
+}
+
+/* Moves what may be under way beside a call. */
+static void beside_step(mca_coll_wan_beside_t *beside)
+{
+    if (NULL != beside && NULL != beside->run && !beside->ended && wan_run_pending(beside->run)) {
+        beside->ended = !run_goes_on(beside->run, &beside->port, &beside->code);
+    }
+}
+
+/* beside: NULL, or what goes on meanwhile, and need not end. */
+static int run_wait_beside(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound,
+                           mca_coll_wan_beside_t *beside)
+{
+    int code;
+
+    while (run_goes_on(run, port, &code)) {
+        for (unsigned pass = 1; !wan_run_pending(run); ++pass) {
+            beside_step(beside);
+            idle_pass(port, pass);
+        }
+    }
+    return run_settle(run, port, bound, code);
+}
+
+int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound)
+{
+    return run_wait_beside(run, port, bound, NULL);
 }
 
 /* ---- blocking ---------------------------------------------------------------- */
@@ -133,20 +167,49 @@ int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int
     return mca_coll_wan_run_internal(module, WAN_ALLREDUCE, 0, values, count, op);
 }
 
-int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t collective, int root,
-                              int64_t *values, int count, ompi_op_t *op)
+static int internal_open(mca_coll_wan_module_t *module, wan_collective_t collective, int root, int64_t *values, int count,
+                         ompi_op_t *op, mca_coll_wan_bound_t *bound, mca_coll_wan_port_t *port, wan_run_t **run)
 {
-    mca_coll_wan_bound_t bound = {
+    *bound = (mca_coll_wan_bound_t) {
         .call = { .collective = collective, .root = root, .count = count, .element_bytes = sizeof(*values),
                   .extent = sizeof(*values), .in = values, .out = values, .commutative = true,
                   .epoch = module->epoch, .internal = true },
         .datatype = &ompi_mpi_int64_t.dt, .op = op
     };
+    return mca_coll_wan_run_open(module, bound, mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING), port, run);
+}
+
+int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t collective, int root,
+                              int64_t *values, int count, ompi_op_t *op)
+{
+    mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
     wan_run_t *run = NULL;
-    int rc = mca_coll_wan_run_open(module, &bound, mca_coll_wan_module_tag(module, module->blocking++ % WAN_TAGS_BLOCKING), &port, &run);
+    int rc = internal_open(module, collective, root, values, count, op, &bound, &port, &run);
 
     return OMPI_SUCCESS == rc ? mca_coll_wan_run_wait(run, &port, &bound) : rc;
+}
+
+int mca_coll_wan_beside_begin(mca_coll_wan_module_t *module, mca_coll_wan_beside_t *beside, int64_t *values, int count,
+                              ompi_op_t *op)
+{
+    int rc;
+
+    beside->run = NULL;
+    rc = internal_open(module, WAN_ALLREDUCE, 0, values, count, op, &beside->bound, &beside->port, &beside->run);
+    if (OMPI_SUCCESS == rc) {
+        beside->ended = !run_goes_on(beside->run, &beside->port, &beside->code);
+    }
+    return rc;
+}
+
+int mca_coll_wan_beside_end(mca_coll_wan_beside_t *beside)
+{
+    wan_run_t *run = beside->run;
+
+    beside->run = NULL;
+    return beside->ended ? run_settle(run, &beside->port, &beside->bound, beside->code)
+                         : mca_coll_wan_run_wait(run, &beside->port, &beside->bound);
 }
 
 /* Where not all ranks may come: no other rank is asked, and no call numbered. */
@@ -178,13 +241,49 @@ static int neighbor_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     return rc;
 }
 
-int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
+/* All ranks agree on who serves. */
+static int serve(mca_coll_wan_module_t *module, const wan_args_t *args, mca_coll_wan_beside_t *beside)
 {
+    const unsigned number = module->blocking++ % WAN_TAGS_BLOCKING;     /* whatever happens: ranks stay in step */
     mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
     wan_run_t *run = NULL;
-    unsigned number;
     int rc, begun;
+
+    rc = mca_coll_wan_bind(&bound, args, module);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    bound.call.epoch = module->epoch;
+    bound.call.blocks = true;
+    if (bound.nothing) {
+        goto release;
+    }
+    rc = mca_coll_wan_run_open(module, &bound, mca_coll_wan_module_tag(module, number), &port, &run);
+    if (OMPI_SUCCESS != rc && WAN_NOT_OURS != rc) {
+        goto release;
+    }
+    begun = mca_coll_wan_trial_begin(module);
+    if (WAN_NOT_OURS == rc) {
+        rc = OMPI_SUCCESS == begun ? WAN_NOT_OURS : begun;      /* whose saved module serves, ends the trial */
+        goto release;
+    }
+    mca_coll_wan_run_say(module, run);
+    rc = run_wait_beside(run, &port, &bound, beside);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_wan_bound_finish(&bound);
+    }
+    rc = mca_coll_wan_tried(module, OMPI_SUCCESS == rc ? begun : rc);
+
+release:
+    mca_coll_wan_bound_release(&bound);
+    return rc;
+}
+
+int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
+{
+    mca_coll_wan_question_t question;
+    int rc;
 
     mca_coll_wan_compat_listen();
     if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {
@@ -215,37 +314,6 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (WAN_STATE_BROKEN == module->state) {
         return module->error;
     }
-    rc = mca_coll_wan_links_check(module, mca_coll_wan_core_of(args->what));
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    number = module->blocking++ % WAN_TAGS_BLOCKING;    /* whatever happens: ranks stay in step */
-    rc = mca_coll_wan_bind(&bound, args, module);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    bound.call.epoch = module->epoch;
-    bound.call.blocks = true;
-    if (bound.nothing) {
-        goto release;
-    }
-    rc = mca_coll_wan_run_open(module, &bound, mca_coll_wan_module_tag(module, number), &port, &run);
-    if (OMPI_SUCCESS != rc && WAN_NOT_OURS != rc) {
-        goto release;
-    }
-    begun = mca_coll_wan_trial_begin(module);
-    if (WAN_NOT_OURS == rc) {
-        rc = OMPI_SUCCESS == begun ? WAN_NOT_OURS : begun;      /* whose saved module serves, ends the trial */
-        goto release;
-    }
-    mca_coll_wan_run_say(module, run);
-    rc = mca_coll_wan_run_wait(run, &port, &bound);
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_wan_bound_finish(&bound);
-    }
-    rc = mca_coll_wan_tried(module, OMPI_SUCCESS == rc ? begun : rc);
-
-release:
-    mca_coll_wan_bound_release(&bound);
-    return rc;
+    rc = mca_coll_wan_links_check(module, mca_coll_wan_core_of(args->what), &question);
+    return OMPI_SUCCESS == rc ? mca_coll_wan_links_answer(module, &question, serve(module, args, &question.beside)) : rc;
 }

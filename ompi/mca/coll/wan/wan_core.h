@@ -322,7 +322,7 @@ int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message);
 /*
  * Whether links are still as they were measured (core/measure/drift.hpp).  Before each blocking call
  * while serving: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
- * over all ranks, hand them back.  WAN_DONE then: measure as above.
+ * over all ranks, beside that call, hand them back before the next one.  WAN_DONE then: measure as above.
  */
 #define WAN_CHECK_VOTES 3
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
