@@ -255,6 +255,43 @@ std::string check_many_kinds()
     return "";
 }
 
+/** One long call that is disturbed now and then, of four or more in a period, is no link that changed. */
+std::string check_hiccups()
+{
+    for (const int64_t usual : {60 * ms, 110 * ms, 250 * ms, 700 * ms})
+        for (const int apart : {9, 13, 30}) {
+            job j(4, second / 2);
+            j.cost = ms;
+            const auto disturbed = [&](int, int call) { return call % apart == 4 ? 5 * usual / 2 : usual; };
+            const int at = j.run(0, 3000, disturbed);
+            WAN_CHECK_THAT(at == -1, j.wrong + std::to_string(usual / ms) + " ms, one of " + std::to_string(apart) + " disturbed: noticed at call " + std::to_string(at));
+            WAN_CHECK_THAT(j.run(3000, 3100, [&](int, int) { return 3 * usual; }) > 0, std::to_string(usual / ms) + " ms: three times as long is not noticed");
+        }
+    return "";
+}
+
+/** Who looks in vain again and again looks ever less often: the longer a look takes, the less. */
+std::string check_patience()
+{
+    const auto questions_until_look = [](int64_t look_ns) {
+        drift_checks c(second);
+        for (int vain = 0; vain < 30; ++vain)
+            c.looked(false, look_ns);
+        int n = 0;
+        for (int64_t now = 0; n < 100'000; now += second)
+            if (c.due(now, ms)) {
+                ++n;
+                if (c.answer({-3000, 1000, -4 * second}))
+                    break;
+            }
+        return n;
+    };
+    const int brief = questions_until_look(ms), lengthy = questions_until_look(10 * second);
+    WAN_CHECK_THAT(brief == 64, std::to_string(brief) + " questions before another look");
+    WAN_CHECK_THAT(lengthy >= 1000, std::to_string(lengthy) + " questions of a second before another look of 10 s");
+    return "";
+}
+
 } // namespace
 
 int main()
@@ -262,6 +299,7 @@ int main()
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_steady>), cmocka_unit_test(wan_test::test<check_changes>),
                                 cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_skew>),
                                 cmocka_unit_test(wan_test::test<check_bursts>), cmocka_unit_test(wan_test::test<check_kinds>),
-                                cmocka_unit_test(wan_test::test<check_many_kinds>)};
+                                cmocka_unit_test(wan_test::test<check_many_kinds>),
+                                cmocka_unit_test(wan_test::test<check_hiccups>), cmocka_unit_test(wan_test::test<check_patience>)};
     return cmocka_run_group_tests_name("drift", tests, nullptr, nullptr);
 }

@@ -276,16 +276,21 @@ int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module);
 int mca_coll_wan_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
 /* Measures what the core wants measured.  *anew, which may be NULL: whether links were learned, not only looked at. */
 int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
+/*
+ * Before a blocking collective while SERVING: measures links while `early` or `changed`.  OMPI_ code; the state is
+ * BROKEN on error.
+ */
+int mca_coll_wan_links_refresh(mca_coll_wan_module_t *module);
 /* Whether links have changed: what ranks ask each other beside a blocking call. */
 typedef struct mca_coll_wan_question mca_coll_wan_question_t;
 /*
- * Before a blocking collective while SERVING: measures links while `early` or `changed`, asks now and then.
- * OMPI_ code; the state is BROKEN on error, and nothing is under way.
+ * Now and then, beside a blocking call that is ours and no trial, the same on all ranks: there it costs least, and others tell
+ * nothing of links.  OMPI_ code; on error the state is BROKEN, and nothing is under way.
  */
-int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
+int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
 /*
- * After it, or before the saved module serves it (WAN_NOT_OURS): whether links have changed.
- * Returns call_rc, or what failed here; the state is BROKEN then.
+ * After that call: whether links have changed, which the next blocking call looks at.  Returns call_rc, or what
+ * failed here; the state is BROKEN then.
  */
 int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int call_rc);
 /* Tells who wants to know: sites and links. */

@@ -160,14 +160,16 @@ static int measure_again(mca_coll_wan_module_t *module)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_wan_links_check(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
+int mca_coll_wan_links_refresh(mca_coll_wan_module_t *module)
+{
+    return module->early || module->changed ? measure_again(module) : OMPI_SUCCESS;
+}
+
+int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
 {
     int code, rc;
 
     question->beside.run = NULL;
-    if (module->early || module->changed) {
-        return measure_again(module);
-    }
     code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), question->votes);
     if (WAN_OK == code) {
         return OMPI_SUCCESS;
@@ -194,7 +196,6 @@ int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_questi
     }
     rc = mca_coll_wan_beside_end(&question->beside);
     if (OMPI_SUCCESS == rc) {
-        /* Measured in the next call: this one may be a trial that goes on, by what was known when it began. */
         code = wan_comm_check_answer(module->view, question->votes);
         module->changed = WAN_DONE == code;
         rc = mca_coll_wan_code(code, NULL, NULL);
@@ -202,5 +203,5 @@ int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_questi
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
     }
-    return OMPI_SUCCESS != rc && (OMPI_SUCCESS == call_rc || WAN_NOT_OURS == call_rc) ? rc : call_rc;
+    return OMPI_SUCCESS == call_rc ? rc : call_rc;
 }

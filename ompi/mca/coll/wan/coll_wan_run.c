@@ -241,8 +241,23 @@ static int neighbor_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     return rc;
 }
 
+/* Runs a call that is ours, beside which ranks may ask each other about links. */
+static int run_watched(mca_coll_wan_module_t *module, wan_collective_t what, wan_run_t *run, mca_coll_wan_port_t *port,
+                       mca_coll_wan_bound_t *bound)
+{
+    mca_coll_wan_question_t question;
+    const int rc = mca_coll_wan_links_ask(module, what, &question);
+
+    if (OMPI_SUCCESS != rc) {
+        wan_run_release(run);
+        mca_coll_wan_port_destruct(port);
+        return rc;
+    }
+    return mca_coll_wan_links_answer(module, &question, run_wait_beside(run, port, bound, &question.beside));
+}
+
 /* All ranks agree on who serves. */
-static int serve(mca_coll_wan_module_t *module, const wan_args_t *args, mca_coll_wan_beside_t *beside)
+static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
 {
     const unsigned number = module->blocking++ % WAN_TAGS_BLOCKING;     /* whatever happens: ranks stay in step */
     mca_coll_wan_bound_t bound;
@@ -269,7 +284,8 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args, mca_coll
         goto release;
     }
     mca_coll_wan_run_say(module, run);
-    rc = run_wait_beside(run, &port, &bound, beside);
+    rc = 0 == module->trial.flags ? run_watched(module, mca_coll_wan_core_of(args->what), run, &port, &bound)
+                                  : mca_coll_wan_run_wait(run, &port, &bound);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_bound_finish(&bound);
     }
@@ -282,7 +298,6 @@ release:
 
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
 {
-    mca_coll_wan_question_t question;
     int rc;
 
     mca_coll_wan_compat_listen();
@@ -314,6 +329,6 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (WAN_STATE_BROKEN == module->state) {
         return module->error;
     }
-    rc = mca_coll_wan_links_check(module, mca_coll_wan_core_of(args->what), &question);
-    return OMPI_SUCCESS == rc ? mca_coll_wan_links_answer(module, &question, serve(module, args, &question.beside)) : rc;
+    rc = mca_coll_wan_links_refresh(module);
+    return OMPI_SUCCESS == rc ? serve(module, args) : rc;
 }

@@ -320,8 +320,8 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message);
 
 /*
- * Whether links are still as they were measured (core/measure/drift.hpp).  Before each blocking call
- * while serving: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
+ * Whether links are still as they were measured (core/measure/drift.hpp).  At each blocking call
+ * that is served, no trial: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
  * over all ranks, beside that call, hand them back before the next one.  WAN_DONE then: measure as above.
  */
 #define WAN_CHECK_VOTES 3

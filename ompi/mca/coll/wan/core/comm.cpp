@@ -183,7 +183,8 @@ int wan_comm::take(const wan::fact_vector &v)
             measuring_to_ = purpose::confirm;
             return WAN_DONE;
         }
-        checks.looked(changed);
+        if (!from_file)         // that look suspected nothing
+            checks.looked(changed, wan::probe::look_ns(known.back()));
         if (!changed) {
             in_use = true;
             if (from_file)

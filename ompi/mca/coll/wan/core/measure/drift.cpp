@@ -14,7 +14,7 @@ namespace {
 /** Kinds of calls that are watched at a time. */
 constexpr size_t most_kinds = 32;
 /** Calls of a kind in a period, for them to mean anything. */
-constexpr unsigned enough_calls = 3;
+constexpr unsigned enough_calls = 4;
 /** Reason enough, per mille: as differ() of links. */
 constexpr int64_t much_slower = 1500, much_faster = 667;
 /** Asking may take one part in so many of the time. */
@@ -53,7 +53,8 @@ int64_t drift::kind_of_call::usual_ns() const
         size_t count = 0;
         for (size_t i = turn; i < n; i += 2)
             sorted[count++] = recent_us[i];
-        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count / 2);
+        // Of an even number the shorter: of two, one that was disturbed must not count.
+        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
         std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(count));
         sum_us += *middle;
     }
@@ -117,11 +118,14 @@ bool drift_checks::answer(const drift_votes &combined)
     return seen_ >= patience_;
 }
 
-void drift_checks::looked(bool changed)
+void drift_checks::looked(bool changed, int64_t look_ns)
 {
     seen_ = 0;
     quiet_ = 0;
-    patience_ = changed ? 1 : std::min(most_patience, 2 * patience_);
+    // In the end vain looks, too, take one part in so many of the time.
+    const auto enough = share * look_ns / std::max<int64_t>(1, std::max(interval_ns_, share * cost_ns_));
+    const auto most = static_cast<unsigned>(std::clamp<int64_t>(enough, most_patience, 1 << 20));
+    patience_ = changed ? 1 : std::min(most, 2 * patience_);
 }
 
 } // namespace wan

@@ -78,8 +78,8 @@ public:
     drift_votes votes(const drift::seen &s) const;
     /** Of all ranks: whether links are to be looked at. */
     bool answer(const drift_votes &combined);
-    /** They were, and have changed or not. */
-    void looked(bool changed);
+    /** They were, and have changed or not; what a look takes, the same on all ranks. */
+    void looked(bool changed, int64_t look_ns = 0);
 
 private:
     int64_t interval_ns_, cost_ns_ = 0;

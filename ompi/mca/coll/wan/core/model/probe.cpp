@@ -233,6 +233,13 @@ void probe::record(int64_t elapsed_ns)
     }
 }
 
+int64_t probe::look_ns(const facts &f)
+{
+    const int64_t rounds = std::min(f.sites + f.sites % 2 - 1, most_sites_by_pair - 1);
+    const int64_t round_trips = rounds == 1 ? 3 : 3 * rounds + std::min<int64_t>(rounds, 2);
+    return 2 * f.widest_ns() * round_trips + 2 * f.wire_ns((bulk_messages + lone_messages) * bulk_message_bytes) + 3 * f.step_ns;
+}
+
 fact_vector probe::measured() const
 {
     fact_vector v{};

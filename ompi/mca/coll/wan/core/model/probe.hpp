@@ -49,6 +49,9 @@ public:
     /** The time of the schedule that next() returned last. */
     void record(int64_t elapsed_ns);
 
+    /** What a brief one takes, about. */
+    static int64_t look_ns(const facts &f);
+
     /** What this rank measured; 0 where it took no part. */
     fact_vector measured() const;
 
