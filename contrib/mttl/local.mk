@@ -22,6 +22,7 @@ mttl_headers = \
 	contrib/mttl/mttl/mttl.hpp \
 	contrib/mttl/mttl/node.hpp \
 	contrib/mttl/mttl/outbox.hpp \
+	contrib/mttl/mttl/overflow.hpp \
 	contrib/mttl/mttl/port.hpp \
 	contrib/mttl/mttl/registry.hpp \
 	contrib/mttl/mttl/runtime.hpp \

@@ -210,37 +210,122 @@ constexpr bool sanitized = false;
     return below + frame[0];
 }
 
-int overflow(size_t guarded, int depth)
+// Blocks below a frame of so many bytes that nobody writes to.
+[[gnu::noinline]] void sink_below(scheduler &s, int bytes)
 {
-    return in_child([&] {
-        stack_options o;
-        o.guarded = guarded;
-        scheduler s(o);
-        // Below it in a mapping lies another stack, which nobody would miss.
-        for (int i = 0; i < 2; ++i)
-            s.spawn_detached([&] { s.yield(); });
-        drain(s);
-        s.spawn_detached([&] {
-            deep(depth);
-            s.yield();
-        });
-        drain(s);
-    });
+    auto *volatile below = static_cast<char *>(__builtin_alloca(static_cast<size_t>(bytes)));
+    below[0] = 1;
+    s.yield();
+    below[1] = 2;
+}
+
+// The third thread of a node goes so deep that its stack does not do, and comes back or blocks down there.
+int overflow(size_t guarded, int depth, std::string &said, bool blocks = false)
+{
+    return in_child(
+        [&] {
+            stack_options o;
+            o.guarded = guarded;
+            scheduler s(o, 7);
+            const scheduler other(o);       // of another node in the process
+            // Below it in a mapping lies another stack, which nobody would miss.
+            for (int i = 0; i < 2; ++i)
+                s.spawn_detached([&] { s.yield(); });
+            drain(s);
+            std::vector<thread_handle> kept;
+            for (int i = 0; i < 2; ++i)
+                kept.push_back(s.spawn([&] { s.block(); }));
+            s.spawn_detached([&] {
+                if (blocks)
+                    sink_below(s, depth);
+                else
+                    deep(depth);
+                s.yield();
+            });
+            drain(s);
+            _exit(0);
+        },
+        &said);
 }
 
 std::string guards()
 {
     if (sanitized)
         return "";      // it reports overflows itself
-    WAN_CHECK(overflow(10, 10) == 0);
-    WAN_CHECK(overflow(0, 10) == 0);
-    WAN_CHECK(overflow(10, 130) == 1000 + SIGSEGV);
-    WAN_CHECK(overflow(0, 130) == 1000 + SIGABRT);
+    const std::string words = "mttl: node 7: thread 2 has overflowed its stack of 65536 bytes: give threads larger ones "
+                              "(MTTL_STACK_BYTES)\n";
+    std::string none, guarded, canary, below;
+    WAN_CHECK(overflow(10, 10, none) == 0);
+    WAN_CHECK(overflow(0, 10, none) == 0);
+    WAN_CHECK_THAT(none.empty(), none);
+    WAN_CHECK(overflow(10, 130, guarded) == 1000 + SIGSEGV);
+    WAN_CHECK_THAT(guarded == words, guarded);
+    WAN_CHECK(overflow(0, 130, canary) == 1000 + SIGABRT);
+    WAN_CHECK_THAT(canary == words, canary);
+    // Without a word written where the canary is: seen where the thread is switched from.
+    const int code = overflow(0, 70000, below, true);
+    WAN_CHECK_THAT(code == 1000 + SIGABRT, std::to_string(code) + below);
+    WAN_CHECK_THAT(below == words, below);
+    // So deep that it leaves the mapping, where nothing may be: a fault, or the canary.
+    std::string deeper;
+    WAN_CHECK(overflow(0, 600, deeper) >= 1000);
+    WAN_CHECK_THAT(deeper == words, deeper);
+    // A large frame does not jump over the guard.
+    std::string jumped;
+    WAN_CHECK(overflow(10, 100000, jumped, true) == 1000 + SIGSEGV);
+    WAN_CHECK_THAT(jumped == words, jumped);
     scheduler s({.bytes = 16384, .guarded = 3});
     for (int i = 0; i < 5; ++i)
         s.spawn_detached([&] { s.yield(); });
     WAN_CHECK(s.made() == 5 && s.guarded() == 3);
     drain(s);
+    return "";
+}
+
+// Faults that are no overflow are whose they were.
+std::string other_faults()
+{
+    if (sanitized)
+        return "";
+    const auto fault = [] { *static_cast<volatile int *>(nullptr) = 1; };
+    const auto in_thread = [&](auto f) {
+        scheduler s;
+        s.spawn_detached(f);
+        drain(s);
+    };
+    std::string said;
+    WAN_CHECK(in_child([&] { in_thread(fault); }, &said) == 1000 + SIGSEGV);
+    WAN_CHECK(in_child([&] { in_thread([] { std::raise(SIGSEGV); }); }, &said) == 1000 + SIGSEGV);
+    WAN_CHECK(in_child([&] {
+                  std::signal(SIGSEGV, [](int) { _exit(42); });
+                  in_thread(fault);
+              }, &said) == 42);
+    WAN_CHECK(in_child([&] {
+                  struct sigaction mine{};
+                  mine.sa_sigaction = [](int, siginfo_t *info, void *) { _exit(info->si_addr ? 44 : 43); };
+                  mine.sa_flags = SA_SIGINFO;
+                  sigaction(SIGSEGV, &mine, nullptr);
+                  in_thread(fault);
+              }, &said) == 43);
+    WAN_CHECK_THAT(said.empty(), said);
+    // Nothing is left behind, in whatever order schedulers go.
+    WAN_CHECK(in_child([&] {
+                  auto a = std::make_unique<scheduler>(), b = std::make_unique<scheduler>();
+                  a.reset();
+                  b.reset();
+                  struct sigaction now{};
+                  stack_t stack{};
+                  sigaction(SIGSEGV, nullptr, &now);
+                  sigaltstack(nullptr, &stack);
+                  _exit(now.sa_handler == SIG_DFL && (stack.ss_flags & SS_DISABLE) ? 0 : 1);
+              }) == 0);
+    // Who wants none has none.
+    WAN_CHECK(in_child([&] {
+                  scheduler s({.report = false});
+                  struct sigaction now{};
+                  sigaction(SIGSEGV, nullptr, &now);
+                  _exit(now.sa_handler == SIG_DFL ? 0 : 1);
+              }) == 0);
     return "";
 }
 
@@ -278,6 +363,7 @@ int main()
         cmocka_unit_test(wan_test::test<run_now>),
         cmocka_unit_test(wan_test::test<outside>),
         cmocka_unit_test(wan_test::test<guards>),
+        cmocka_unit_test(wan_test::test<other_faults>),
         cmocka_unit_test(wan_test::test<very_many>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

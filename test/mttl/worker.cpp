@@ -3,7 +3,8 @@
  * once, between every pair of processes, with functions of a shared library.
  * Prints `mttl ok N checks` on node 0.
  *
- * Usage: worker [spmd | limits | plugins A B | throw | lost | code]
+ * Usage: worker [spmd | limits | overflow | plugins A B | throw | lost | code]
+ *        overflow: a function on the last node takes a quarter of a megabyte of its stack
  *        plugins: also with the libraries A and B (plugin.cpp), loaded in another order on each second process
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -264,6 +265,22 @@ int limits(int, char **)
     return 0;
 }
 
+[[gnu::noinline]] int deep(int n)
+{
+    volatile char frame[512];
+    for (char volatile &c : frame)
+        c = static_cast<char>(n);
+    const int below = n ? deep(n - 1) : 0;
+    return below + frame[0];
+}
+
+int overflow(int, char **)
+{
+    invoke(nodes() - 1, [](int n) { deep(n), yield(); }, 512);
+    std::puts("mttl ok overflow");
+    return 0;
+}
+
 template <class F> F symbol_of(void *library, const char *name)
 {
     return reinterpret_cast<F>(dlsym(library, name));
@@ -378,6 +395,8 @@ int main(int argc, char **argv)
     const std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "limits")
         return run(argc, argv, limits);
+    if (mode == "overflow")
+        return run(argc, argv, overflow);
     if (mode == "spmd")
         return run(argc, argv, everywhere, start::spmd);
     if (mode == "plugins")

@@ -174,6 +174,20 @@ inline void ucontext_start(unsigned a, unsigned b, unsigned c, unsigned d)
 } // namespace detail
 #endif
 
+/** Where the stack that runs has got to. */
+[[gnu::always_inline]] inline std::byte *stack_pointer()
+{
+    void *p;
+#if defined(MTTL_UCONTEXT)
+    p = __builtin_frame_address(0);     // above what this function has taken since
+#elif defined(__x86_64__)
+    __asm__ volatile("movq %%rsp, %0" : "=r"(p));
+#else
+    __asm__ volatile("mov %0, sp" : "=r"(p));
+#endif
+    return static_cast<std::byte *>(p);
+}
+
 /** Where a stack left off. */
 class context {
 public:

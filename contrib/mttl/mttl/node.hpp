@@ -25,7 +25,7 @@ struct node_options {
 class node {
 public:
     node(port &p, const node_options &o = {})
-        : port_(p), options_(o), scheduler_(o.stacks), outbox_(p, scheduler_, o.window)
+        : port_(p), options_(o), scheduler_(o.stacks, p.node()), outbox_(p, scheduler_, o.window)
     {
         port_.recv_any(&inbox_);
     }

@@ -1,10 +1,10 @@
 /*
  * Stacks for threads, kept for the next one when a thread ends.  The first
- * ones have a guard page each, so that an overflow is a fault where it happens.
- * A guard page costs the kernel two mappings, of which a process may have
- * 65530 by default (vm.max_map_count); beyond the budget, stacks are cut from
- * large mappings and carry a canary, which is looked at when a thread is
- * switched from.  Memory is touched, and so used, only as deep as a thread got.
+ * ones have guard pages each, so that an overflow is a fault where it happens
+ * (and says so: overflow.hpp).  Guard pages cost the kernel two mappings, of which
+ * a process may have 65530 by default (vm.max_map_count); beyond the budget, stacks
+ * are cut from large mappings and carry a canary, which is looked at when a thread
+ * is switched from.  Memory is touched, and so used, only as deep as a thread got.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -30,6 +30,7 @@ struct stack_options {
     /** Least where threads call MPI's collectives and make communicators: MPICH 4.0 takes more than 64 KB. */
     static constexpr size_t for_collectives = 256 * 1024;
     size_t guarded = 8192;          // stacks with a guard page: a quarter of the kernel's default of mappings
+    bool report = true;             // an overflow says who and why, by a handler of SIGSEGV (overflow.hpp)
 };
 
 /** One stack: [bottom, top).  The canary, if there is one, is the lowest word. */
@@ -52,10 +53,14 @@ struct stack {
 
 class stack_source {
 public:
+    /** Below a guarded stack, bytes that must not be touched: more than a page, so that a large frame does not jump
+     *  over it; they cost addresses only. */
+    static constexpr size_t guard_bytes = 64 * 1024;
+
     explicit stack_source(const stack_options &o = {}) : options_(o)
     {
-        page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-        options_.bytes = (options_.bytes + page_ - 1) / page_ * page_;
+        const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+        options_.bytes = (options_.bytes + page - 1) / page * page;
     }
     stack_source(const stack_source &) = delete;
     stack_source &operator=(const stack_source &) = delete;
@@ -73,10 +78,10 @@ public:
     stack make()
     {
         if (guarded_ < options_.guarded) {
-            std::byte *p = map(options_.bytes + page_);
-            if (mprotect(p, page_, PROT_NONE) == 0) {
+            std::byte *p = map(options_.bytes + guard_bytes);
+            if (mprotect(p, guard_bytes, PROT_NONE) == 0) {
                 ++guarded_;
-                return {p + page_, p + page_ + options_.bytes, true};
+                return {p + guard_bytes, p + guard_bytes + options_.bytes, true};
             }
             options_.guarded = guarded_;        // the kernel's limit came first
         }
@@ -111,7 +116,6 @@ private:
     }
 
     stack_options options_;
-    size_t page_;
     size_t guarded_ = 0;
     std::byte *slab_ = nullptr;
     size_t slab_left_ = 0;

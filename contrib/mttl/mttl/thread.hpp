@@ -19,12 +19,14 @@
 #define MTTL_THREAD_HPP
 
 #include "context.hpp"
+#include "overflow.hpp"
 #include "stack.hpp"
 
 #include <cxxabi.h>
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -49,6 +51,7 @@ struct thread {
     scheduler *home = nullptr;
     stack on{};
     std::byte *top = nullptr;           // of what the thread may use
+    size_t number = 0;                  // in the order of making
     thread *joiner = nullptr;
     std::exception_ptr failed;
     bool finished = false;
@@ -111,8 +114,13 @@ private:
 
 class scheduler {
 public:
-    explicit scheduler(const stack_options &o = {}) : stacks_(o)
+    /** `owner`: the node that an overflow is said to be of; below 0: none. */
+    explicit scheduler(const stack_options &o = {}, int owner = -1) : stacks_(o), owner_(owner)
     {
+#if !defined(MTTL_ASAN) && !defined(MTTL_TSAN)      // they report overflows themselves
+        if (o.report)
+            watch_.emplace(&scheduler::overflowed, this);
+#endif
         flight_ = reinterpret_cast<detail::exceptions_in_flight *>(abi::__cxa_get_globals());
         loop_.home = this;
     }
@@ -250,6 +258,7 @@ private:
         t->on = s;
         t->top = at;
         t->home = this;
+        t->number = all_.size();
         t->at.make(s.bottom, at - closure_bytes, &scheduler::body, t);
 #ifdef MTTL_TSAN
         t->fiber = __tsan_create_fiber(0);
@@ -302,8 +311,9 @@ private:
     // Gives the processor to whoever is next; returns when this thread is.
     void leave()
     {
-        if (!running_->on.intact())
-            overflow();
+        // Below its end it may be without having met the canary.
+        if (!running_->on.intact() || stack_pointer() < running_->on.bottom)
+            overflow(*running_);
         if (direct_ || ready_.empty() || --budget_ <= 0)
             switch_to(&loop_);
         else
@@ -349,10 +359,25 @@ private:
 #endif
     }
 
-    [[noreturn]] static void overflow()
+    void say_overflow(const detail::thread &t) const { detail::say_overflow(owner_, t.number, stacks_.stack_bytes()); }
+    [[noreturn]] void overflow(const detail::thread &t) const
     {
-        std::fputs("mttl: a thread's stack has overflowed: give threads larger stacks (MTTL_STACK_BYTES)\n", stderr);
+        say_overflow(t);
         std::abort();
+    }
+    /** For overflow_watch: in the guard, or, without one, with a broken canary or below the end. */
+    static bool overflowed(const void *self, uintptr_t address, uintptr_t pointer)
+    {
+        const auto *s = static_cast<const scheduler *>(self);
+        const detail::thread &t = *s->running_;
+        const auto bottom = reinterpret_cast<uintptr_t>(t.on.bottom);
+        const auto below = [bottom](uintptr_t a, size_t most) { return a < bottom && a >= bottom - most; };
+        if (&t == &s->loop_)
+            return false;
+        if (t.on.guarded ? !below(address, stack_source::guard_bytes) : t.on.intact() && !below(pointer, s->stacks_.stack_bytes()))
+            return false;
+        s->say_overflow(t);
+        return true;
     }
 
     stack_source stacks_;
@@ -365,6 +390,8 @@ private:
     size_t blocked_ = 0;
     int budget_ = switches_per_look;
     bool direct_ = false;       // run_now: a thread that leaves returns to the loop
+    const int owner_;
+    std::optional<detail::overflow_watch> watch_;
 };
 
 inline void thread_handle::join()
