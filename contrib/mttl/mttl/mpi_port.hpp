@@ -8,7 +8,8 @@
  * messages of one node are taken in the order in which they were sent.
  *
  * Small sends go out of buffers of the port.  MPI completes nearly all at
- * once; they are collected when no buffer is free, 64 with one MPI_Testsome.
+ * once; they are collected when there are 16, with one MPI_Testsome, or twice as
+ * many as were left the last time.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,10 +18,12 @@
 
 #include "mpi_collectives.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 namespace [[gnu::visibility("default")]] mttl {
 
@@ -53,8 +56,10 @@ public:
 
     std::byte *send_buffer() override
     {
-        if (free_.empty())
+        if (sending_.size() >= collect_at_)
             collect_sends();
+        if (free_.empty())
+            free_.push_back(std::make_unique<std::byte[]>(small_));
         return free_.back().get();
     }
 
@@ -99,6 +104,7 @@ public:
     bool probe() override
     {
         ++counters_.probes;
+        post_taken();
         if (requests_.size() == 1) {
             int flag = 0;
             MPI_Status s;
@@ -113,6 +119,7 @@ public:
     bool wait() override
     {
         ++counters_.waits;
+        post_taken();
         if (requests_.size() == 1) {
             MPI_Status s;
             check(MPI_Wait(&inbox_requests_[head_], &s), "MPI_Wait");
@@ -141,6 +148,7 @@ public:
         check(MPI_Waitall(static_cast<int>(sending_.size()), sending_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
         sending_.clear();
         busy_.clear();
+        post_taken();
         for (MPI_Request &r : inbox_requests_) {
             MPI_Cancel(&r);
             MPI_Wait(&r, MPI_STATUS_IGNORE);
@@ -164,7 +172,8 @@ public:
 private:
     static constexpr int control_tag = 1;
     static constexpr size_t posted = 8;         // receives ahead: more than a round trip brings from one node
-    static constexpr size_t send_batch = 64;    // buffers collected at once
+    // Buffers collected at once: few, so that they and MPI's requests stay in the cache.
+    static constexpr size_t send_batch = 16;
 
     static void check(int code, const char *call)
     {
@@ -186,8 +195,14 @@ private:
         ++counters_.messages;
         const size_t i = head_;
         sink_->message(s.MPI_SOURCE, inbox_[i].get(), static_cast<size_t>(bytes));
-        post(i);
         head_ = (i + 1) % posted;
+        taken_ = i;
+    }
+    /** Posts the buffer that was taken last once more: late, so that what a message leads to leaves before. */
+    void post_taken()
+    {
+        if (taken_ < posted)
+            post(std::exchange(taken_, posted));
     }
 
     template <class Call> bool some(Call call, const char *name)
@@ -234,30 +249,27 @@ private:
 
     void collect_sends()
     {
-        if (!sending_.empty()) {
-            indices_.resize(sending_.size());
-            int done = 0;
-            ++counters_.probes;
-            check(MPI_Testsome(static_cast<int>(sending_.size()), sending_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE),
-                  "MPI_Testsome");
-            if (done == MPI_UNDEFINED)
-                done = 0;
-            for (int k = 0; k < done; ++k)
-                free_.push_back(std::move(busy_[static_cast<size_t>(indices_[static_cast<size_t>(k)])]));
-            size_t kept = 0;
-            for (size_t i = 0; i < sending_.size(); ++i)
-                if (busy_[i]) {
-                    if (kept != i) {
-                        sending_[kept] = sending_[i];
-                        busy_[kept] = std::move(busy_[i]);
-                    }
-                    ++kept;
+        indices_.resize(sending_.size());
+        int done = 0;
+        ++counters_.probes;
+        check(MPI_Testsome(static_cast<int>(sending_.size()), sending_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE),
+              "MPI_Testsome");
+        if (done == MPI_UNDEFINED)
+            done = 0;
+        for (int k = 0; k < done; ++k)
+            free_.push_back(std::move(busy_[static_cast<size_t>(indices_[static_cast<size_t>(k)])]));
+        size_t kept = 0;
+        for (size_t i = 0; i < sending_.size(); ++i)
+            if (busy_[i]) {
+                if (kept != i) {
+                    sending_[kept] = sending_[i];
+                    busy_[kept] = std::move(busy_[i]);
                 }
-            sending_.resize(kept);
-            busy_.resize(kept);
-        }
-        while (free_.size() < send_batch / 2)
-            free_.push_back(std::make_unique<std::byte[]>(small_));
+                ++kept;
+            }
+        sending_.resize(kept);
+        busy_.resize(kept);
+        collect_at_ = std::max(send_batch, 2 * kept);       // a look costs as much as is under way
     }
 
     size_t small_;
@@ -270,9 +282,11 @@ private:
     std::vector<std::unique_ptr<std::byte[]>> inbox_;
     std::vector<MPI_Request> inbox_requests_;
     size_t head_ = 0;
+    size_t taken_ = posted;         // not posted again yet; none: `posted`
 
     std::vector<std::unique_ptr<std::byte[]>> free_, busy_;     // busy_[i] is sent by sending_[i]
     std::vector<MPI_Request> sending_;
+    size_t collect_at_ = send_batch;
 
     std::vector<MPI_Request> requests_;                         // [0] stands for the head of the inbox
     std::vector<completion *> who_;
