@@ -1,6 +1,6 @@
 /*
  * Remote invocation: every kind of function and argument, exceptions, futures,
- * order, handlers that block, floods, batches.
+ * order, handlers that block.  Many at once: flow.cpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -441,131 +441,6 @@ std::string blocking()
     });
 }
 
-// Two nodes that flood each other: bounded, and no standstill.
-std::string flood()
-{
-    static int count[2];
-    options o;
-    o.node.window = 8;
-    return jobs(2, [](memory_job &job) -> std::string {
-        count[0] = count[1] = 0;
-        constexpr int n = 2000;
-        future<void> other = ainvoke(1, [] {
-            for (int i = 0; i < n; ++i)
-                post(0, [] { ++count[0]; });
-        });
-        for (int i = 0; i < n; ++i) {
-            if (i % 3 == 0)
-                ainvoke(1, [] { ++count[1]; });
-            else
-                post(1, [] { ++count[1]; });
-        }
-        other.get();
-        invoke(1, [] {});
-        invoke(1, [] { invoke(0, [] {}); });
-        WAN_CHECK(count[0] == n && count[1] == n);
-        // Windows both ways, and answers: at most one for each that was asked.
-        WAN_CHECK_THAT(job.fabric().high_water() <= 4 * 8 + 8, std::to_string(job.fabric().high_water()));
-        return "";
-    }, o);
-}
-
-std::string outstanding()
-{
-    const int n = wan_test::is_long() ? 1000000 : wan_test::is_short() ? 20000 : 100000;
-    return jobs(2, [n](memory_job &job) -> std::string {
-        std::vector<future<int>> all;
-        for (int i = 0; i < n; ++i)
-            all.push_back(ainvoke(1, fn<twice>, i));
-        for (int i = 0; i < n; ++i)
-            WAN_CHECK(all[static_cast<size_t>(i)].get() == 2 * i);
-        WAN_CHECK(job.fabric().high_water() <= 3 * 1024);
-        WAN_CHECK(job.at(1).threads().made() <= 8);     // handlers that do not block share a stack
-        return "";
-    }, {}, 1);
-}
-
-std::string batches()
-{
-    return jobs(2, [](memory_job &job) -> std::string {
-        static int count;
-        count = 0;
-        const port_counters &c = node::here().network().counters(), &there = job.at(1).network().counters();
-        const uint64_t sends = c.sends, answers = there.sends;
-        std::vector<future<int>> all;
-        {
-            batch b;
-            for (int i = 0; i < 1000; ++i) {
-                all.push_back(ainvoke(1, [](int x) { ++count; return x; }, i));
-                if (i % 100 == 0)       // in between, one that is too long for a batch
-                    all.push_back(ainvoke(1, [](std::vector<int> v) { return v[0]; }, std::vector<int>(2000, i)));
-            }
-        }
-        for (auto &f : all)
-            f.get();
-        WAN_CHECK(count == 1000);
-        WAN_CHECK_THAT(c.sends - sends <= 40, std::to_string(c.sends - sends));
-        WAN_CHECK_THAT(there.sends - answers <= 40, std::to_string(there.sends - answers));
-        // A batch is sent when its node waits, not only when it is full.
-        {
-            batch b;
-            WAN_CHECK(invoke(1, fn<twice>, 2) == 4);
-        }
-        return "";
-    });
-}
-
-// Functions that came in one message: those that block or throw are left behind, the others go on; each is started
-// once, in order, and the first ones are not taken for those of a later message when they go on.
-std::string blocked_in_batches()
-{
-    static std::vector<int> started, ended;
-    static Sync<int> *gate;
-    return jobs(2, [](memory_job &job) -> std::string {
-        Sync<int> here;
-        gate = &here;
-        started.clear(), ended.clear();
-        std::vector<future<void>> all;
-        const uint64_t sent = node::here().network().counters().sends;
-        constexpr int n = 90;
-        for (int message = 0; message < 3; ++message) {
-            batch b;
-            for (int i = 0; i < n / 3; ++i)
-                all.push_back(ainvoke(1, [](int k) {
-                    started.push_back(k);
-                    if (k % 3 == 0)
-                        gate->read();
-                    if (k % 3 == 1)
-                        yield();
-                    if (k % 7 == 0)
-                        throw std::runtime_error("seven");
-                    ended.push_back(k);
-                }, message * (n / 3) + i));
-        }
-        WAN_CHECK(node::here().network().counters().sends == sent + 3);
-        invoke(1, [] {
-            while (ended.size() < 52)       // of those that do not wait: 60 - 8
-                yield();
-            for (int i = 0; i < 30; ++i)
-                gate->write(0);
-        });
-        int thrown = 0;
-        for (future<void> &f : all) {
-            try {
-                f.get();
-            } catch (const std::runtime_error &) {
-                ++thrown;
-            }
-        }
-        WAN_CHECK_THAT(thrown == 13 && ended.size() == n - 13, std::to_string(thrown) + " " + std::to_string(ended.size()));
-        WAN_CHECK(started.size() == n && std::is_sorted(started.begin(), started.end()));
-        std::sort(ended.begin(), ended.end());
-        WAN_CHECK(std::adjacent_find(ended.begin(), ended.end()) == ended.end());
-        WAN_CHECK(job.at(1).threads().blocked_count() == 0);
-        return "";
-    });
-}
-
 // Node 1 greets as a program with that magic and version of mttl, another digest or node 0's, and these names. What
 // both are told, which must be the same; neither may wait for ever.
 std::string told(uint32_t magic, uint32_t version, bool same_digest, const std::string &its)
@@ -637,15 +512,14 @@ std::string other_versions()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(wan_test::test<blocked_in_batches>), cmocka_unit_test(wan_test::test<other_versions>),
+        cmocka_unit_test(wan_test::test<other_versions>),
         cmocka_unit_test(wan_test::test<functions>),   cmocka_unit_test(wan_test::test<no_such_node>),
         cmocka_unit_test(wan_test::test<limits>),      cmocka_unit_test(wan_test::test<malformed>),
         cmocka_unit_test(wan_test::test<arguments>),
         cmocka_unit_test(wan_test::test<short_messages>), cmocka_unit_test(wan_test::test<exceptions>),
         cmocka_unit_test(wan_test::test<futures>),     cmocka_unit_test(wan_test::test<order>),
         cmocka_unit_test(wan_test::test<own_order>),
-        cmocka_unit_test(wan_test::test<blocking>),    cmocka_unit_test(wan_test::test<flood>),
-        cmocka_unit_test(wan_test::test<outstanding>), cmocka_unit_test(wan_test::test<batches>),
+        cmocka_unit_test(wan_test::test<blocking>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

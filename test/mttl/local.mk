@@ -6,6 +6,7 @@ mttl_tests = \
 	test/mttl/port \
 	test/mttl/threads \
 	test/mttl/invoke \
+	test/mttl/flow \
 	test/mttl/pointers \
 	test/mttl/virtual
 check_PROGRAMS += $(mttl_tests)
@@ -23,6 +24,9 @@ test_mttl_threads_LDADD = $(CMOCKA_LIBS)
 test_mttl_invoke_SOURCES = test/mttl/invoke.cpp test/mttl/mttl_test.hpp
 test_mttl_invoke_CPPFLAGS = $(mttl_cppflags)
 test_mttl_invoke_LDADD = $(CMOCKA_LIBS)
+test_mttl_flow_SOURCES = test/mttl/flow.cpp test/mttl/mttl_test.hpp
+test_mttl_flow_CPPFLAGS = $(mttl_cppflags)
+test_mttl_flow_LDADD = $(CMOCKA_LIBS)
 test_mttl_pointers_SOURCES = test/mttl/pointers.cpp test/mttl/mttl_test.hpp
 test_mttl_pointers_CPPFLAGS = $(mttl_cppflags)
 test_mttl_pointers_LDADD = $(CMOCKA_LIBS)

@@ -247,6 +247,18 @@ int limits(int, char **)
     const size_t made = std::max(node::here().threads().made(), invoke(last, [] { return node::here().threads().made(); }));
     std::printf("a million outstanding both ways: %ld MiB, %zu threads\n", asked, made);
     CHECK(asked < 400 && made < 100);
+    // What comes in batches and is passed on at once, faster than it can leave, has no threads either.
+    posted = 0;
+    {
+        batch b;
+        for (int i = 0; i < million / 4; ++i)
+            post(last, [] { post(0, [] { ++posted; }); });
+    }
+    while (posted < million / 4)
+        yield();
+    const size_t passing = invoke(last, [] { return node::here().threads().made(); });
+    std::printf("%d passed on, %zu threads\n", million / 4, passing);
+    CHECK(passing < 100 && invoke(last, [] { return peak(); }) - before < 400);
     // Handlers that block are threads.
     std::vector<future<int>> all;
     for (int i = 0; i < threads; ++i)

@@ -298,6 +298,7 @@ private:
         handler_function f = registry_.find(function);
         if (!f)
             f = unknown_;
+        outbox_.function_starts();
         if (threads_.in_thread())
             f(&c);
         else

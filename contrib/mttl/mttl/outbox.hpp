@@ -11,6 +11,13 @@
  * least an eighth is on its way: a write to a node that nothing goes to is never
  * held.
  *
+ * A function that has been invoked from elsewhere and finds no credit would
+ * become a thread that waits, and a node that passes on what comes would have one
+ * for each.  So what such a function sends, before it has ever blocked, is kept
+ * as bytes behind the last message instead, up to 64 records; whatever is sent
+ * there afterwards, answers too, stands behind it.  Only credit does not, so it
+ * always leaves.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MTTL_OUTBOX_HPP
@@ -20,6 +27,7 @@
 #include "wire.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 
@@ -38,6 +46,12 @@ struct nobody final : completion {
     void done() override {}
 };
 
+/** Records that there was no credit for. */
+struct kept_message {
+    std::vector<std::byte> bytes;
+    bool credited = false;      // it needs credit
+};
+
 /** What this node has for, and owes to, one other node. */
 struct peer {
     std::unique_ptr<std::byte[]> batch;
@@ -46,6 +60,7 @@ struct peer {
     uint32_t owed = 0;          // messages taken from it that it got no credit for yet
     bool paid = false;          // credit has been taken for the next message
     bool credited = false;      // and the batch has something that needs it
+    std::deque<kept_message> kept;  // in order; the first one needs credit, and there is none
     wait_queue waiting;         // for credit
 };
 
@@ -65,6 +80,10 @@ public:
         peer &q = at(to);
         const size_t least = sizeof header + (known ? known : least_payload);
         for (;;) {
+            if (keeps(h, q)) {
+                keep(to, q, header, put);
+                return;
+            }
             if (h.flags & wire::credited)
                 take_credit(to, q);
             if (q.used && q.used + least > small_) {
@@ -91,10 +110,7 @@ public:
                 h.length = static_cast<uint16_t>(w.size());
             }
             std::memcpy(buffer, &header, sizeof header);
-            if (!(h.flags & wire::system))
-                ++sent_;
-            if (to == own_)
-                ++sent_to_own_;
+            count(to, h);
             q.credited |= (h.flags & wire::credited) != 0;
             if (!batched)
                 transmit(to, q, bytes);
@@ -144,8 +160,18 @@ public:
     {
         peer &q = at(from);
         q.credit += messages;
-        q.waiting.wake_all(threads_);
+        while (!q.kept.empty() && (q.credit > 0 || !q.kept.front().credited)) {
+            const kept_message next = std::move(q.kept.front());
+            q.kept.pop_front();
+            q.credit -= next.credited;
+            std::memcpy(port_.send_buffer(), next.bytes.data(), next.bytes.size());
+            port_.send(from, next.bytes.size());
+        }
+        if (q.credit > 0)
+            q.waiting.wake_all(threads_);
     }
+    /** A function that has been invoked from elsewhere starts. */
+    void function_starts() { may_keep_ = most_kept; }
     /** A message that needed credit has been taken; credit goes back for a quarter of a window at once, with what is
      *  sent there next: the caller flushes. */
     void owe_credit(int from)
@@ -171,7 +197,56 @@ public:
 private:
     static constexpr size_t least_payload = 64;     // a batch with less room is sent
 
+    static constexpr uint32_t most_kept = 64;       // records that one function leaves before it waits
+
     peer &at(int node) { return peers_[static_cast<size_t>(checked(node))]; }
+
+    void count(int to, const wire::head &h)
+    {
+        if (!(h.flags & wire::system))
+            ++sent_;
+        if (to == own_)
+            ++sent_to_own_;
+    }
+
+    /** Whether a record is kept for when there is credit; see above. */
+    bool keeps(const wire::head &h, const peer &q)
+    {
+        if (h.flags & wire::credited)
+            return q.credit == 0 && !q.paid && may_keep_ > 0 && threads_.runs_now();
+        return !q.kept.empty() && h.kind != wire::credit;
+    }
+    template <class H, class Put> void keep(int to, peer &q, H header, Put put)
+    {
+        if (q.kept.empty() && q.used)
+            flush(to);
+        scratch_.resize(small_);
+        writer w(scratch_.data() + sizeof header, small_ - sizeof header);
+        put(w);
+        size_t bytes = sizeof header + w.size();
+        own_data *own = nullptr;
+        if (w.spilled()) {
+            own = new own_data(w.take());
+            header.h.flags |= wire::apart;
+            const uint64_t length = own->data.size();
+            std::memcpy(scratch_.data() + sizeof header, &length, sizeof length);
+            bytes = sizeof header + sizeof length;
+        } else if (w.size()) {
+            header.h.length = static_cast<uint16_t>(w.size());
+        }
+        std::memcpy(scratch_.data(), &header, sizeof header);
+        if (q.kept.empty() || q.kept.back().bytes.size() + bytes > small_)
+            q.kept.emplace_back();
+        kept_message &m = q.kept.back();
+        m.bytes.insert(m.bytes.end(), scratch_.data(), scratch_.data() + bytes);
+        if (header.h.flags & wire::credited) {
+            m.credited = true;
+            --may_keep_;
+        }
+        count(to, header.h);
+        if (own)
+            send_data(to, 0, own->data.data(), own->data.size(), own);
+    }
 
     /** Blocks until the next message to that node is paid for. */
     void take_credit(int to, peer &q)
@@ -229,6 +304,8 @@ private:
     std::vector<peer> peers_;
     std::vector<int> dirty_;    // nodes with something in their batch
     int batches_ = 0;           // that have begun and not ended
+    uint32_t may_keep_ = 0;     // records, for the function that was started last
+    std::vector<std::byte> scratch_;
     uint64_t sent_ = 0, sent_to_own_ = 0;
 };
 

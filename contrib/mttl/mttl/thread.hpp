@@ -181,6 +181,8 @@ public:
 
     detail::thread *current() { return running_; }
     bool in_thread() const { return running_ != &loop_; }
+    /** Whether what runs was started by run_now() and has not blocked yet. */
+    bool runs_now() const { return direct_; }
     bool has_ready() const { return !ready_.empty(); }
     size_t ready_count() const { return ready_.size; }
     size_t blocked_count() const { return blocked_; }

@@ -1,0 +1,249 @@
+/*
+ * Very many invocations at once: floods, a bounded number under way, batches,
+ * nodes that pass on what comes.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "mttl_test.hpp"
+
+namespace {
+
+using namespace mttl_test;
+
+int twice(const int &a) noexcept { return 2 * a; }
+
+// Two nodes that flood each other: bounded, and no standstill.
+std::string flood()
+{
+    static int count[2];
+    options o;
+    o.node.window = 8;
+    return jobs(2, [](memory_job &job) -> std::string {
+        count[0] = count[1] = 0;
+        constexpr int n = 2000;
+        future<void> other = ainvoke(1, [] {
+            for (int i = 0; i < n; ++i)
+                post(0, [] { ++count[0]; });
+        });
+        for (int i = 0; i < n; ++i) {
+            if (i % 3 == 0)
+                ainvoke(1, [] { ++count[1]; });
+            else
+                post(1, [] { ++count[1]; });
+        }
+        other.get();
+        invoke(1, [] {});
+        invoke(1, [] { invoke(0, [] {}); });
+        WAN_CHECK(count[0] == n && count[1] == n);
+        // Windows both ways, and answers: at most one for each that was asked.
+        WAN_CHECK_THAT(job.fabric().high_water() <= 4 * 8 + 8, std::to_string(job.fabric().high_water()));
+        return "";
+    }, o);
+}
+
+std::string outstanding()
+{
+    const int n = wan_test::is_long() ? 1000000 : wan_test::is_short() ? 20000 : 100000;
+    return jobs(2, [n](memory_job &job) -> std::string {
+        std::vector<future<int>> all;
+        for (int i = 0; i < n; ++i)
+            all.push_back(ainvoke(1, fn<twice>, i));
+        for (int i = 0; i < n; ++i)
+            WAN_CHECK(all[static_cast<size_t>(i)].get() == 2 * i);
+        WAN_CHECK(job.fabric().high_water() <= 3 * 1024);
+        WAN_CHECK(job.at(1).threads().made() <= 8);     // handlers that do not block share a stack
+        return "";
+    }, {}, 1);
+}
+
+std::string batches()
+{
+    return jobs(2, [](memory_job &job) -> std::string {
+        static int count;
+        count = 0;
+        const port_counters &c = node::here().network().counters(), &there = job.at(1).network().counters();
+        const uint64_t sends = c.sends, answers = there.sends;
+        std::vector<future<int>> all;
+        {
+            batch b;
+            for (int i = 0; i < 1000; ++i) {
+                all.push_back(ainvoke(1, [](int x) { ++count; return x; }, i));
+                if (i % 100 == 0)       // in between, one that is too long for a batch
+                    all.push_back(ainvoke(1, [](std::vector<int> v) { return v[0]; }, std::vector<int>(2000, i)));
+            }
+        }
+        for (auto &f : all)
+            f.get();
+        WAN_CHECK(count == 1000);
+        WAN_CHECK_THAT(c.sends - sends <= 40, std::to_string(c.sends - sends));
+        WAN_CHECK_THAT(there.sends - answers <= 40, std::to_string(there.sends - answers));
+        // A batch is sent when its node waits, not only when it is full.
+        {
+            batch b;
+            WAN_CHECK(invoke(1, fn<twice>, 2) == 4);
+        }
+        return "";
+    });
+}
+
+// Functions that came in one message: those that block or throw are left behind, the others go on; each is started
+// once, in order, and the first ones are not taken for those of a later message when they go on.
+std::string blocked_in_batches()
+{
+    static std::vector<int> started, ended;
+    static Sync<int> *gate;
+    return jobs(2, [](memory_job &job) -> std::string {
+        Sync<int> here;
+        gate = &here;
+        started.clear(), ended.clear();
+        std::vector<future<void>> all;
+        const uint64_t sent = node::here().network().counters().sends;
+        constexpr int n = 90;
+        for (int message = 0; message < 3; ++message) {
+            batch b;
+            for (int i = 0; i < n / 3; ++i)
+                all.push_back(ainvoke(1, [](int k) {
+                    started.push_back(k);
+                    if (k % 3 == 0)
+                        gate->read();
+                    if (k % 3 == 1)
+                        yield();
+                    if (k % 7 == 0)
+                        throw std::runtime_error("seven");
+                    ended.push_back(k);
+                }, message * (n / 3) + i));
+        }
+        WAN_CHECK(node::here().network().counters().sends == sent + 3);
+        invoke(1, [] {
+            while (ended.size() < 52)       // of those that do not wait: 60 - 8
+                yield();
+            for (int i = 0; i < 30; ++i)
+                gate->write(0);
+        });
+        int thrown = 0;
+        for (future<void> &f : all) {
+            try {
+                f.get();
+            } catch (const std::runtime_error &) {
+                ++thrown;
+            }
+        }
+        WAN_CHECK_THAT(thrown == 13 && ended.size() == n - 13, std::to_string(thrown) + " " + std::to_string(ended.size()));
+        WAN_CHECK(started.size() == n && std::is_sorted(started.begin(), started.end()));
+        std::sort(ended.begin(), ended.end());
+        WAN_CHECK(std::adjacent_find(ended.begin(), ended.end()) == ended.end());
+        WAN_CHECK(job.at(1).threads().blocked_count() == 0);
+        return "";
+    });
+}
+
+// Node 1 passes on to node 2 what node 0 sends faster than node 2 takes it: without a thread for each, and in order.
+std::string relays()
+{
+    static int got, wrong;
+    options o;
+    o.node.window = 4;
+    return jobs(3, [](memory_job &job) -> std::string {
+        got = wrong = 0;
+        constexpr int n = 5000;
+        {
+            batch b;
+            for (int i = 0; i < n; ++i)
+                post(1, [](int k) {
+                    const auto check = [](int x) { wrong += got++ != x; };
+                    if (k % 50)
+                        post(2, check, k);
+                    else        // the argument travels by itself, and the function is another one
+                        post(2, [](std::vector<int> v) { wrong += got++ != v[1999]; }, std::vector<int>(2000, k));
+                }, i);
+        }
+        invoke(1, [] {});
+        while (invoke(2, [] { return got; }) < n)
+            yield();
+        WAN_CHECK_THAT(wrong == 0, std::to_string(wrong));
+        WAN_CHECK_THAT(job.at(1).threads().made() <= 4, std::to_string(job.at(1).threads().made()));
+        // Three ways of a window, of messages that answer or give credit at most as many.
+        WAN_CHECK_THAT(job.fabric().high_water() <= 6 * 4 + 8, std::to_string(job.fabric().high_water()));
+        return "";
+    }, o);
+}
+
+// What a function sends where there is no credit left stands before its result.
+std::string kept_before_results()
+{
+    static int posted, written;
+    options o;
+    o.node.window = 2;
+    return jobs(2, [](memory_job &job) -> std::string {
+        posted = 0, written = -1;
+        constexpr int n = 300;
+        const GlobalPtr<int> p(&written);
+        std::vector<future<std::string>> all;
+        {
+            batch b;
+            for (int i = 0; i < n; ++i)
+                all.push_back(ainvoke(1, [](GlobalPtr<int> q, int k) {
+                    if (k % 5 == 0) {       // between those, messages of results alone are kept, which need no credit
+                        post(0, [] { ++posted; });
+                        q.put(k);
+                    }
+                    if (k % 7 == 0)
+                        throw std::out_of_range("seven");
+                    return std::string(k % 11 ? 2500 : 5000, 'r');      // now and then, the result travels by itself
+                }, p, i));
+        }
+        for (int i = 0; i < n; ++i) {
+            size_t length = 0;
+            try {
+                length = all[static_cast<size_t>(i)].get().size();
+            } catch (const std::out_of_range &) {
+            }
+            WAN_CHECK(length == (i % 7 == 0 ? 0u : i % 11 ? 2500u : 5000u));
+            WAN_CHECK_THAT(posted > i / 5 && written >= i - i % 5, std::to_string(i) + ": " + std::to_string(posted) + " " + std::to_string(written));
+        }
+        WAN_CHECK(posted == n / 5 && written == n - 5);
+        WAN_CHECK_THAT(job.at(1).threads().made() <= 4, std::to_string(job.at(1).threads().made()));
+        // No credit has got lost: as many single ones as before.
+        for (int i = 0; i < 10; ++i)
+            invoke(1, [] { invoke(0, [] {}); });
+        return "";
+    }, o);
+}
+
+// A function that sends without end waits like any other thread.
+std::string kept_is_bounded()
+{
+    static int got;
+    options o;
+    o.node.window = 2;
+    return jobs(3, [](memory_job &) -> std::string {
+        got = 0;
+        const bool waited = invoke(1, [] {
+            const bool at_once = node::here().threads().runs_now();
+            for (int i = 0; i < 200; ++i)
+                post(2, [](int x) { got += got == x; }, i);
+            return at_once && !node::here().threads().runs_now();
+        });
+        WAN_CHECK(waited);
+        // It was not the whole process that waited; and those behind it come in its order.
+        while (invoke(2, [] { return got; }) < 200)
+            yield();
+        return "";
+    }, o);
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(wan_test::test<flood>),
+        cmocka_unit_test(wan_test::test<outstanding>),
+        cmocka_unit_test(wan_test::test<batches>),
+        cmocka_unit_test(wan_test::test<blocked_in_batches>),
+        cmocka_unit_test(wan_test::test<relays>),
+        cmocka_unit_test(wan_test::test<kept_before_results>),
+        cmocka_unit_test(wan_test::test<kept_is_bounded>),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
