@@ -178,12 +178,12 @@ inline void ucontext_start(unsigned a, unsigned b, unsigned c, unsigned d)
 [[gnu::always_inline]] inline std::byte *stack_pointer()
 {
     void *p;
-#if defined(MTTL_UCONTEXT)
-    p = __builtin_frame_address(0);     // above what this function has taken since
-#elif defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__ILP32__)
     __asm__ volatile("movq %%rsp, %0" : "=r"(p));
-#else
+#elif defined(__aarch64__)
     __asm__ volatile("mov %0, sp" : "=r"(p));
+#else
+    p = __builtin_frame_address(0);     // above what this function has taken since
 #endif
     return static_cast<std::byte *>(p);
 }
