@@ -307,6 +307,15 @@ std::string other_faults()
                   sigaction(SIGSEGV, &mine, nullptr);
                   in_thread(fault);
               }, &said) == 43);
+    // One that is to be called once, and returns.
+    WAN_CHECK(in_child([&] {
+                  struct sigaction mine{};
+                  mine.sa_handler = [](int) {};
+                  mine.sa_flags = static_cast<int>(SA_RESETHAND);
+                  sigaction(SIGSEGV, &mine, nullptr);
+                  alarm(20);        // or the same fault comes for ever
+                  in_thread(fault);
+              }, &said) == 1000 + SIGSEGV);
     WAN_CHECK_THAT(said.empty(), said);
     // Nothing is left behind, in whatever order schedulers go.
     WAN_CHECK(in_child([&] {

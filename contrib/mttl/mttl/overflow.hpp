@@ -148,10 +148,15 @@ private:
                 std::signal(SIGSEGV, SIG_DFL);      // the same fault ends the process now
                 return;
             }
-        if (before_.sa_flags & SA_SIGINFO)
-            return before_.sa_sigaction(number, info, at);
-        if (before_.sa_handler != SIG_DFL && before_.sa_handler != SIG_IGN)
-            return before_.sa_handler(number);
+        const struct sigaction before = before_;
+        if (before.sa_flags & SA_RESETHAND) {       // once
+            before_ = {};
+            before_.sa_handler = SIG_DFL;
+        }
+        if (before.sa_flags & SA_SIGINFO)
+            return before.sa_sigaction(number, info, at);
+        if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+            return before.sa_handler(number);
         std::signal(SIGSEGV, SIG_DFL);
         if (info->si_code <= 0)
             std::raise(SIGSEGV);                    // sent by somebody: it does not come again by itself
