@@ -59,6 +59,7 @@ EXTRA_DIST += $(mttl_examples)
 mttl_programs = \
 	contrib/mttl/bench/chase_mpi \
 	contrib/mttl/bench/chase_mttl \
+	contrib/mttl/bench/groups_mttl \
 	contrib/mttl/bench/mttl_bench \
 	contrib/mttl/bench/npb_bench \
 	contrib/mttl/npb/cg_mpi \
@@ -78,6 +79,9 @@ contrib_mttl_bench_chase_mpi_LDADD = $(OMPI_LIBS)
 contrib_mttl_bench_chase_mttl_SOURCES = contrib/mttl/bench/chase_mttl.cpp contrib/mttl/bench/chase.hpp contrib/mttl/npb/clock.hpp
 contrib_mttl_bench_chase_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_chase_mttl_LDADD = $(OMPI_LIBS)
+contrib_mttl_bench_groups_mttl_SOURCES = contrib/mttl/bench/groups_mttl.cpp contrib/mttl/npb/clock.hpp
+contrib_mttl_bench_groups_mttl_CPPFLAGS = $(mttl_mpi_cppflags)
+contrib_mttl_bench_groups_mttl_LDADD = $(OMPI_LIBS)
 contrib_mttl_bench_mttl_bench_SOURCES = contrib/mttl/bench/mttl_bench.cpp contrib/mttl/bench/spread.hpp
 contrib_mttl_bench_mttl_bench_CPPFLAGS = $(mttl_mpi_cppflags)
 contrib_mttl_bench_mttl_bench_LDADD = $(OMPI_LIBS)
