@@ -308,7 +308,8 @@ std::string permission()
     }
     // Together they never have more under way than the budget and a turn; all end.
     time_ns now = ms;
-    for (int step = 0; step < 100000 && g.wanting(); ++step) {
+    const auto ended = [&] { return std::all_of(a.begin(), a.end(), [](const auto &x) { return x.arrived == x.wanted; }); };
+    for (int step = 0; step < 100000 && !ended(); ++step) {
         now += 10 * us;
         uint64_t given = 0;
         for (auto &x : a)
@@ -323,11 +324,26 @@ std::string permission()
     for (auto &x : a)
         WAN_CHECK(x.arrived == 200'000 && x.permitted >= 200'000);
     WAN_CHECK(g.wanting() == 0);
-    // One alone is not held up.
+    // One alone is not held up, as soon as the crowd is past.
     c.incast = 0;
+    now += 2 * grants::crowd_memory;
     a[0].wanted = 700'000;
     g.update(a[0], now, 0);
     WAN_CHECK(a[0].permitted == 700'000);
+    // Of many that may send each has a part at first, but on our own host; there nobody is a crowd.
+    c.senders = 31;
+    c.unscheduled = 64 << 10;
+    grants many(c);
+    grants::account far, near;
+    near.local = true;
+    many.open(far);
+    many.open(near);
+    WAN_CHECK(far.permitted == grants::first(c) && far.permitted < 5000 && near.permitted == c.unscheduled);
+    near.consumed = near.arrived = 1000;
+    far.consumed = far.arrived = 1000;
+    many.update(near, ms, 0);
+    many.update(far, ms, 0);
+    WAN_CHECK(near.permitted == 1000 + c.unscheduled && far.permitted < 5000);
     return "";
 }
 

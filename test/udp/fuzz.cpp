@@ -5,10 +5,7 @@
  * blocks to send, time that passes, datagrams that two honest sides exchange.
  * Nothing may crash, every block is freed once, and memory stays within the window.
  *
- * With clang, for as long as wanted, seeds in test/udp/seeds:
- *   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -DUDP_LIBFUZZER \
- *     -Iopal/mca/btl/udp/core test/udp/fuzz.cpp opal/mca/btl/udp/core/[a-z]*.cpp -lcrypto -o fuzz
- *   ./fuzz -max_len=4096 corpus test/udp/seeds
+ * With clang, for as long as wanted, from the seeds in test/udp/seeds: test/udp/libfuzzer.
  * Otherwise a test: the seeds, then changes of them from a seed of the generator.
  *   WAN_TEST_SEED=n UDP_FUZZ=100000 fuzz
  *
@@ -97,6 +94,7 @@ void play(const uint8_t *p, size_t n)
     c.dead = how & 16 ? 2 * second : never;
     c.unscheduled = how & 32 ? 500 : 20000;
     c.incast = how & 64 ? 5000 : 0;
+    c.senders = how & 128 ? 31 : 1;
     c.window = 200'000;
     c.block_max = 50'000;
     c.mtu_start = 300;

@@ -60,4 +60,4 @@ test_udp_ring_LDADD = $(OMPI_LIBS)
 test_udp_relay_SOURCES = test/udp/relay.cpp
 test_udp_relay_CPPFLAGS = $(udp_cppflags)
 test_udp_relay_LDADD = libudp_io.la
-EXTRA_DIST += $(udp_seeds) test/udp/bench test/udp/coll_jobs test/udp/jobs test/udp/lab_jobs test/udp/lossy.c test/golden/ompi_info_udp.txt
+EXTRA_DIST += $(udp_seeds) test/udp/bench test/udp/coll_jobs test/udp/jobs test/udp/lab_jobs test/udp/libfuzzer test/udp/lossy.c test/golden/ompi_info_udp.txt

@@ -52,6 +52,7 @@ setting random_setting(std::mt19937_64 &r)
     s.p.late = one_of(50 * us, 2 * ms, 30 * ms);
     s.p.mtu = std::max<uint32_t>(s.c.mtu_start, one_of(300u, 1300u, 1472u, 65535u));
     s.hosts = one_of(2u, 2u, 3u, 6u);
+    s.c.senders = one_of(1u, s.hosts - 1, 31u);
     s.blocks = one_of(1u, 20u, 100u);
     s.longest = one_of(12u, 200u, 5000u, 100000u);
     s.rate = one_of(0.0, 1e6, 25e6);
@@ -64,10 +65,10 @@ setting random_setting(std::mt19937_64 &r)
         s.p.reorder = std::min(s.p.reorder, 0.02);
     }
     char b[400];
-    std::snprintf(b, sizeof b, "strict %d ordered %d security %d control %d mtu %u..%u window %llu unscheduled %llu incast %llu ack %u "
+    std::snprintf(b, sizeof b, "strict %d ordered %d security %d control %d mtu %u..%u window %llu unscheduled %llu senders %u incast %llu ack %u "
                   "delay %lld loss %g dup %g reorder %g/%lld path mtu %u hosts %u blocks %u longest %u rate %g queue %llu dark %d falls %d",
                   s.c.strict, s.c.ordered, int(s.c.security), int(s.c.control), s.c.mtu_start, s.c.mtu_max, (unsigned long long) s.c.window,
-                  (unsigned long long) s.c.unscheduled, (unsigned long long) s.c.incast, s.c.ack_every, (long long) s.p.delay, s.p.loss,
+                  (unsigned long long) s.c.unscheduled, s.c.senders, (unsigned long long) s.c.incast, s.c.ack_every, (long long) s.p.delay, s.p.loss,
                   s.p.duplicate, s.p.reorder, (long long) s.p.late, s.p.mtu, s.hosts, s.blocks, s.longest, s.rate,
                   (unsigned long long) s.queue, s.blackout, s.mtu_falls);
     s.text = b;

@@ -205,7 +205,7 @@ struct relay {
     }
 };
 
-constexpr size_t card_port = 2 + 2 + 4 * 8 + 32;     // see io/engine.cpp
+constexpr size_t card_port = 2 + 2 + 5 * 8 + 32;     // see io/engine.cpp
 
 } // namespace
 

@@ -9,6 +9,8 @@
 
 #include "unit.hpp"
 
+#include <malloc.h>
+
 using namespace udp_test;
 
 namespace {
@@ -55,6 +57,69 @@ std::string uses_the_link()
     return wrong;
 }
 
+/** 200 Mb/s, 100 ms, a queue of one product: how much of the link a long transfer has in its tenth round trip, and the price of getting there. */
+std::string opens_soon()
+{
+    config c;
+    c.window = 32 << 20;
+    c.unscheduled = 64 << 10;
+    c.mtu_max = 1472;
+    c.ordered = false;
+    simulator sim(c, 2, 7);
+    sim.way.delay = 50 * ms;
+    sim[1].rate = 200e6 / 8;
+    sim[1].queue_limit = 2'500'000;
+    double tenth = 0;
+    sim[1].on_deliver = [&](uint32_t, std::span<const uint8_t> b) {
+        const time_ns t = sim.now - 2 * second - 50 * ms;
+        tenth += t >= 900 * ms && t < 1000 * ms ? static_cast<double>(b.size()) : 0;
+    };
+    for (int i = 0; i < 20; ++i)
+        sim.at(i * 100 * ms, [&] { sim[0].send(1, 1, 50); });
+    sim.at(2 * second, [&] {
+        for (int i = 0; i < 1500; ++i)
+            sim[0].send(1, 2, 61440);
+    });
+    WAN_CHECK(sim.run(60 * second) && sim[1].wrong.empty());
+    const peer_view v = sim[0].end.view(0);
+    const double share = tenth / 0.1 / sim[1].rate, again = static_cast<double>(v.sent_again) / static_cast<double>(v.sent);
+    std::printf("in the tenth round trip %.0f%% of the link; all in %.2f s, %.1f%% sent again\n", 100 * share,
+                static_cast<double>(sim[1].last_delivery) / second - 2, 100 * again);
+    // Slow start that notices the queue a round later loses 8%.
+    WAN_CHECK_THAT(share >= 0.95 && again < 0.05, std::to_string(share) + " " + std::to_string(again));
+    return "";
+}
+
+/** A thousand peers that have talked and fallen silent: bytes of the heap for each, seals and all. */
+std::string a_thousand_idle()
+{
+    constexpr uint32_t peers = 1000;
+    config c;
+    c.mtu_max = 1472;
+    c.security = wire::security::authenticate;
+    c.senders = peers;
+    simulator sim(c, peers + 1, 3, true);
+    sim[0].rate = 1e9 / 8;
+    for (uint32_t h = 1; h <= peers; ++h) {
+        sim[h].send(0, 2, 20000);
+        sim[0].send(h, 2, 20000);
+    }
+    WAN_CHECK(sim.run(60 * second) && sim[0].delivered == peers && sim[0].wrong.empty());
+    sim.at(sim.now + 10 * second, [] {});
+    sim.run(sim.now + 11 * second);
+    size_t told = 0;
+    for (uint32_t p = 0; p < peers; ++p)
+        told = std::max(told, sim[0].end.memory_bytes(p));
+    // What is given back when such an endpoint goes, without the addresses that the test keeps.
+    const size_t before = mallinfo2().uordblks;
+    sim.forget(0);
+    const size_t each = (before - mallinfo2().uordblks) / peers;
+    std::printf("an idle peer takes %zu bytes of the heap (its own count: at most %zu)\n", each, told);
+    // Under a sanitizer the heap does not tell.
+    WAN_CHECK_THAT((before == 0 || (each > 500 && each <= 4096)) && told <= 4096, std::to_string(each) + " " + std::to_string(told));
+    return "";
+}
+
 std::string incast()
 {
     // 31 to 1, 64 KB each, a queue of 32 packets; with and without permission by the receiver.
@@ -83,17 +148,19 @@ std::string incast()
     return "";
 }
 
-/** Rounds of 31 to 1 as a collective makes them, by a receiver that has not been told of any incast. */
+/** Rounds of 31 to 1 as a collective makes them, the first among peers that have never met, the last after a pause. */
 std::string incast_again()
 {
     config c;
     c.mtu_max = 1472;
     c.ordered = false;
     c.unscheduled = 64 << 10;
-    struct { double rate; time_ns delay; unsigned queue; uint32_t bytes; double goodput, again; } cases[] = {
-        {1e9, 50 * us, 32, 64 << 10, 0.89, 0.01},
-        {1e9, 50 * us, 32, 1 << 20, 0.95, 0.01},
-        {40e6, 10 * ms, 100, 64 << 10, 0.8, 0.05},
+    c.senders = 31;
+    struct { double rate; time_ns delay; unsigned queue; uint32_t bytes; double goodput, again; int from; } cases[] = {
+        {1e9, 50 * us, 32, 64 << 10, 0.9, 0.01, 0},
+        {1e9, 50 * us, 32, 1 << 20, 0.95, 0.01, 0},
+        {40e6, 100 * us, 32, 64 << 10, 0.9, 0.01, 0},
+        {40e6, 10 * ms, 100, 64 << 10, 0.8, 0.05, 2},      // far: the first and the last come as a surprise, what was permitted then is used up in the second
     };
     for (const auto &k : cases) {
         simulator sim(c, 32, 3);
@@ -101,7 +168,7 @@ std::string incast_again()
         sim[0].rate = k.rate / 8;
         sim[0].queue_limit = k.queue * 1500;
         uint64_t sent = 0, twice = 0;
-        for (int round = 0; round < 4; ++round) {
+        for (int round = 0; round < 5; ++round) {
             const time_ns began = sim.now;
             for (uint32_t h = 1; h < 32; ++h)
                 sim[h].send(0, 2, k.bytes);
@@ -115,11 +182,13 @@ std::string incast_again()
             const double again = static_cast<double>(t - twice) / static_cast<double>(s - sent);
             std::printf("31 to 1, %u KB, %.0f Mb/s, round %d: %.0f%% of the link, %.1f%% sent again\n", k.bytes >> 10, k.rate / 1e6, round,
                         100 * goodput, 100 * again);
-            // The first is a surprise, and what was permitted then is used up in the second.
-            WAN_CHECK_THAT(round < 2 || (goodput > k.goodput && again < k.again), std::to_string(goodput) + " " + std::to_string(again));
+            // After the pause all windows are wide, and the first of them finds nobody else asking.
+            const double less = round == 4 ? 0.1 : 0, more = round == 4 ? 0.05 : 0;
+            WAN_CHECK_THAT(round < k.from || (k.from && round == 4) || (goodput > k.goodput - less && again < k.again + more), std::to_string(goodput) + " " + std::to_string(again));
             sent = s, twice = t;
-            sim.at(sim.now + 5 * ms, [] {});
-            sim.run(sim.now + 5 * ms);
+            const time_ns pause = round == 3 ? 5 * second : 5 * ms;
+            sim.at(sim.now + pause, [] {});
+            sim.run(sim.now + pause);
         }
     }
     return "";
@@ -301,6 +370,6 @@ std::string dead_peer()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(forgeries), TEST(dead_peer)};
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(opens_soon), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(forgeries), TEST(dead_peer)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -92,7 +92,8 @@ inline std::vector<uint8_t> block_bytes(uint32_t from, uint8_t stream, uint32_t 
 
 class simulator {
 public:
-    simulator(const config &c, uint32_t hosts, uint64_t seed) : config_(c), random(seed)
+    /** star: all know host 0, and it knows all; otherwise everybody knows everybody. */
+    simulator(const config &c, uint32_t hosts, uint64_t seed, bool star = false) : config_(c), random(seed)
     {
         for (uint32_t h = 0; h < hosts; ++h)
             host_.push_back(std::make_unique<host>(*this, h, c));
@@ -101,7 +102,7 @@ public:
             secrets[h].fill(static_cast<uint8_t>(h + 1));
         for (uint32_t a = 0; a < hosts; ++a)
             for (uint32_t b = 0; b < hosts; ++b) {
-                if (a == b)
+                if (a == b || (star && a && b))
                     continue;
                 address at;
                 at.length = 4;
@@ -113,6 +114,8 @@ public:
     }
 
     host &operator[](uint32_t h) { return *host_[h]; }
+    /** Its endpoint goes; the simulation must not go on. */
+    void forget(uint32_t h) { host_[h].reset(); }
     uint32_t size() const { return static_cast<uint32_t>(host_.size()); }
 
     /** Runs until `until` or until everything is delivered and freed. */

@@ -45,6 +45,8 @@ public:
     /** Tells the peer, a few times, that nobody will be here; whoever calls has finished. */
     void farewell() { farewells_ = 3; }
     virtual bool idle() const = 0;
+    /** For a while nothing was sent: what can be had again at the next datagram is given back. */
+    virtual bool resting() const { return false; }
     virtual peer_view view() const = 0;
     virtual size_t memory_bytes() const = 0;
 

@@ -2,8 +2,8 @@
  * CUBIC (RFC 9438), and a form of it that tolerates random loss.
  *
  * Slow start ends at the first loss that counts, or when round trips show for some
- * rounds that a queue is growing; meanwhile it is slower, and if they become short
- * again it was no queue (HyStart++, RFC 9406).  The tolerant form lets a loss count only
+ * rounds that a queue is growing; meanwhile, from the first trips of a round on, it is
+ * slower, and if they become short again it was no queue (HyStart++, RFC 9406).  The tolerant form lets a loss count only
  * when it comes with signs of a queue: round trips longer than the shortest by an
  * eighth (and 200 us: the noise of two schedulers), or more than a seventh of all
  * datagrams lost.  Where loss is random, CUBIC would reduce its window in spite
@@ -38,7 +38,7 @@ public:
             return;     // what was not needed is no proof that more would fit
         const double bytes = static_cast<double>(e.bytes);
         if (window_ < threshold_) {
-            window_ += slow_rounds_ ? bytes / slow_divisor : bytes;
+            window_ += slow_rounds_ || grown(round_min_, e.trip) ? bytes / slow_divisor : bytes;
             return;
         }
         if (epoch_ == 0)
@@ -133,12 +133,17 @@ private:
         ++samples_;
     }
 
+    /** Whether the shortest trip of a round is so long that a queue may be growing. */
+    bool grown(time_ns shortest, const rtt &trip) const
+    {
+        return samples_ >= samples_least && shortest > trip.smallest() + std::max(trip.smallest() / 8, noise);
+    }
     /** Out of slow start when the shortest trips of several rounds have grown. */
     void end_slow_round(const rtt &trip)
     {
-        if (window_ >= threshold_ || samples_ < 8)
+        if (window_ >= threshold_ || samples_ < samples_least)
             return;
-        if (last_round_min_ <= trip.smallest() + std::max(trip.smallest() / 8, noise))
+        if (!grown(last_round_min_, trip))
             slow_rounds_ = 0;
         else if (++slow_rounds_ > slow_rounds_most)
             threshold_ = window_;
@@ -166,7 +171,7 @@ private:
     }
 
     static constexpr unsigned rounds_kept = 8;
-    static constexpr unsigned slow_rounds_most = 5, slow_divisor = 4;   // RFC 9406
+    static constexpr unsigned slow_rounds_most = 5, slow_divisor = 4, samples_least = 8;    // RFC 9406
 
     double mtu_;
     bool tolerant_;

@@ -16,7 +16,7 @@ uint64_t name_of(uint32_t source, uint32_t token) { return static_cast<uint64_t>
 endpoint::endpoint(const config &c, uint32_t self, events &up) : config_(c), self_(self), up_(up), permits_(config_), known_(c.ids) {}
 endpoint::~endpoint() = default;
 
-uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most)
+uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most, uint64_t first, bool local)
 {
     const uint32_t index = static_cast<uint32_t>(peers_.size());
     if (!by_name_.emplace(name_of(id, keys.token), index).second)
@@ -28,6 +28,8 @@ uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &a
     m->token = keys.token;
     m->at = at;
     m->mtu_most = mtu_most ? mtu_most : config_.mtu_max;
+    m->first = first == ~uint64_t(0) ? grants::first(config_) : first;
+    m->local = local;
     m->in = seal(keys.in);
     m->out = seal(keys.out);
     peers_.push_back(std::move(m));
@@ -41,7 +43,7 @@ connection &endpoint::link(uint32_t peer)
         if (config_.strict)
             m.link = std::make_unique<strict>(peer, config_, up_, permits_);
         else
-            m.link = std::make_unique<modern>(peer, config_, up_, permits_, m.mtu_most);
+            m.link = std::make_unique<modern>(peer, config_, up_, permits_, m.mtu_most, m.first, m.local);
     }
     return *m.link;
 }
@@ -127,6 +129,8 @@ size_t endpoint::transmit(uint8_t *to, uint32_t &peer, time_ns now)
         if (frames == 0) {
             m.burst = 0;
             reschedule(peer, std::max(next, now + 1));
+            if (m.link->resting())
+                m.out.rest();       // the other one keeps forgeries cheap
             continue;
         }
         if (next <= now && (m.priority || ++m.burst < config_.retransmit_pass)) {

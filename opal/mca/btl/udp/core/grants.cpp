@@ -10,17 +10,25 @@ uint64_t grants::budget(time_ns trip) const
     if (config_.incast)
         return config_.incast;
     // In a crowd a trip that is somewhat longer than the shortest has waited in the queue that is to be kept short.
-    if (trip == 0 || (crowded_ && trip < alike * trip_))
+    if (trip == 0 || (crowded_ && is_near(trip)))
         trip = trip_;
     const double rate = static_cast<double>(std::max(rate_, rate_before_));
     return std::max(static_cast<uint64_t>(2 * rate * static_cast<double>(trip) / second), budget_least);
 }
 
+/** Whether a trip is as the shortest, but for what it waited in the queue that is to be kept short. */
+bool grants::is_near(time_ns trip) const
+{
+    const uint64_t rate = std::max(rate_, rate_before_);
+    return rate == 0 || trip < std::max(alike * trip_, trip_ + static_cast<time_ns>(queue_shallow * uint64_t(second) / rate));
+}
+
 uint64_t grants::renewed(const account &a) const
 {
-    if (!crowded_)
+    const unsigned all = std::max(crowded_ ? std::max({active_, active_before_, 1u}) : 0, is_wary(a) ? crowd_size_ : 0);
+    if (all == 0)
         return config_.unscheduled;
-    return std::clamp(budget(a.trip) / 2 / std::max({active_, active_before_, 1u}), std::min(part_least, config_.unscheduled), config_.unscheduled);
+    return std::clamp(budget(a.trip) / 2 / all, std::min(part_least, config_.unscheduled), config_.unscheduled);
 }
 
 uint64_t grants::under_way(const account &a, time_ns now) const
@@ -45,7 +53,10 @@ bool grants::before(const account &a, const account &b, time_ns now) const
         return a.priority > b.priority;
     const uint64_t left_a = std::min(a.wanted - a.arrived, std::max(budget(a.trip), much));
     const uint64_t left_b = std::min(b.wanted - b.arrived, std::max(budget(b.trip), much));
-    return left_a != left_b ? left_a < left_b : used(a, now) < used(b, now);
+    if (left_a != left_b)
+        return left_a < left_b;
+    const double used_a = used(a, now), used_b = used(b, now);
+    return used_a != used_b ? used_a < used_b : a.moved < b.moved;
 }
 
 void grants::leave(account &a)
@@ -79,9 +90,17 @@ void grants::look_for_crowd(account &a, time_ns now, uint64_t new_bytes)
         ++active_;
     }
     const bool overrun = missing_ >= overrun_least && missing_ * overrun_part > came_ + missing_ && std::max(active_, active_before_) >= crowd;
-    if (overrun || (crowded_ && waiting_.size() >= crowd))
+    if (overrun || waiting_.size() >= crowd)
         crowded_until_ = now + crowd_memory;
     crowded_ = now < crowded_until_;
+    if (crowded_) {
+        crowd_size_ = std::max({crowd_size_, active_, active_before_, crowd});
+        wary_until_ = now + wary_memory;
+    } else if (crowd_size_ && wary_until_ == never) {
+        wary_until_ = now + wary_memory;    // of a crowd that may come: nothing is known yet
+    } else if (now >= wary_until_) {
+        crowd_size_ = 0;
+    }
 }
 
 /** At what rate things arrive when they do, and how much comes from this peer in a round trip. */
@@ -89,11 +108,14 @@ void grants::measure(account &a, time_ns now, uint64_t new_bytes)
 {
     if (a.trip && (trip_ == 0 || a.trip < trip_))
         trip_ = a.trip;
+    if (a.trip && (trip_next_ == 0 || a.trip < trip_next_))
+        trip_next_ = a.trip;
     if (now - rate_at_ >= rate_memory) {
         rate_before_ = rate_;
         rate_ = 0;
         rate_at_ = now;
-        trip_ = a.trip ? a.trip : trip_;
+        trip_ = trip_next_ ? trip_next_ : trip_;
+        trip_next_ = a.trip;
     }
     slot_bytes_ += new_bytes;
     if (now - slot_at_ >= rate_slot && (slot_bytes_ >= quantum || now - slot_at_ >= crowd_slot)) {
@@ -119,7 +141,8 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
     measure(a, now, new_bytes);
     look_for_crowd(a, now, new_bytes);
     give(a, a.consumed + renewed(a));
-    const bool wants = a.wanted > a.arrived && a.wanted > config_.unscheduled && (wants_more(a) || a.waiting);
+    // What it says it wants includes the part that bulk leaves to others.
+    const bool wants = a.wanted > a.arrived && a.wanted > first(config_) && (wants_more(a) || (a.waiting && a.wanted > a.arrived + reserve(config_)));
     if (wants && !a.waiting) {
         a.waiting = true;
         waiting_.push_back(&a);
@@ -155,12 +178,12 @@ void grants::share(time_ns now)
         for (account *a : waiting_) {
             if (!wants_more(*a) || a->permitted >= a->consumed + room(*a))
                 continue;
-            if (all >= 1 && (a->trip < alike * trip_ || under_way(*a, now) + quantum > budget(a->trip) / waiting_.size()))
+            if (all >= 1 && (is_near(a->trip) || under_way(*a, now) + turn(*a) > budget(a->trip) / waiting_.size()))
                 continue;
             // More than it can use by its own window would only be kept from others.
             if (a->priority == 0 && under_way(*a, now) >= 2 * pace(*a))
                 continue;
-            if (now - a->heard > silence + 4 * a->trip && least)
+            if (now - a->heard > silence + 4 * a->trip && a->permitted > a->arrived + reserve(config_) && least)
                 continue;
             if (!least || before(*a, *least, now))
                 least = a;
@@ -170,7 +193,7 @@ void grants::share(time_ns now)
         const uint64_t before = least->permitted;
         least->moved = now;
         all -= used(*least, now);
-        give(*least, std::min(least->wanted, before + quantum));
+        give(*least, std::min(least->wanted, before + turn(*least)));
         all += used(*least, now) + 1e-9;
         if (std::find(grown_.begin(), grown_.end(), least) == grown_.end())
             grown_.push_back(least);

@@ -1,10 +1,9 @@
 /*
  * Permission by the receiver: Suci's answer to congestion, for all traffic.
  *
- * Every peer may have `unscheduled` bytes under way to us without asking: less for a
- * while, of what is renewed, when several send at once and overrun the queue.  For
- * more it says how much it wants, and gets it.  While one peer wants, it gets as
- * much as the window allows.  While several do, all of them together get a budget:
+ * Every peer may have `unscheduled` bytes under way to us without asking: less, of what
+ * is renewed, in a crowd, and before anything is known (`first`).  For more it says how much
+ * it wants, and gets it.  While one peer wants, it gets as much as the window allows.  While several do, all of them together get a budget:
  * twice what arrives in a shortest round trip (the largest rate of late), so that
  * the link stays busy and the queue before it short.  Each takes of it in proportion to
  * its own round trip, so that who is far may have more under way than who is near, and
@@ -14,8 +13,12 @@
  * Who is far has an equal part at least: near ones, to whom what goes unasked is
  * enough, would leave nothing to it.
  *
- * An overrun is many datagrams missing at once while a crowd sends; what chance
- * loses is few in proportion, and each sender's own window deals with that.
+ * A crowd is several that want at once, or an overrun: many datagrams missing while several
+ * send.  What chance loses is few in proportion, and each sender's own window deals with that.
+ * Of a crowd of near peers the receiver stays wary for a minute, and at the beginning of a job of
+ * many processes: what goes unasked is then a part of what the path holds, and who wants more asks.
+ * To ask costs a short trip; what a burst loses costs timeouts.  Far peers are trusted again
+ * sooner, for there asking is dear.
  *
  * Permission is a number of bytes since the start and never taken back; one that
  * stays unused (its peer is silent, or only asks) leaves the budget after a while.  The
@@ -38,14 +41,17 @@ namespace udp {
 
 class grants {
 public:
-    static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn
+    static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn, if that is no more than a quarter of the budget
     static constexpr uint64_t much = 1 << 20;       // bytes: who wants more, or more than a budget, is one of many long ones
     static constexpr uint64_t budget_least = 32 << 10;  // the Ack of a few datagrams must be able to come back
     static constexpr unsigned crowd = 4;                // peers that send at once
     static constexpr time_ns crowd_slot = 100 * ms;     // in which those count as at once
-    static constexpr time_ns crowd_memory = 1 * second; // after they overran the queue
+    static constexpr time_ns crowd_memory = 1 * second; // after they asked at once, or overran the queue
+    static constexpr time_ns wary_memory = 60 * second; // in which a crowd of near peers that was there may come back
+    static constexpr time_ns near_trip = 4 * ms;        // asking costs no more, and what a burst loses costs more
     static constexpr uint64_t overrun_least = 8, overrun_part = 6;  // datagrams missing, and one in so many: more than chance loses
-    static constexpr int alike = 4;                     // trips that differ by less
+    static constexpr int alike = 4;                     // trips that differ by less, or by the time of a shallow queue, are alike
+    static constexpr uint64_t queue_shallow = 64 << 10; // bytes
     static constexpr time_ns rate_slot = 1 * ms;        // and a turn's bytes: the rate in it is a rate of arrival
     static constexpr time_ns part_trip = 100 * us;      // shorter round trips are one
     static constexpr time_ns rate_memory = 1 * second;
@@ -68,6 +74,7 @@ public:
         uint32_t largest = 0;       // bytes of its largest block
         unsigned priority = 0;      // more: first, when several want
         bool waiting = false;       // in the list
+        bool local = false;         // on our host: no network's queue lies between
         uint64_t alone = 0;         // so much was permitted because nobody else wanted
         time_ns part_at = 0;        // when its present round trip began
         uint64_t part_bytes = 0, part_before = 0;   // that arrived in it and in the one before
@@ -76,14 +83,16 @@ public:
 
     /** Bulk leaves so much of the permission to what is more urgent. */
     static uint64_t reserve(const config &c) { return std::min<uint64_t>(c.unscheduled / 4, 4096); }
+    /** What a peer may send before it was heard of; what is left to small messages, at least. */
+    static uint64_t first(const config &c) { return std::max(reserve(c), c.unscheduled / std::max(c.senders, 1u)); }
 
-    explicit grants(const config &c) : config_(c) {}
+    explicit grants(const config &c) : config_(c), crowd_size_(c.senders < crowd ? 0 : c.senders) {}
 
     /** A peer's first permission, which both sides know without a word. */
     void open(account &a) const
     {
         a.window = config_.window;
-        a.permitted = a.told = std::min(config_.unscheduled, config_.window);
+        a.permitted = a.told = std::min(a.local ? config_.unscheduled : first(config_), config_.window);
     }
     void close(account &a) { leave(a); }
 
@@ -116,7 +125,11 @@ private:
     uint64_t under_way(const account &a, time_ns now) const;
     /** What came from it in a round trip; at least a turn. */
     static uint64_t pace(const account &a) { return std::max({quantum, a.part_bytes, a.part_before}); }
+    bool is_near(time_ns trip) const;
+    /** Whether others as near may be expected to send at once. */
+    bool is_wary(const account &a) const { return crowd_size_ && !a.local && trip_ < near_trip && (a.trip == 0 || is_near(a.trip)); }
     bool before(const account &a, const account &b, time_ns now) const;
+    uint64_t turn(const account &a) const { return std::min(quantum, budget(a.trip) / 4); }
     double used(const account &a, time_ns now) const;
     void measure(account &a, time_ns now, uint64_t new_bytes);
     void look_for_crowd(account &a, time_ns now, uint64_t new_bytes);
@@ -132,9 +145,10 @@ private:
     unsigned crowd_slot_ = 1, active_ = 0, active_before_ = 0;  // peers that sent in this crowd_slot and the last
     uint64_t came_ = 0, missing_ = 0;                           // datagrams in this crowd_slot
     time_ns crowd_at_ = 0;
-    time_ns crowded_until_ = 0;
+    time_ns crowded_until_ = 0, wary_until_ = never;
     bool crowded_ = false;
-    time_ns slot_at_ = 0, rate_at_ = 0, trip_ = 0, next_look_ = never;
+    unsigned crowd_size_;                                       // the largest of near peers that is remembered, 0: none
+    time_ns slot_at_ = 0, rate_at_ = 0, trip_ = 0, trip_next_ = 0, next_look_ = never;
     unsigned asked_ = 0, asked_before_ = 0;     // requests in this slot and the last
     time_ns asked_at_ = 0;
 };

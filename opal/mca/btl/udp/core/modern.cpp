@@ -11,11 +11,12 @@
 
 namespace udp {
 
-modern::modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most)
+modern::modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most, uint64_t first, bool local)
     : connection(peer, c, up, permits), mtu_(c.mtu_start, mtu_most), control_(make_congestion(c, c.mtu_start)),
-      permitted_(std::min(c.unscheduled, c.window))
+      permitted_(std::min(local ? c.unscheduled : first, c.window))
 {
     account_.peer = peer;
+    account_.local = local;
     permits_.open(account_);
 }
 
@@ -73,7 +74,8 @@ bool modern::blocked() const
 
 bool modern::probes_path(time_ns now) const
 {
-    return trip_.known() && now - last_activity_ < trim_after && mtu_.wants(now) != 0 && under_way_ < control_->window();
+    // Only where much is sent: many peers' first probes at once would fill a queue.
+    return trip_.known() && delivered_ >= probes_from && now - last_activity_ < trim_after && mtu_.wants(now) != 0 && under_way_ < control_->window();
 }
 
 time_ns modern::probe_at() const

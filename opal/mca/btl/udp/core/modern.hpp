@@ -44,7 +44,7 @@ namespace udp {
 
 class modern : public connection {
 public:
-    modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most);
+    modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most, uint64_t first, bool local);
     ~modern() override;
 
     void submit(outgoing &o, time_ns now) override;
@@ -59,12 +59,14 @@ public:
     void priority_set(unsigned level) override { account_.priority = level; }
     void abandon(bool arrived) override;
     bool idle() const override { return queue_bytes_ == 0 && queue_blocks_ == 0; }
+    bool resting() const override { return !trim_due_ && idle() && under_way_ == 0; }
     peer_view view() const override;
     size_t memory_bytes() const override;
 
 private:
     static constexpr unsigned reorder_least = 3, reorder_most = 300;    // datagrams
     static constexpr unsigned beyond_window = 8;    // datagrams of control and small blocks
+    static constexpr uint64_t probes_from = 16 << 10;   // bytes delivered
     static constexpr unsigned ack_memory = 8;       // Acks in which an arrival is named
     static constexpr time_ns trim_after = 1 * second;
     static constexpr time_ns pushed_memory = 1 * second;    // in which the Ack of what was pushed tells the round trip

@@ -107,6 +107,8 @@ bool seal::ready(bool encrypt)
     return true;
 }
 
+void seal::rest() { cipher_.reset(); }
+
 bool seal::close(std::span<uint8_t> datagram, const wire::header &h)
 {
     uint8_t iv[12];

@@ -51,6 +51,8 @@ public:
     bool close(std::span<uint8_t> datagram, const wire::header &h);
     /** `datagram` includes the tag; on success its frames are in clear. */
     bool open(std::span<uint8_t> datagram, const wire::header &h);
+    /** Gives back the cipher's memory, more than a kilobyte; the next use makes it again. */
+    void rest();
 
 private:
     struct cipher;

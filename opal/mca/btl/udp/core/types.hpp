@@ -66,6 +66,7 @@ struct config {
     uint32_t mtu_max = 1472;            // the largest that is tried
     uint64_t window = 16 << 20;         // bytes a peer may have under way to us
     uint64_t unscheduled = 16 << 10;    // of these, without being asked for
+    uint32_t senders = 1;               // that may send to us: before anything is known of them they share `unscheduled`
     uint64_t incast = 0;                // bytes that all peers together may have under way when several want to; 0: measured
     uint32_t block_max = 1 << 20;       // bytes
     uint32_t retransmit_pass = 64;      // datagrams sent again to a peer before others have their turn

@@ -2,7 +2,7 @@
  * The other side of udp_core.h: one socket, one endpoint, the card that tells
  * peers where we are.
  *
- *   card   'u' 1  mode  security  unscheduled(8)  id(8)  host(8)  name of the shared secret(8)
+ *   card   'u' 2  mode  security  unscheduled(8)  first(8)  id(8)  host(8)  name of the shared secret(8)
  *          secret(32)  port(2)  count(1)  count x (address(4) prefix(1))
  *
  * Must not: print, throw to C.
@@ -32,6 +32,7 @@ namespace {
 
 constexpr uint32_t ip_udp = 28;             // bytes of IPv4 and UDP headers
 constexpr size_t addresses_max = 32;
+constexpr uint8_t card_version = 2;
 
 time_ns clock_now()
 {
@@ -231,6 +232,7 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         e->linger = p->linger;
         config &c = e->c;
         c.ids = ids;
+        c.senders = ids > 1 ? ids - 1 : 1;
         c.strict = p->mode == 1;
         c.ordered = false;      // Open MPI numbers its messages itself
         c.security = static_cast<wire::security>(p->security);
@@ -292,10 +294,11 @@ size_t udp_engine_card(const udp_engine_t *e, void *card)
 {
     bytes_out b(static_cast<uint8_t *>(card));
     b.value(uint8_t('u'));
-    b.value(uint8_t(1));
+    b.value(card_version);
     b.value(uint8_t(e->mode));
     b.value(static_cast<uint8_t>(e->c.security));
     b.value(e->c.unscheduled);
+    b.value(grants::first(e->c));       // differs where the peer's job has another size
     b.value(e->id);
     b.value(e->host);
     b.value(secret_name(e->shared));
@@ -316,11 +319,11 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
     try {
         bytes_in b(card, length);
         uint8_t magic = 0, version = 0, mode = 0, security = 0, count = 0;
-        uint64_t unscheduled = 0, id = 0, host = 0, name = 0;
+        uint64_t unscheduled = 0, first = 0, id = 0, host = 0, name = 0;
         uint16_t port = 0;
         secret theirs;
-        if (!b.value(magic) || !b.value(version) || magic != 'u' || version != 1 || !b.value(mode) || !b.value(security)
-            || !b.value(unscheduled) || !b.value(id) || !b.value(host) || !b.value(name) || !b.get(theirs.data(), theirs.size())
+        if (!b.value(magic) || !b.value(version) || magic != 'u' || version != card_version || !b.value(mode) || !b.value(security)
+            || !b.value(unscheduled) || !b.value(first) || !b.value(id) || !b.value(host) || !b.value(name) || !b.get(theirs.data(), theirs.size())
             || !b.value(port) || !b.value(count) || count == 0) {
             say(message, "card of a peer", "it was written by another version", "install the same version on all hosts");
             return UDP_ERR_PEER;
@@ -351,7 +354,7 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
         a.sin_port = htons(port);
         a.sin_addr.s_addr = host == e->host ? htonl(INADDR_LOOPBACK) : best.ip;
         const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
-        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, address_of(a), host == e->host ? 65535 - ip_udp : 0);
+        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, address_of(a), host == e->host ? 65535 - ip_udp : 0, first, host == e->host);
         if (*peer == ~uint32_t(0)) {
             say(message, "peer", "it is there twice", "report this");
             return UDP_ERR_PEER;

@@ -33,6 +33,34 @@ sockaddr_in sockaddr_of(const address &a)
     return r;
 }
 
+/** Where the kernel puts what it has, laid out once: a look that finds nothing should cost no more than the call. */
+struct socket::inbox {
+    mmsghdr m[batch];
+    iovec v[batch];
+    sockaddr_in from[batch];
+    alignas(cmsghdr) char control[batch][64];
+
+    inbox(uint8_t *to, bool control_wanted)
+    {
+        for (size_t i = 0; i < batch; ++i) {
+            v[i] = {to + i * 65536, 65536};
+            m[i] = {};
+            m[i].msg_hdr.msg_name = &from[i];
+            m[i].msg_hdr.msg_iov = &v[i];
+            m[i].msg_hdr.msg_iovlen = 1;
+            m[i].msg_hdr.msg_control = control_wanted ? control[i] : nullptr;
+            renew(i);
+        }
+    }
+    /** The kernel has written into it. */
+    void renew(size_t i)
+    {
+        m[i].msg_hdr.msg_namelen = sizeof from[i];
+        m[i].msg_hdr.msg_controllen = m[i].msg_hdr.msg_control ? sizeof control[i] : 0;
+    }
+};
+
+socket::socket() = default;
 socket::~socket()
 {
     if (fd_ >= 0)
@@ -73,31 +101,26 @@ std::string socket::open(int port_min, int port_range, size_t buffer, bool gso)
     gro_ = gso && setsockopt(fd_, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
     in_.resize(batch * 65536);
     out_.resize(batch * 65536 + endpoint::datagram_room);
+    inbox_ = std::make_unique<inbox>(in_.data(), gro_);
     return "";
 }
 
 int socket::receive_batch()
 {
-    mmsghdr m[batch];
-    iovec v[batch];
-    sockaddr_in from[batch];
-    alignas(cmsghdr) char control[batch][64];
-    for (size_t i = 0; i < batch; ++i) {
-        v[i] = {in_.data() + i * 65536, 65536};
-        m[i] = {};
-        m[i].msg_hdr.msg_name = &from[i];
-        m[i].msg_hdr.msg_namelen = sizeof from[i];
-        m[i].msg_hdr.msg_iov = &v[i];
-        m[i].msg_hdr.msg_iovlen = 1;
-        if (gro_) {
-            m[i].msg_hdr.msg_control = control[i];
-            m[i].msg_hdr.msg_controllen = sizeof control[i];
-        }
+    mmsghdr *const m = inbox_->m;
+    int n;
+    if (busy_) {
+        n = recvmmsg(fd_, m, batch, MSG_DONTWAIT, nullptr);
+    } else {
+        // Who polls mostly finds nothing, and after that one message: the plain call is the cheaper one.
+        const ssize_t bytes = recvmsg(fd_, &m[0].msg_hdr, MSG_DONTWAIT);
+        n = bytes < 0 ? 0 : 1;
+        m[0].msg_len = static_cast<unsigned>(std::max<ssize_t>(bytes, 0));
     }
-    const int n = recvmmsg(fd_, m, batch, MSG_DONTWAIT, nullptr);
+    busy_ = n > 0;
     more_ = n == static_cast<int>(batch);
     for (int i = 0; i < n; ++i) {
-        arrivals_[i] = {in_.data() + i * 65536, m[i].msg_len, 0, address_of(from[i])};
+        arrivals_[i] = {in_.data() + i * 65536, m[i].msg_len, 0, address_of(inbox_->from[i])};
         if (gro_)
             for (cmsghdr *c = CMSG_FIRSTHDR(&m[i].msg_hdr); c; c = CMSG_NXTHDR(&m[i].msg_hdr, c))
                 if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
@@ -105,6 +128,7 @@ int socket::receive_batch()
                     std::memcpy(&size, CMSG_DATA(c), sizeof size);
                     arrivals_[i].segment = size > 0 ? static_cast<size_t>(size) : 0;
                 }
+        inbox_->renew(static_cast<size_t>(i));
     }
     return n < 0 ? 0 : n;
 }
@@ -155,6 +179,10 @@ size_t socket::send_batch(size_t first)
     sockaddr_in to[batch];
     alignas(cmsghdr) char control[batch][CMSG_SPACE(sizeof(uint16_t))];
     const size_t n = std::min(batch, messages_.size() - first);
+    if (n == 1 && messages_[first].count == 1) {
+        send_one(messages_[first], messages_[first].at, messages_[first].bytes);    // the cheapest call, for what is waited for
+        return 1;
+    }
     for (size_t i = 0; i < n; ++i) {
         const message &m = messages_[first + i];
         v[i] = {out_.data() + m.at, m.bytes};

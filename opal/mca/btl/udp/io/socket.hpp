@@ -12,6 +12,7 @@
 #include "endpoint.hpp"
 
 #include <functional>
+#include <memory>
 #include <netinet/in.h>
 #include <string>
 #include <sys/socket.h>
@@ -24,7 +25,7 @@ sockaddr_in sockaddr_of(const address &a);
 
 class socket {
 public:
-    socket() = default;
+    socket();
     socket(const socket &) = delete;
     socket &operator=(const socket &) = delete;
     ~socket();
@@ -72,6 +73,9 @@ private:
     std::vector<message> messages_;
 
     int receive_batch();
+    struct inbox;
+    std::unique_ptr<inbox> inbox_;
+    bool busy_ = false;     // the last look found something
     struct arrival {
         uint8_t *at;
         size_t bytes, segment;
