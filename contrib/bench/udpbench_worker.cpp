@@ -15,6 +15,10 @@
  *   peers      every rank exchanges SIZE with every other: sockets that this took a process,
  *              and kernel memory of all sockets of the machine after it, in KB
  *   behind     round trips in us of 8 bytes: alone, then while 0 sends SIZE to 1
+ *   opening    0 to 1, messages of SIZE after a little talk: Mb/s in the 5th, 8th, 10th, 12th,
+ *              15th and 20th round trip
+ *   fair       0 to 1 for SECONDS, as stream, beside a plain TCP CUBIC connection between the
+ *              same hosts: both rates in Mb/s, and Jain's index of the two
  *
  * Next: udpbench.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -22,13 +26,20 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -56,13 +67,43 @@ double quantile(std::vector<double> &v, double q)
     std::sort(v.begin(), v.end());
     return v.empty() ? 0 : v[std::min(v.size() - 1, static_cast<size_t>(q * static_cast<double>(v.size())))];
 }
-void report(const char *op, size_t size, const char *unit, std::vector<double> v)
+/** first: of the first round, if that is another case; again: part of btl/udp's datagrams. */
+void report(const char *op, size_t size, const char *unit, std::vector<double> v, double first = 0, double again = 0)
 {
     if (rank == 0 && !v.empty())
-        std::printf("{\"op\": \"%s\", \"bytes\": %zu, \"unit\": \"%s\", \"n\": %zu, \"p10\": %.6g, \"median\": %.6g, \"p99\": %.6g, \"worst\": %.6g}\n", op, size,
-                    unit, v.size(), quantile(v, 0.1), quantile(v, 0.5), quantile(v, 0.99), quantile(v, 1));
+        std::printf("{\"op\": \"%s\", \"bytes\": %zu, \"unit\": \"%s\", \"n\": %zu, \"p10\": %.6g, \"median\": %.6g, \"p99\": %.6g, \"worst\": %.6g, \"first\": %.6g, \"again\": %.6g}\n", op, size,
+                    unit, v.size(), quantile(v, 0.1), quantile(v, 0.5), quantile(v, 0.99), quantile(v, 1), first, again);
 }
 double now() { return MPI_Wtime(); }
+
+/** Datagrams with data that btl/udp sent in all processes, and of these what was sent again; [0, 0] without it. */
+struct datagrams {
+    double sent = 0, again = 0;
+
+    static datagrams count()
+    {
+        int provided, session_ok = 0;
+        unsigned long long mine[2] = {0, 0}, all[2] = {0, 0};
+        MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+        MPI_T_pvar_session session;
+        session_ok = MPI_T_pvar_session_create(&session) == MPI_SUCCESS;
+        const char *const names[2] = {"btl_udp_datagrams_sent", "btl_udp_datagrams_again"};
+        for (int k = 0; session_ok && k < 2; ++k) {
+            int index, elements;
+            MPI_T_pvar_handle handle;
+            if (MPI_T_pvar_get_index(names[k], MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS
+                || MPI_T_pvar_handle_alloc(session, index, nullptr, &handle, &elements) != MPI_SUCCESS)
+                continue;
+            MPI_T_pvar_read(session, handle, &mine[k]);
+            MPI_T_pvar_handle_free(session, &handle);
+        }
+        if (session_ok)
+            MPI_T_pvar_session_free(&session);
+        MPI_T_finalize();
+        MPI_Reduce(mine, all, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+        return {static_cast<double>(all[0]), static_cast<double>(all[1])};
+    }
+};
 
 /** Rank 0 says whether there is another round. */
 bool again(double began, size_t done, size_t least, size_t most)
@@ -184,6 +225,7 @@ void to_root(size_t size, bool collective)
     std::vector<double> ms;
     std::vector<MPI_Request> r(static_cast<size_t>(ranks), MPI_REQUEST_NULL);
     fill(out, static_cast<uint32_t>(rank));
+    const datagrams before = datagrams::count();
     const double began = now();
     while (again(began, ms.size(), 10, 5000)) {
         if (!collective && rank == 0)
@@ -201,8 +243,10 @@ void to_root(size_t size, bool collective)
         for (int p = 1; rank == 0 && p < ranks; ++p)
             compare(bytes(in.begin() + static_cast<long>(size) * p, in.begin() + static_cast<long>(size) * (p + 1)), static_cast<uint32_t>(p));
     }
+    const datagrams after = datagrams::count();
+    const double first = ms.front();
     ms.erase(ms.begin());
-    report(collective ? "gather" : "incast", size, "ms", ms);
+    report(collective ? "gather" : "incast", size, "ms", ms, first, after.sent > before.sent ? (after.again - before.again) / (after.sent - before.sent) : 0);
 }
 
 void bcast(size_t size)
@@ -248,7 +292,7 @@ void behind(size_t size)
                             MPI_Test(&r, &through, MPI_STATUS_IGNORE);
                         else
                             through = i == 50;
-                        if (transfer + i > 5)
+                        if (loaded || transfer + i > 5)
                             trips[loaded].push_back(trip);
                     }
                     MPI_Send(small.data(), 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
@@ -280,6 +324,158 @@ void behind(size_t size)
         }
     report("alone", size, "us", trips[0]);
     report("behind", size, "us", trips[1]);
+}
+
+/** Small talk tells the round trip and makes the connection; then how fast the first long transfer gets. */
+void opening(size_t size)
+{
+    constexpr double seconds_most = 3;
+    constexpr size_t most = 128 << 20;
+    bytes b(size), small(8);
+    double trip = 1e9;
+    for (int i = 0; i < 20; ++i) {
+        const double t = now();
+        if (rank == 0) {
+            MPI_Send(small.data(), 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+            MPI_Recv(small.data(), 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (rank == 1) {
+            MPI_Recv(small.data(), 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(small.data(), 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+        }
+        trip = std::min(trip, now() - t);
+    }
+    MPI_Bcast(&trip, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);     // rank 1 met its first message on the way
+    const double span = std::min(seconds_most, 22 * trip);
+    constexpr int points[] = {5, 8, 10, 12, 15, 20};
+    double rates[std::size(points)] = {};
+    if (rank == 0) {
+        fill(b, 5);
+        std::vector<MPI_Request> r;
+        r.reserve(most / size + 1);
+        const double began = now();
+        int last = 0;
+        while (!last) {
+            last = now() - began > span || r.size() >= most / size;
+            r.emplace_back();
+            MPI_Isend(b.data(), static_cast<int>(size), MPI_BYTE, 1, last ? 3 : 2, MPI_COMM_WORLD, &r.back());
+        }
+        MPI_Waitall(static_cast<int>(r.size()), r.data(), MPI_STATUSES_IGNORE);
+        MPI_Recv(rates, static_cast<int>(std::size(points)), MPI_DOUBLE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        // Rank 0 told the trip half a trip ago, and went on to send at once.
+        const double began = now() - trip / 2;
+        std::vector<double> at;
+        MPI_Status s;
+        do {
+            MPI_Recv(b.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+            at.push_back(now() - began);
+            compare(b, 5);
+        } while (s.MPI_TAG == 2);
+        for (size_t k = 0; k < std::size(points); ++k) {
+            const auto in = std::count_if(at.begin(), at.end(), [&](double t) { return t > (points[k] - 1) * trip && t <= points[k] * trip; });
+            rates[k] = static_cast<double>(in) * static_cast<double>(size) * 8e-6 / trip;
+        }
+        MPI_Send(rates, static_cast<int>(std::size(points)), MPI_DOUBLE, 0, 4, MPI_COMM_WORLD);
+    }
+    for (size_t k = 0; k < std::size(points); ++k)
+        report(("trip" + std::to_string(points[k])).c_str(), size, "Mb/s", {rates[k]});
+}
+
+/** A plain TCP CUBIC connection from rank 0's host to rank 1's, driven by a thread. */
+class plain_flow {
+public:
+    /** Rank 1 listens, rank 0 connects. */
+    plain_flow()
+    {
+        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in a = {};
+        a.sin_family = AF_INET;
+        socklen_t length = sizeof a;
+        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
+        if (rank == 1) {
+            char name[256] = "";
+            gethostname(name, sizeof name - 1);
+            addrinfo hints = {}, *found = nullptr;
+            hints.ai_family = AF_INET;
+            if (getaddrinfo(name, nullptr, &hints, &found) == 0 && found)
+                a.sin_addr = reinterpret_cast<sockaddr_in *>(found->ai_addr)->sin_addr;
+            if (found)
+                freeaddrinfo(found);
+            if (bind(fd, reinterpret_cast<sockaddr *>(&a), sizeof a) != 0 || listen(fd, 1) != 0)
+                MPI_Abort(MPI_COMM_WORLD, 3);
+            getsockname(fd, reinterpret_cast<sockaddr *>(&a), &length);
+            MPI_Send(&a, sizeof a, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+            fd_ = accept(fd, nullptr, nullptr);
+            close(fd);
+        } else {
+            MPI_Recv(&a, sizeof a, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (connect(fd, reinterpret_cast<sockaddr *>(&a), sizeof a) != 0)
+                MPI_Abort(MPI_COMM_WORLD, 3);
+            fd_ = fd;
+        }
+    }
+    void start()
+    {
+        thread_ = std::thread([this] {
+            bytes b(64 << 10);
+            for (ssize_t n = 1; n > 0;) {
+                n = rank == 0 ? send(fd_, b.data(), b.size(), MSG_NOSIGNAL) : read(fd_, b.data(), b.size());
+                moved += n > 0 ? static_cast<uint64_t>(n) : 0;
+            }
+        });
+    }
+    ~plain_flow()
+    {
+        shutdown(fd_, SHUT_RDWR);
+        thread_.join();
+        close(fd_);
+    }
+    std::atomic<uint64_t> moved{0};     // bytes
+
+private:
+    int fd_ = -1;
+    std::thread thread_;
+};
+
+void fair(size_t size)
+{
+    constexpr int together = 8;
+    double both[2] = {};
+    if (rank <= 1) {
+        std::vector<bytes> buffer(together, bytes(size));
+        MPI_Request r[together];
+        for (int i = 0; i < together; ++i)
+            r[i] = MPI_REQUEST_NULL;
+        plain_flow plain;
+        plain.start();
+        const double began = now();
+        for (uint32_t n = 0;; ++n) {
+            bytes &b = buffer[n % together];
+            MPI_Status s;
+            if (rank == 0) {
+                const bool last = now() - began > limit;
+                MPI_Wait(&r[n % together], MPI_STATUS_IGNORE);
+                MPI_Isend(b.data(), static_cast<int>(size), MPI_BYTE, 1, last ? 3 : 2, MPI_COMM_WORLD, &r[n % together]);
+                if (last)
+                    break;
+                continue;
+            }
+            MPI_Recv(b.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+            both[0] = static_cast<double>(n + 1) * static_cast<double>(size) * 8e-6 / (now() - began);
+            both[1] = static_cast<double>(plain.moved) * 8e-6 / (now() - began);
+            if (s.MPI_TAG == 3)
+                break;
+        }
+        if (rank == 0) {
+            MPI_Waitall(together, r, MPI_STATUSES_IGNORE);
+            MPI_Recv(both, 2, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Send(both, 2, MPI_DOUBLE, 0, 4, MPI_COMM_WORLD);
+        }
+    }
+    report("fair", size, "Mb/s", {both[0]});
+    report("beside", size, "Mb/s", {both[1]});
+    report("jain", size, "Jain", {(both[0] + both[1]) * (both[0] + both[1]) / 2 / (both[0] * both[0] + both[1] * both[1] + 1e-9)});
 }
 
 int sockets_open()
@@ -358,6 +554,10 @@ int main(int argc, char **argv)
             peers(size);
         else if (op == "behind")
             behind(size);
+        else if (op == "opening")
+            opening(size);
+        else if (op == "fair")
+            fair(size);
         else
             MPI_Abort(MPI_COMM_WORLD, 2);
         if (rank == 0)
