@@ -344,6 +344,55 @@ std::string permission()
     many.update(near, ms, 0);
     many.update(far, ms, 0);
     WAN_CHECK(near.permitted == 1000 + c.unscheduled && far.permitted < 5000);
+    // Who is far is none of a crowd of near ones, however little comes from all.
+    grants thin(c);
+    grants::account distant, close;
+    distant.trip = 100 * ms;
+    close.trip = 100 * us;
+    thin.open(distant);
+    thin.open(close);
+    for (time_ns t = ms; t < 3 * second; t += 50 * ms)
+        for (auto *x : {&close, &distant}) {
+            x->consumed += 1000;
+            thin.update(*x, t, 1000);
+        }
+    WAN_CHECK_THAT(distant.permitted == distant.consumed + c.unscheduled, std::to_string(distant.permitted - distant.consumed));
+    WAN_CHECK_THAT(close.permitted < close.consumed + c.unscheduled / 2, std::to_string(close.permitted - close.consumed));
+    // Many of our own host that want at once are no crowd either.
+    grants host(c);
+    std::vector<grants::account> own(6);
+    for (auto &x : own) {
+        x.local = true;
+        x.wanted = 1'000'000;
+        host.open(x);
+    }
+    for (now = ms; own[0].arrived < 900'000; now += 100 * us)
+        for (auto &x : own) {
+            x.consumed += 1500;
+            host.update(x, now, 1500);
+            host.grown().clear();
+            WAN_CHECK_THAT(x.permitted >= std::min<uint64_t>(x.consumed + c.unscheduled, x.wanted), std::to_string(x.permitted - x.consumed));
+        }
+    // A budget that is too small for a block holds nobody up for ever.
+    for (const uint64_t incast : {1, 3, 50}) {
+        c.incast = incast;
+        grants tiny(c);
+        std::vector<grants::account> few(5);
+        for (auto &x : few) {
+            tiny.open(x);
+            x.wanted = 200'000;
+            tiny.update(x, ms, 0);
+        }
+        int steps = 0;
+        for (now = ms; steps < 100'000 && std::any_of(few.begin(), few.end(), [](const auto &x) { return x.arrived < x.wanted; }); ++steps, now += 10 * us) {
+            auto &x = few[static_cast<size_t>(steps) % few.size()];
+            const uint64_t n = std::min<uint64_t>(1500, std::min(x.permitted, x.wanted) - x.arrived);
+            x.consumed += n;
+            tiny.update(x, now, n);
+            tiny.grown().clear();
+        }
+        WAN_CHECK_THAT(steps < 100'000, "a budget of " + std::to_string(incast));
+    }
     return "";
 }
 

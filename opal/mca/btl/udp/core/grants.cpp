@@ -20,7 +20,8 @@ uint64_t grants::budget(time_ns trip) const
 bool grants::is_near(time_ns trip) const
 {
     const uint64_t rate = std::max(rate_, rate_before_);
-    return rate == 0 || trip < std::max(alike * trip_, trip_ + static_cast<time_ns>(queue_shallow * uint64_t(second) / rate));
+    const time_ns waits = rate ? static_cast<time_ns>(queue_shallow * uint64_t(second) / rate) : queue_wait_most;
+    return trip < std::max(alike * trip_, trip_ + std::min(waits, queue_wait_most));
 }
 
 uint64_t grants::renewed(const account &a) const
@@ -90,7 +91,9 @@ void grants::look_for_crowd(account &a, time_ns now, uint64_t new_bytes)
         ++active_;
     }
     const bool overrun = missing_ >= overrun_least && missing_ * overrun_part > came_ + missing_ && std::max(active_, active_before_) >= crowd;
-    if (overrun || waiting_.size() >= crowd)
+    // Peers of our own host share no network's queue.
+    const auto remote = std::count_if(waiting_.begin(), waiting_.end(), [](const account *w) { return !w->local; });
+    if (overrun || remote >= static_cast<std::ptrdiff_t>(crowd) || (crowded_ && waiting_.size() >= crowd))
         crowded_until_ = now + crowd_memory;
     crowded_ = now < crowded_until_;
     if (crowded_) {
@@ -142,7 +145,7 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
     look_for_crowd(a, now, new_bytes);
     give(a, a.consumed + renewed(a));
     // What it says it wants includes the part that bulk leaves to others.
-    const bool wants = a.wanted > a.arrived && a.wanted > first(config_) && (wants_more(a) || (a.waiting && a.wanted > a.arrived + reserve(config_)));
+    const bool wants = a.wanted > a.arrived + reserve(config_) && a.wanted > first(config_) && (wants_more(a) || a.waiting);
     if (wants && !a.waiting) {
         a.waiting = true;
         waiting_.push_back(&a);

@@ -42,6 +42,7 @@ namespace udp {
 class grants {
 public:
     static constexpr uint64_t quantum = 16 << 10;   // bytes given in one turn, if that is no more than a quarter of the budget
+    static constexpr uint64_t turn_least = 2048;    // whatever btl_udp_incast says: a block must be able to begin
     static constexpr uint64_t much = 1 << 20;       // bytes: who wants more, or more than a budget, is one of many long ones
     static constexpr uint64_t budget_least = 32 << 10;  // the Ack of a few datagrams must be able to come back
     static constexpr unsigned crowd = 4;                // peers that send at once
@@ -52,6 +53,7 @@ public:
     static constexpr uint64_t overrun_least = 8, overrun_part = 6;  // datagrams missing, and one in so many: more than chance loses
     static constexpr int alike = 4;                     // trips that differ by less, or by the time of a shallow queue, are alike
     static constexpr uint64_t queue_shallow = 64 << 10; // bytes
+    static constexpr time_ns queue_wait_most = 4 * near_trip;   // a rate that is low because little is sent tells nothing of the queue
     static constexpr time_ns rate_slot = 1 * ms;        // and a turn's bytes: the rate in it is a rate of arrival
     static constexpr time_ns part_trip = 100 * us;      // shorter round trips are one
     static constexpr time_ns rate_memory = 1 * second;
@@ -84,7 +86,7 @@ public:
     /** Bulk leaves so much of the permission to what is more urgent. */
     static uint64_t reserve(const config &c) { return std::min<uint64_t>(c.unscheduled / 4, 4096); }
     /** What a peer may send before it was heard of; what is left to small messages, at least. */
-    static uint64_t first(const config &c) { return std::max(reserve(c), c.unscheduled / std::max(c.senders, 1u)); }
+    static uint64_t first(const config &c) { return c.senders < crowd ? c.unscheduled : std::max(reserve(c), c.unscheduled / c.senders); }
 
     explicit grants(const config &c) : config_(c), crowd_size_(c.senders < crowd ? 0 : c.senders) {}
 
@@ -129,7 +131,7 @@ private:
     /** Whether others as near may be expected to send at once. */
     bool is_wary(const account &a) const { return crowd_size_ && !a.local && trip_ < near_trip && (a.trip == 0 || is_near(a.trip)); }
     bool before(const account &a, const account &b, time_ns now) const;
-    uint64_t turn(const account &a) const { return std::min(quantum, budget(a.trip) / 4); }
+    uint64_t turn(const account &a) const { return std::clamp<uint64_t>(budget(a.trip) / 4, turn_least, quantum); }
     double used(const account &a, time_ns now) const;
     void measure(account &a, time_ns now, uint64_t new_bytes);
     void look_for_crowd(account &a, time_ns now, uint64_t new_bytes);

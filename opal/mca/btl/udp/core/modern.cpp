@@ -257,7 +257,9 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
     bool any = false;
     for (unsigned s = 0; s < allowed; ++s)
         any |= sendable(s);
-    const bool asks = wanted() > wanted_told_ && wanted() > permitted_;
+    // Small ones ask when half of what is theirs is used up, not each.
+    const uint64_t kept = grants::reserve(config_) / (queue_[2].first ? 1 : 2);
+    const bool asks = wanted() > wanted_told_ && begun_charge_ + queued_charge_ + kept > permitted_;
     const bool ack_due = now >= ack_at_;
     if (!any && !probes_owed_ && !ack_due && !(asks && blocked())) {
         if (probes_path(now))
