@@ -3,7 +3,8 @@
  * once, between every pair of processes, with functions of a shared library.
  * Prints `mttl ok N checks` on node 0.
  *
- * Usage: worker [spmd | limits | overflow | plugins A B | throw | lost | code]
+ * Usage: worker [spmd | meetings | limits | overflow | plugins A B | throw | lost | code]
+ *        meetings: of two nodes, before MPI's collectives; for MTTL_WINDOW=2
  *        overflow: a function on the last node takes a quarter of a megabyte of its stack
  *        plugins: also with the libraries A and B (plugin.cpp), loaded in another order on each second process
  *
@@ -14,6 +15,7 @@
 #include "library.hpp"
 
 #include <map>
+#include <optional>
 
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -148,6 +150,47 @@ void together()
         invoke(to, [] {});
     all.exec();
     CHECK(sum_int.exec(posted) == 5000 * n);
+}
+
+// Node 1 has records that it keeps for want of credit, or a batch, when it waits inside MPI: its part of the meeting
+// before has left all the same, or both wait for ever.
+Sync<int> gate;
+
+int meetings(int, char **)
+{
+    CHECK(nodes() == 2);
+    Reduction<int> sum;
+    for (const char *round : {"exec", "made", "made in a batch"}) {
+        const bool batched = round[4] == ' ', makes = round[0] == 'm';
+        // What node 0 sends to the meeting comes straight behind this.
+        if (my_node() == 0) {
+            post(1, [](int n) {
+                for (int i = 0; i < n; ++i)
+                    post(0, [] { ++posted; });
+                gate.write(n);
+            }, batched ? 0 : 10);
+        } else {
+            CHECK(gate.read() == (batched ? 0 : 10));
+            if (batched)
+                invoke(0, [] {});       // behind what node 0 sends to the meeting: this thread will not wait for it
+        }
+        if (makes) {
+            std::optional<batch> b;
+            if (batched)
+                b.emplace();
+            Reduction<int> another;
+            b.reset();
+            CHECK(another.exec(1) == 2);
+        } else {
+            CHECK(sum.exec(1) == 2);
+        }
+    }
+    if (my_node() == 0) {
+        while (posted < 20)
+            yield();
+        std::printf("mttl ok meetings %d checks\n", checks);
+    }
+    return 0;
 }
 
 // All processes send to all virtual nodes while each moves one of them on, and leave and come back in turn.
@@ -409,6 +452,8 @@ int main(int argc, char **argv)
         return run(argc, argv, limits);
     if (mode == "overflow")
         return run(argc, argv, overflow);
+    if (mode == "meetings")
+        return run(argc, argv, meetings, start::spmd);
     if (mode == "spmd")
         return run(argc, argv, everywhere, start::spmd);
     if (mode == "plugins")

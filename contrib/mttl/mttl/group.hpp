@@ -44,7 +44,9 @@ public:
         node_.out().checked(each.front()), node_.out().checked(each.back());
         id_ = node_.group_open(members_);
         if (node_.collective() != collectives::own && members_.size() > 1) {
-            meet(made);     // the network makes it where the process waits: all are here
+            // The network makes it where the process waits: all are here, and nobody waits for what this one still holds.
+            meet(made, wire::ahead);
+            node_.out().flush();
             native_ = node_.network().native(members_, id_, node_.collective());
         }
     }
@@ -56,20 +58,22 @@ public:
     size_t place() const { return me_; }
 
 protected:
-    void send(size_t to, uint32_t step, const void *data, size_t bytes)
+    void send(size_t to, uint32_t step, const void *data, size_t bytes, uint8_t flags)
     {
-        node_.send_collective(members_[to], id_, number_, step, data, bytes);
+        node_.send_collective(members_[to], id_, number_, step, data, bytes, flags);
     }
     void receive(uint32_t step, void *data, size_t bytes) { node_.receive_collective(id_, number_, step, data, bytes); }
     void next() { ++number_; }
 
-    /** All members come here. */
-    void meet(uint32_t first_step)
+    /** All members come here.  `flags`: wire::ahead where the process waits inside the network next; it takes no credit
+     *  there, so what is kept for want of it must not hold this up. */
+    void meet(uint32_t first_step, uint8_t flags = 0)
     {
-        double_up(first_step, nullptr, nullptr, 0, [](bool) {});
+        double_up(first_step, nullptr, nullptr, 0, [](bool) {}, flags);
     }
     /** Recursive doubling over `bytes` of `mine`; combine(mine is lower) adds `other` to them, on each member in the same way. */
-    template <class Combine> void double_up(uint32_t first_step, void *mine, void *other, size_t bytes, Combine combine)
+    template <class Combine>
+    void double_up(uint32_t first_step, void *mine, void *other, size_t bytes, Combine combine, uint8_t flags = 0)
     {
         const size_t n = size();
         size_t power = 1;
@@ -81,7 +85,7 @@ protected:
         node_.out().flush();    // who waits first does not send first: small writes that are held leave now
         const bool paired = me_ < 2 * extra;
         if (paired && me_ % 2 == 1) {
-            send(me_ - 1, hand_in, mine, bytes);
+            send(me_ - 1, hand_in, mine, bytes, flags);
             receive(hand_out, mine, bytes);
             return;
         }
@@ -93,12 +97,12 @@ protected:
         uint32_t step = first_step;
         for (size_t d = 1; d < power; d *= 2, ++step) {
             const size_t partner = place ^ d;
-            send(partner < extra ? 2 * partner : partner + extra, step, mine, bytes);
+            send(partner < extra ? 2 * partner : partner + extra, step, mine, bytes, flags);
             receive(step, other, bytes);
             combine(place < partner);
         }
         if (paired)
-            send(me_ + 1, hand_out, mine, bytes);
+            send(me_ + 1, hand_out, mine, bytes, flags);
     }
     /** Blocks the thread while the network does start(native group, completion). */
     template <class Start> void through_network(Start start)
@@ -192,7 +196,7 @@ public:
     {
         if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
             if (native_ && node_.collective() == collectives::mpi) {
-                meet(0);
+                meet(0, wire::ahead);
                 next();
             }
             if (native_)

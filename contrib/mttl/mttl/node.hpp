@@ -158,10 +158,11 @@ public:
         }
     }
 
-    /** A contribution to a collective of a group; see group.hpp. */
-    void send_collective(int to, uint32_t group, uint32_t number, uint32_t step, const void *data, size_t bytes)
+    /** A contribution to a collective of a group; see group.hpp.  `flags`: wire::ahead or none. */
+    void send_collective(int to, uint32_t group, uint32_t number, uint32_t step, const void *data, size_t bytes,
+                         uint8_t flags = 0)
     {
-        outbox_.send(to, wire::collective_head{{wire::collective, 0, 0, group}, number, step},
+        outbox_.send(to, wire::collective_head{{wire::collective, flags, 0, group}, number, step},
                      [&](writer &w) { w.bytes(data, bytes); });
     }
     /** Blocks until that contribution has arrived and takes it. */

@@ -15,8 +15,9 @@
  * become a thread that waits, and a node that passes on what comes would have one
  * for each.  So what such a function sends, before it has ever blocked, is kept
  * as bytes behind the last message instead, up to 64 records; whatever is sent
- * there afterwards, answers too, stands behind it.  Only credit does not, so it
- * always leaves.
+ * there afterwards, answers too, stands behind it.  Credit does not, so it always
+ * leaves; nor does `ahead`, with which members meet before the process waits
+ * inside MPI, where it takes no credit.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -214,7 +215,7 @@ private:
     {
         if (h.flags & wire::credited)
             return q.credit == 0 && !q.paid && may_keep_ > 0 && threads_.runs_now();
-        return !q.kept.empty() && h.kind != wire::credit;
+        return !q.kept.empty() && h.kind != wire::credit && !(h.flags & wire::ahead);
     }
     template <class H, class Put> void keep(int to, peer &q, H header, Put put)
     {

@@ -33,6 +33,7 @@ enum flag : uint8_t {
     failed = 2,     // a reply that is an exception
     credited = 4,   // the receiver gives the sender credit back for this message
     system = 8,     // not counted when the end of all work is looked for
+    ahead = 16,     // does not stand behind what the sender keeps for want of credit
 };
 
 struct head {
