@@ -168,6 +168,38 @@ std::string relays()
     }, o);
 }
 
+// What travels by itself waits for credit with its header, and keeps its place among data, also before a large write.
+std::string relays_of_data()
+{
+    static int got, wrong;
+    static std::vector<int> written;
+    options o;
+    o.node.window = 4;
+    return jobs(3, [](memory_job &job) -> std::string {
+        got = wrong = 0;
+        constexpr int n = 1000;
+        written.assign(5000, -1);
+        const auto p = invoke(2, [] { return GlobalPtr<int>(written.data()); });
+        {
+            batch b;
+            for (int i = 0; i < n; ++i)
+                post(1, [](GlobalPtr<int> q, int k) {
+                    post(2, [](std::vector<int> v) { wrong += got++ != v[1249]; }, std::vector<int>(1250, k));
+                    if (k == n / 2)
+                        q.nwrite(std::vector<int>(5000, k).data(), 5000);
+                }, p, i);
+        }
+        while (invoke(2, [] { return got; }) < n || written[4999] < 0)
+            yield();
+        WAN_CHECK_THAT(wrong == 0, std::to_string(wrong));
+        WAN_CHECK(written == std::vector<int>(5000, n / 2));
+        // A window, and some whose headers have been taken.
+        WAN_CHECK_THAT(job.fabric().data_high_water() <= n / 10, std::to_string(job.fabric().data_high_water()));
+        WAN_CHECK_THAT(job.at(1).threads().made() <= 6, std::to_string(job.at(1).threads().made()));
+        return "";
+    }, o);
+}
+
 // What a function sends where there is no credit left stands before its result.
 std::string kept_before_results()
 {
@@ -242,6 +274,7 @@ int main()
         cmocka_unit_test(wan_test::test<batches>),
         cmocka_unit_test(wan_test::test<blocked_in_batches>),
         cmocka_unit_test(wan_test::test<relays>),
+        cmocka_unit_test(wan_test::test<relays_of_data>),
         cmocka_unit_test(wan_test::test<kept_before_results>),
         cmocka_unit_test(wan_test::test<kept_is_bounded>),
     };

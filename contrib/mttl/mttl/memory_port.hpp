@@ -66,6 +66,8 @@ public:
     std::mt19937_64 &random() { return random_; }
     /** Small messages under way to all nodes together, at most so far. */
     size_t high_water() const { return high_water_; }
+    /** The same of data that travels by itself. */
+    size_t data_high_water() const { return data_high_water_; }
 
     /** What is still under way; "" if nothing is. */
     std::string rest() const
@@ -112,7 +114,7 @@ private:
     std::vector<std::unique_ptr<memory_port>> ports_;
     std::vector<std::vector<std::deque<std::vector<std::byte>>>> mail_;     // [to][from]
     std::map<key, channel> channels_;
-    size_t under_way_ = 0, high_water_ = 0;
+    size_t under_way_ = 0, high_water_ = 0, data_under_way_ = 0, data_high_water_ = 0;
 };
 
 inline int memory_port::nodes() const { return static_cast<int>(fabric_.ports_.size()); }
@@ -154,6 +156,7 @@ inline void memory_port::nsend(int to, int channel, const void *data, size_t byt
         finished_.push_back(c);
     }
     fabric_.channels_[{node_, to, channel}].sends.push_back(std::move(s));
+    fabric_.data_high_water_ = std::max(fabric_.data_high_water_, ++fabric_.data_under_way_);
 }
 
 inline void memory_port::recv_node(int from, int channel, void *data, size_t bytes, completion *c)
@@ -183,6 +186,7 @@ inline bool memory_port::probe()
                 const int from = std::get<0>(k);
                 ch.sends.pop_front();
                 ch.recvs.pop_front();
+                --fabric_.data_under_way_;
                 if (ch.sends.empty() && ch.recvs.empty())
                     fabric_.channels_.erase(k);
                 if (s.bytes != r.bytes)

@@ -14,7 +14,8 @@
  * A function that has been invoked from elsewhere and finds no credit would
  * become a thread that waits, and a node that passes on what comes would have one
  * for each.  So what such a function sends, before it has ever blocked, is kept
- * as bytes behind the last message instead, up to 64 records; whatever is sent
+ * as bytes behind the last message instead, up to 64 records, and so is what
+ * travels apart, which would pile up at the receiver; whatever is sent
  * there afterwards, answers too, stands behind it.  Credit does not, so it always
  * leaves; nor does `ahead`, with which members meet before the process waits
  * inside MPI, where it takes no credit.
@@ -50,6 +51,7 @@ struct nobody final : completion {
 /** Records that there was no credit for. */
 struct kept_message {
     std::vector<std::byte> bytes;
+    std::unique_ptr<own_data> apart;    // of its last record; leaves behind it
     bool credited = false;      // it needs credit
 };
 
@@ -162,11 +164,13 @@ public:
         peer &q = at(from);
         q.credit += messages;
         while (!q.kept.empty() && (q.credit > 0 || !q.kept.front().credited)) {
-            const kept_message next = std::move(q.kept.front());
+            kept_message next = std::move(q.kept.front());
             q.kept.pop_front();
             q.credit -= next.credited;
             std::memcpy(port_.send_buffer(), next.bytes.data(), next.bytes.size());
             port_.send(from, next.bytes.size());
+            if (own_data *own = next.apart.release())
+                send_data(from, 0, own->data.data(), own->data.size(), own);
         }
         if (q.credit > 0)
             q.waiting.wake_all(threads_);
@@ -210,11 +214,13 @@ private:
             ++sent_to_own_;
     }
 
-    /** Whether a record is kept for when there is credit; see above. */
+    /** Whether a record is kept for when there is credit; see above.  Not that of a write whose data the caller sends
+     *  behind it: that would overtake data that is kept. */
     bool keeps(const wire::head &h, const peer &q)
     {
         if (h.flags & wire::credited)
-            return q.credit == 0 && !q.paid && may_keep_ > 0 && threads_.runs_now();
+            return q.credit == 0 && !q.paid && may_keep_ > 0 && threads_.runs_now() &&
+                   !(h.kind == wire::write && (h.flags & wire::apart));
         return !q.kept.empty() && h.kind != wire::credit && !(h.flags & wire::ahead);
     }
     template <class H, class Put> void keep(int to, peer &q, H header, Put put)
@@ -225,9 +231,9 @@ private:
         writer w(scratch_.data() + sizeof header, small_ - sizeof header);
         put(w);
         size_t bytes = sizeof header + w.size();
-        own_data *own = nullptr;
+        std::unique_ptr<own_data> own;
         if (w.spilled()) {
-            own = new own_data(w.take());
+            own = std::make_unique<own_data>(w.take());
             header.h.flags |= wire::apart;
             const uint64_t length = own->data.size();
             std::memcpy(scratch_.data() + sizeof header, &length, sizeof length);
@@ -236,7 +242,7 @@ private:
             header.h.length = static_cast<uint16_t>(w.size());
         }
         std::memcpy(scratch_.data(), &header, sizeof header);
-        if (q.kept.empty() || q.kept.back().bytes.size() + bytes > small_)
+        if (q.kept.empty() || q.kept.back().apart || q.kept.back().bytes.size() + bytes > small_)
             q.kept.emplace_back();
         kept_message &m = q.kept.back();
         m.bytes.insert(m.bytes.end(), scratch_.data(), scratch_.data() + bytes);
@@ -244,9 +250,8 @@ private:
             m.credited = true;
             --may_keep_;
         }
+        m.apart = std::move(own);
         count(to, header.h);
-        if (own)
-            send_data(to, 0, own->data.data(), own->data.size(), own);
     }
 
     /** Blocks until the next message to that node is paid for. */
