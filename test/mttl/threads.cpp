@@ -328,6 +328,24 @@ std::string other_faults()
                   sigaltstack(nullptr, &stack);
                   _exit(now.sa_handler == SIG_DFL && (stack.ss_flags & SS_DISABLE) ? 0 : 1);
               }) == 0);
+    // One that came later, stays, and goes on to what was there before: no circle.
+    WAN_CHECK(in_child([&] {
+                  static struct sigaction before;
+                  static int depth = 0;
+                  {
+                      const scheduler s;
+                      struct sigaction later{};
+                      later.sa_sigaction = [](int n, siginfo_t *info, void *at) {
+                          if (++depth > 2)
+                              _exit(45);
+                          before.sa_sigaction(n, info, at);
+                      };
+                      later.sa_flags = SA_SIGINFO | SA_ONSTACK;
+                      sigaction(SIGSEGV, &later, &before);
+                  }
+                  in_thread(fault);
+              }, &said) == 1000 + SIGSEGV);
+    WAN_CHECK_THAT(said.empty(), said);
     // Who wants none has none.
     WAN_CHECK(in_child([&] {
                   scheduler s({.report = false});

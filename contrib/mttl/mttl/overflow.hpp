@@ -118,17 +118,21 @@ private:
 
     static void take_signal()
     {
+        // A handler that came later and stayed may go on to ours, which must not go on to it.
+        struct sigaction now{};
+        if (taken_ && (sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL))
+            return;
         struct sigaction mine{};
         mine.sa_sigaction = &overflow_watch::fault;
         mine.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigemptyset(&mine.sa_mask);
-        sigaction(SIGSEGV, &mine, &before_);
+        taken_ |= sigaction(SIGSEGV, &mine, &before_) == 0;
     }
     static void leave_signal()
     {
         struct sigaction now{};
         if (sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == &overflow_watch::fault)
-            sigaction(SIGSEGV, &before_, nullptr);
+            taken_ = sigaction(SIGSEGV, &before_, nullptr) != 0;
     }
 
     static uintptr_t pointer_of([[maybe_unused]] const void *at)
@@ -170,6 +174,7 @@ private:
     static inline std::mutex changes_;
     static inline overflow_watch *first_ = nullptr;
     static inline struct sigaction before_ {};
+    static inline bool taken_ = false;      // the handler has been set and not been taken back: somebody may call it
 };
 
 } // namespace detail
