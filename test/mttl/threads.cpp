@@ -274,6 +274,18 @@ std::string guards()
     std::string jumped;
     WAN_CHECK(overflow(10, 100000, jumped, true) == 1000 + SIGSEGV);
     WAN_CHECK_THAT(jumped == words, jumped);
+    // Of two schedulers, the one that came first goes first.
+    std::string left;
+    WAN_CHECK(in_child([] {
+                  auto first = std::make_unique<scheduler>();
+                  scheduler s({}, 7);
+                  first.reset();
+                  for (int i = 0; i < 2; ++i)
+                      s.spawn_detached([&] { s.yield(); });
+                  s.spawn_detached([] { deep(130); });
+                  drain(s);
+              }, &left) == 1000 + SIGSEGV);
+    WAN_CHECK_THAT(left == words, left);
     scheduler s({.bytes = 16384, .guarded = 3});
     for (int i = 0; i < 5; ++i)
         s.spawn_detached([&] { s.yield(); });

@@ -14,6 +14,7 @@
 #ifndef MTTL_OVERFLOW_HPP
 #define MTTL_OVERFLOW_HPP
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -107,6 +108,11 @@ private:
     {
         if (!stack_)
             return;
+        for (overflow_watch *w = first_; w; w = w->next_)
+            if (!w->stack_ && pthread_equal(w->thread_, thread_)) {     // it found this one and goes on with it
+                w->stack_ = stack_;
+                return;
+            }
         stack_t now{};
         if (sigaltstack(nullptr, &now) == 0 && now.ss_sp == stack_) {
             stack_t none{};
@@ -170,6 +176,7 @@ private:
     const void *owner_;
     overflow_watch *next_ = nullptr;
     void *stack_ = nullptr;
+    const pthread_t thread_ = pthread_self();
 
     static inline std::mutex changes_;
     static inline overflow_watch *first_ = nullptr;
