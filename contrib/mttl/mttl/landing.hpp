@@ -10,9 +10,10 @@
  *   in.wait();
  *
  * Writes land in the order of arm(); a write before arm() waits in MPI.  They
- * are ordered only among themselves: the same thread's small writes and
- * invocations before them have left, but what arrives together is told to the
- * receiver in an order of the port's.
+ * are ordered only among themselves: small writes that were held for others have
+ * left before them, but what a function has sent without credit has not (it is
+ * kept, see outbox.hpp), and what arrives together is told to the receiver in an
+ * order of the port's.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

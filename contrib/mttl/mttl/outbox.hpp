@@ -4,9 +4,10 @@
  *
  * Flow control: a node sends at most `window` small messages that ask for
  * something to another one before that has taken them; then the thread that
- * sends waits, and the process goes on serving.  What answers is never held
- * back, so two nodes that flood each other do not stop.  Credit goes along with
- * results where there are any.  Small writes go together when three eighths of
+ * sends waits, and the process goes on serving.  What answers needs no credit,
+ * so two nodes that flood each other do not stop: it stands at most behind what
+ * is kept (below), and credit behind nothing.  Credit goes along with results
+ * where there are any.  Small writes go together when three eighths of
  * the window are used up.  Of those less than two have been taken already, so at
  * least an eighth is on its way: a write to a node that nothing goes to is never
  * held.
@@ -15,10 +16,12 @@
  * become a thread that waits, and a node that passes on what comes would have one
  * for each.  So what such a function sends, before it has ever blocked, is kept
  * as bytes behind the last message instead, up to 64 records, and so is what
- * travels apart, which would pile up at the receiver; whatever is sent
- * there afterwards, answers too, stands behind it.  Credit does not, so it always
+ * travels apart, which would pile up at the receiver; whatever is sent there
+ * afterwards, answers too, stands behind it.  Credit does not, so it always
  * leaves; nor does `ahead`, with which members meet before the process waits
- * inside MPI, where it takes no credit.
+ * inside MPI, where it takes no credit.  flush() sends none of it.  When credit
+ * comes, what is kept goes first, and threads that wait for credit when nothing
+ * is left of it: functions that keep on sending there hold them up.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
