@@ -64,8 +64,18 @@ tree_ready() {
     fi
 }
 
-# The sources as they would be committed or are distributed, as a tar file.
+# The sources as a tar file: as they are distributed, where $WAN_BUILD is a build that can tell; what they lack is found then.
 sources_pack() {
+    local unpacked packed code
+    if [[ -f ${WAN_BUILD:-}/config.status ]]; then
+        unpacked=$(mktemp -d) || return
+        make -C "$WAN_BUILD" dist-gzip >"$unpacked.log" 2>&1 && packed=$(ls -t "$WAN_BUILD"/wan-ompi-*.tar.gz | head -1) &&
+            tar -C "$unpacked" --strip-components=1 -xzf "$packed" && rm "$packed" && tar -C "$unpacked" -cf - .
+        code=$?
+        [[ $code == 0 ]] || tail -5 "$unpacked.log" >&2
+        rm -rf "$unpacked" "$unpacked.log"
+        return $code
+    fi
     if git -C "$src" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git -C "$src" ls-files -z --cached --others --exclude-standard |
             (cd "$src" && while IFS= read -r -d '' f; do [[ -e $f ]] && printf '%s\0' "$f"; done) |

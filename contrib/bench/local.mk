@@ -42,6 +42,7 @@ contrib_bench_pass_bench_LDADD = $(OMPI_LIBS)
 EXTRA_DIST += \
 	contrib/bench/README.md \
 	contrib/bench/figure4 \
+	contrib/bench/ways \
 	contrib/bench/results \
 	contrib/bench/udpbench \
 	contrib/bench/wanbench \

@@ -154,6 +154,7 @@ struct params : wan_params_t {
     {
         cluster_id = cluster_id_file = cluster_map = nothing;
         priority = 50;
+        measure_share = 100;        // in the first call
     }
 };
 

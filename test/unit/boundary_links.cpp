@@ -78,7 +78,9 @@ struct watched_job {
         std::array<int64_t, WAN_CHECK_VOTES> mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
-            const int code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
+            int code = wan_comm_defers(comms[r].get(), mine.data());
+            if (code == WAN_OK)
+                code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
             WAN_CHECK(code == WAN_OK || code == WAN_DONE);
             due += code == WAN_DONE;
             for (size_t i = 0; i < votes.size(); ++i)
@@ -411,10 +413,111 @@ std::string check_file()
     return "";
 }
 
+/** Agrees on all ranks, of which `poor` has counted no call; whether what is to be measured can be afforded, then. */
+std::string agree(watched_job &j, int poor, bool *affords)
+{
+    ballot all = vote(j.comms[0].get());
+    for (size_t r = 0; r < j.comms.size(); ++r) {
+        ballot mine = vote(j.comms[r].get());
+        if (static_cast<int>(r) == poor)
+            mine[WAN_VOTES - 1] = 0;
+        all = least(all, mine);
+    }
+    for (const auto &c : j.comms) {
+        wan_refusal_t why;
+        WAN_CHECK(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK);
+    }
+    *affords = wan_comm_affords(j.comms[0].get());
+    for (const auto &c : j.comms)
+        WAN_CHECK(wan_comm_affords(c.get()) == *affords);
+    return "";
+}
+
+/** A job's calls until it has measured, as many that do not block besides. */
+std::string until_measured(watched_job &j, int *calls)
+{
+    bool affords = false;
+    if (std::string why = agree(j, 0, &affords); !why.empty())
+        return why;
+    WAN_CHECK(wan_comm_measures(j.comms[0].get()) && !affords);
+    for (const auto &c : j.comms)
+        WAN_CHECK(wan_comm_assume(c.get()) == WAN_OK);
+    WAN_CHECK_THAT(j.description().find("assumed: ") != std::string::npos, j.description());
+    for (*calls = 0; j.learned == 0; ++*calls) {
+        std::string ignored;
+        WAN_CHECK(*calls < 10'000);
+        if (std::string why = j.plan(0, false, &ignored); !why.empty())
+            return why;
+        if (std::string why = j.calls(1); !why.empty())
+            return why;
+    }
+    WAN_CHECK(!wan_comm_measures(j.comms[0].get()) && j.looks == 1);
+    WAN_CHECK_THAT(j.description().find("assumed") == std::string::npos, j.description());
+    return "";
+}
+
+/** Links are measured when calls have taken long enough for that to be its share. */
+std::string check_share()
+{
+    struct with_share : watched_job {
+        explicit with_share(int64_t share, const char *a = "u1", const char *b = "u2") : watched_job({a, a, b, b, "u3"}, 1)
+        {
+            const auto peers = peers_of({a, a, b, b, "u3"});
+            p.measure_share = share;
+            f.tick = 300'000;
+            for (size_t r = 0; r < comms.size(); ++r)
+                comms[r] = open(p, peers, static_cast<int>(r));
+        }
+    };
+    // Four times what it costs, and once, in calls of one kind; asked a few times.
+    int fifth = 0, half = 0;
+    with_share at_fifth(20), at_half(50, "v1", "v2");
+    if (std::string why = until_measured(at_fifth, &fifth); !why.empty())
+        return why;
+    if (std::string why = until_measured(at_half, &half); !why.empty())
+        return why;
+    WAN_CHECK_THAT(10 * fifth > 35 * half && 10 * fifth < 45 * half && half > 20, std::to_string(fifth) + " calls, " + std::to_string(half) + " calls");
+    WAN_CHECK_THAT(at_fifth.asked <= 7 && at_half.asked <= 7, std::to_string(at_fifth.asked) + " and " + std::to_string(at_half.asked) + " questions");
+    std::string before, after;
+    if (std::string why = at_fifth.plan(0, true, &before, 50'000); !why.empty())
+        return why;
+    if (std::string why = at_fifth.plan(1, true, &after, 50'000); !why.empty())
+        return why;
+    WAN_CHECK_THAT(before != after, before);
+
+    // How long calls on one communicator took counts for the next one, if all ranks know of it.
+    bool affords = false;
+    with_share first(20, "x1", "x2"), next(20, "x1", "x2"), another(20, "x1", "x2");
+    if (std::string why = agree(first, -1, &affords); !why.empty())
+        return why;
+    WAN_CHECK(!affords);
+    for (const auto &c : first.comms)
+        WAN_CHECK(wan_comm_assume(c.get()) == WAN_OK);
+    for (int call = 0; call < fifth; ++call)
+        if (std::string why = first.plan(0, true, &before); !why.empty())
+            return why;
+    if (std::string why = agree(next, -1, &affords); !why.empty())
+        return why;
+    WAN_CHECK(affords);
+    if (std::string why = agree(another, 3, &affords); !why.empty())
+        return why;
+    WAN_CHECK(!affords);
+
+    // Never: what is assumed stays, and nobody asks.
+    with_share never(0, "w1", "w2");
+    if (std::string why = agree(never, -1, &affords); !why.empty())
+        return why;
+    WAN_CHECK(!wan_comm_measures(never.comms[0].get()));
+    if (std::string why = never.calls(500); !why.empty())
+        return why;
+    WAN_CHECK(never.asked == 0);
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_file>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_file>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "measure/deferral.hpp"
 #include "measure/drift.hpp"
 #include "unit.hpp"
 
@@ -292,11 +293,89 @@ std::string check_patience()
     return "";
 }
 
+/** Calls until measuring is affordable; what they took on the rank that waits longest; -1 where ranks disagree. */
+struct deferred_job {
+    int calls = 0, questions = 0;
+    int64_t took_ns = 0;
+};
+deferred_job defer(int ranks, int64_t share, int64_t cost, int64_t before, const job::times &time)
+{
+    std::vector<deferral> all(static_cast<size_t>(ranks), deferral(share));
+    std::vector<int64_t> sums(all.size(), before);
+    deferred_job made;
+    for (auto &d : all)
+        d.begin(cost, before);
+    while (!all[0].over() && made.calls < 100'000) {
+        int64_t votes = 0;
+        size_t asked = 0;
+        for (auto &d : all)
+            if (d.due()) {
+                votes = std::min(votes, d.vote());
+                ++asked;
+            }
+        if (asked > 0 && asked < all.size())
+            return {-1};
+        made.questions += asked > 0;
+        made.took_ns = *std::max_element(sums.begin(), sums.end());
+        for (size_t r = 0; r < all.size(); ++r) {
+            const int64_t t = time(static_cast<int>(r), made.calls);
+            all[r].took(t);
+            sums[r] += t;
+        }
+        ++made.calls;
+        if (asked)
+            for (auto &d : all)
+                d.answer(votes);
+        for (auto &d : all)
+            if (d.over() != all[0].over())
+                return {-1};
+    }
+    return made;
+}
+
+std::string check_deferral()
+{
+    // Once calls have taken four times the cost, or what the share says; the root of broadcasts waits for nobody.
+    for (auto [share, times] : {std::pair{20, 4}, {50, 1}, {5, 19}}) {
+        const deferred_job j = defer(3, share, 200 * ms, 0, [](int rank, int) { return rank == 0 ? 0 : 20 * ms; });
+        WAN_CHECK_THAT(j.calls > 0 && j.took_ns >= times * 200 * ms && j.took_ns <= times * 200 * ms + 40 * ms,
+                       std::to_string(share) + "%: " + std::to_string(j.took_ns / ms) + " ms");
+        WAN_CHECK_THAT(j.questions <= 6, std::to_string(j.questions) + " questions");
+    }
+    // The first call opens connections; nothing is concluded from that for long.
+    const deferred_job slow_first = defer(2, 20, 200 * ms, 0, [](int, int call) { return call == 0 ? 300 * ms : 2 * ms; });
+    WAN_CHECK_THAT(slow_first.took_ns >= 800 * ms && slow_first.took_ns < 900 * ms && slow_first.questions <= 8,
+                   std::to_string(slow_first.took_ns / ms) + " ms, " + std::to_string(slow_first.questions) + " questions");
+    // One call can be enough; what was spent elsewhere counts.
+    WAN_CHECK(defer(2, 20, 200 * ms, 0, [](int, int) { return second; }).calls == 2);
+    WAN_CHECK(defer(2, 20, 200 * ms, 800 * ms, [](int, int) { return second; }).calls == 0);
+    WAN_CHECK(defer(2, 100, 200 * ms, 0, [](int, int) { return second; }).calls == 0);
+    WAN_CHECK(defer(2, 0, 200 * ms, 0, [](int, int) { return second; }).calls == 100'000);
+    // Calls of any lengths, seen by each rank in its own way.
+    std::mt19937_64 random(wan_test::test_seed());
+    for (int run = 0; run < 2000; ++run) {
+        const int ranks = 2 + static_cast<int>(random() % 6);
+        const int64_t cost = static_cast<int64_t>(random() % 500 + 1) * ms, share = static_cast<int64_t>(random() % 99 + 1);
+        const auto most = static_cast<int64_t>(random() % 100 + 1) * ms;
+        int64_t longest = 0;
+        const deferred_job j = defer(ranks, share, cost, 0, [&](int, int) {
+            const int64_t t = static_cast<int64_t>(random() % static_cast<uint64_t>(most));
+            longest = std::max(longest, t);
+            return t;
+        });
+        const int64_t needed = (100 - share) * cost / share;
+        WAN_CHECK(j.calls > 0 && j.calls < 100'000);
+        WAN_CHECK_THAT(j.took_ns >= needed && j.took_ns <= 4 * needed + 4 * longest, std::to_string(needed) + " needed, " + std::to_string(j.took_ns));
+        WAN_CHECK_THAT(j.questions <= 20, std::to_string(j.questions) + " questions in " + std::to_string(j.calls) + " calls");
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_steady>), cmocka_unit_test(wan_test::test<check_changes>),
+    const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_deferral>), cmocka_unit_test(wan_test::test<check_steady>), cmocka_unit_test(wan_test::test<check_changes>),
                                 cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_skew>),
                                 cmocka_unit_test(wan_test::test<check_bursts>), cmocka_unit_test(wan_test::test<check_kinds>),
                                 cmocka_unit_test(wan_test::test<check_many_kinds>),

@@ -203,7 +203,7 @@ typedef struct mca_coll_wan_module {
     uint64_t starts, saved_starts;  /* of a persistent request made while WATCHING: most on this rank; up to which they stay
                                        with the saved module: until that is agreed on under the line's lock */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
-    bool early;                     /* serves by assumed links: the first blocking call measures them */
+    bool early;                     /* serves by assumed links, until a blocking call measures them */
     bool changed;                   /* ranks find that links have changed: the next blocking call looks at them */
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after
                                        that; atomic */
@@ -277,19 +277,24 @@ int mca_coll_wan_combine(mca_coll_wan_module_t *module, int64_t *values, int cou
 /* Measures what the core wants measured.  *anew, which may be NULL: whether links were learned, not only looked at. */
 int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
 /*
- * Before a blocking collective while SERVING: measures links while `early` or `changed`.  OMPI_ code; the state is
+ * Before a blocking collective while SERVING: measures links while `changed`, or `early` and it is time.  OMPI_ code; the state is
  * BROKEN on error.
  */
 int mca_coll_wan_links_refresh(mca_coll_wan_module_t *module);
-/* Whether links have changed: what ranks ask each other beside a blocking call. */
+/* Whether links are to be measured: what ranks ask each other beside a blocking call. */
 typedef struct mca_coll_wan_question mca_coll_wan_question_t;
 /*
- * Now and then, beside a blocking call that is ours and no trial, the same on all ranks: there it costs least, and others tell
+ * A few times while links are assumed, whatever becomes of the call: whether it is time by now.  Begins *question in any case.
+ * OMPI_ code; on error the state is BROKEN, and nothing is under way.
+ */
+int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question);
+/*
+ * Then, where nothing is asked, whether they have changed: now and then, beside a blocking call that is ours and no trial, the same on all ranks: there it costs least, and others tell
  * nothing of links.  OMPI_ code; on error the state is BROKEN, and nothing is under way.
  */
 int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
 /*
- * After that call: whether links have changed, which the next blocking call looks at.  Returns call_rc, or what
+ * After that call: whether the next blocking call is to look at links.  Returns call_rc, or what
  * failed here; the state is BROKEN then.
  */
 int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int call_rc);

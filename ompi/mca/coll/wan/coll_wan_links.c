@@ -1,6 +1,6 @@
 /*
- * The links between the sites of a communicator: measured in the first blocking
- * call, and again where they have changed.  All of it inside a blocking call
+ * The links between the sites of a communicator: measured before a blocking call, once
+ * calls have taken long enough for that to be little, and again where they have changed.  All of it inside a blocking call
  * that all ranks make, by runs like any other; the core decides what is sent and
  * what the times mean.  Ranks ask each other whether links have changed beside a
  * call, which therefore waits for nothing that it would not wait for anyway.
@@ -162,19 +162,17 @@ static int measure_again(mca_coll_wan_module_t *module)
 
 int mca_coll_wan_links_refresh(mca_coll_wan_module_t *module)
 {
-    return module->early || module->changed ? measure_again(module) : OMPI_SUCCESS;
+    return module->changed || (module->early && wan_comm_affords(module->view)) ? measure_again(module) : OMPI_SUCCESS;
 }
 
-int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
+/* code: of the core, whether ranks ask each other what it has filled in. */
+static int question_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int code)
 {
-    int code, rc;
+    int rc = mca_coll_wan_code(code, NULL, NULL);
 
-    question->beside.run = NULL;
-    code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), question->votes);
     if (WAN_OK == code) {
         return OMPI_SUCCESS;
     }
-    rc = mca_coll_wan_code(code, NULL, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_beside_begin(module, &question->beside, question->votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
         if (WAN_NOT_OURS == rc) {
@@ -185,6 +183,21 @@ int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t colle
         mca_coll_wan_module_break(module, rc);
     }
     return rc;
+}
+
+int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question)
+{
+    question->beside.run = NULL;
+    return module->early ? question_begin(module, question, wan_comm_defers(module->view, question->votes)) : OMPI_SUCCESS;
+}
+
+int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
+{
+    if (NULL != question->beside.run) {
+        return OMPI_SUCCESS;
+    }
+    return question_begin(module, question,
+                          wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), question->votes));
 }
 
 int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int call_rc)
@@ -203,5 +216,5 @@ int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_questi
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
     }
-    return OMPI_SUCCESS == call_rc ? rc : call_rc;
+    return OMPI_SUCCESS == call_rc || (WAN_NOT_OURS == call_rc && OMPI_SUCCESS != rc) ? rc : call_rc;
 }

@@ -416,7 +416,7 @@ void mca_coll_wan_module_break(mca_coll_wan_module_t *module, int error)
     module->state = WAN_STATE_BROKEN;
 }
 
-/* The votes are in.  Nothing can be timed where a rank does not wait: known facts, or those of any network. */
+/* The votes are in.  Nothing can be timed where a rank does not wait, or is yet: known facts, or those of any network. */
 static void ask_answer(mca_coll_wan_module_t *module, int rc)
 {
     bool agreed = false;
@@ -425,7 +425,7 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
         rc = votes_count(module, &agreed);
     }
     if (OMPI_SUCCESS == rc && agreed && wan_comm_measures(module->view)) {
-        module->early = 0 == module->asking.votes[WAN_VOTES + 2];
+        module->early = 0 == module->asking.votes[WAN_VOTES + 2] || !wan_comm_affords(module->view);
         rc = module->early ? mca_coll_wan_code(wan_comm_assume(module->view), NULL, NULL)
                            : mca_coll_wan_links_measure(module, NULL);
     }

@@ -243,17 +243,16 @@ static int neighbor_call(mca_coll_wan_module_t *module, const wan_args_t *args)
 
 /* Runs a call that is ours, beside which ranks may ask each other about links. */
 static int run_watched(mca_coll_wan_module_t *module, wan_collective_t what, wan_run_t *run, mca_coll_wan_port_t *port,
-                       mca_coll_wan_bound_t *bound)
+                       mca_coll_wan_bound_t *bound, mca_coll_wan_question_t *question)
 {
-    mca_coll_wan_question_t question;
-    const int rc = mca_coll_wan_links_ask(module, what, &question);
+    const int rc = mca_coll_wan_links_ask(module, what, question);
 
     if (OMPI_SUCCESS != rc) {
         wan_run_release(run);
         mca_coll_wan_port_destruct(port);
         return rc;
     }
-    return mca_coll_wan_links_answer(module, &question, run_wait_beside(run, port, bound, &question.beside));
+    return run_wait_beside(run, port, bound, &question->beside);
 }
 
 /* All ranks agree on who serves. */
@@ -262,12 +261,17 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
     const unsigned number = module->blocking++ % WAN_TAGS_BLOCKING;     /* whatever happens: ranks stay in step */
     mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
+    mca_coll_wan_question_t question;
     wan_run_t *run = NULL;
     int rc, begun;
 
-    rc = mca_coll_wan_bind(&bound, args, module);
+    rc = mca_coll_wan_links_defer(module, &question);
     if (OMPI_SUCCESS != rc) {
         return rc;
+    }
+    rc = mca_coll_wan_bind(&bound, args, module);
+    if (OMPI_SUCCESS != rc) {
+        return mca_coll_wan_links_answer(module, &question, rc);
     }
     bound.call.epoch = module->epoch;
     bound.call.blocks = true;
@@ -284,7 +288,7 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
         goto release;
     }
     mca_coll_wan_run_say(module, run);
-    rc = 0 == module->trial.flags ? run_watched(module, mca_coll_wan_core_of(args->what), run, &port, &bound)
+    rc = 0 == module->trial.flags ? run_watched(module, mca_coll_wan_core_of(args->what), run, &port, &bound, &question)
                                   : mca_coll_wan_run_wait(run, &port, &bound);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_bound_finish(&bound);
@@ -293,7 +297,7 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
 
 release:
     mca_coll_wan_bound_release(&bound);
-    return rc;
+    return mca_coll_wan_links_answer(module, &question, rc);
 }
 
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)

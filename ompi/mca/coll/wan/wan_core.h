@@ -69,6 +69,7 @@ typedef struct wan_params {
     int64_t segment;            /* bytes; 0: automatic */
     int discover;               /* 1: sites of processes without a name are found by measuring */
     int64_t check_interval;     /* ms; 0: links are measured once */
+    int64_t measure_share;      /* of the time that measuring links may take, per cent */
     int64_t measure_bytes;      /* of a transfer that tells a bandwidth; 0: ways between sites are not measured */
     int64_t tree_threshold;     /* bytes */
     int64_t tree_peers;
@@ -290,7 +291,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 52
+#define WAN_VOTES 53
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
@@ -304,8 +305,10 @@ typedef struct wan_run wan_run_t;
 int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run);
 /* Whether there is something to be measured, the same on all ranks. */
 bool wan_comm_measures(const wan_comm_t *comm);
+/* And whether it is time to, as agreed last: when it takes no more than coll_wan_measure_share of the time; the same on all ranks. */
+bool wan_comm_affords(const wan_comm_t *comm);
 /*
- * For the time being, where nobody can wait for measurements: what the map says, and for the rest
+ * For the time being, where nobody can wait for measurements, or it is too early for them: what the map says, and for the rest
  * any network's.  They can be made later; calls of an earlier epoch are planned as before even then.
  */
 int wan_comm_assume(wan_comm_t *comm);
@@ -320,11 +323,12 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message);
 
 /*
- * Whether links are still as they were measured (core/measure/drift.hpp).  At each blocking call
- * that is served, no trial: WAN_OK, or WAN_DONE where ranks are to ask each other: combine votes with MIN
- * over all ranks, beside that call, hand them back before the next one.  WAN_DONE then: measure as above.
+ * Whether links are to be measured by now, while they are assumed (core/measure/deferral.hpp): at each blocking call, whoever serves it and whatever becomes of it.  Whether they are still as they were measured
+ * (drift.hpp): at each blocking call that is served, no trial.  WAN_OK, or WAN_DONE where ranks are to ask each other: combine
+ * votes with MIN over all ranks, beside that call, hand them back before the next one.  WAN_DONE then: measure as above.
  */
 #define WAN_CHECK_VOTES 3
+int wan_comm_defers(wan_comm_t *comm, int64_t votes[WAN_CHECK_VOTES]);
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]);
 

@@ -30,7 +30,7 @@ uint64_t mix(uint64_t h, uint64_t v)
 } // namespace
 
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
-    : topo(std::move(t)), me(rank), checks(p.check_interval * 1'000'000)
+    : topo(std::move(t)), me(rank), checks(p.check_interval * 1'000'000), measures(p.measure_share > 0), deferred(p.measure_share)
 {
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
@@ -45,7 +45,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));
-    if (2 * (fixed_votes + shaping.size()) > WAN_VOTES)
+    if (2 * (fixed_votes + shaping.size()) > WAN_VOTES - 1)
         throw std::logic_error("too few votes for so many parameters");
     // A map with faults has kept this process out where its site was resolved; one that has changed since gives no hints.
     wan::input_error ignored;
@@ -94,6 +94,14 @@ uint64_t wan_comm::links_digest() const
     return digest;
 }
 
+std::string wan_comm::sites_key() const
+{
+    std::string key;
+    for (const std::string &name : site_names())
+        key += name + '\n';
+    return key;
+}
+
 std::vector<std::string> wan_comm::site_names() const
 {
     std::vector<std::string> names;
@@ -115,9 +123,10 @@ std::optional<wan::known_links> wan_comm::links() const
     return l;
 }
 
-void wan_comm::learn()
+wan::facts wan_comm::told(const wan::fact_vector &v) const
 {
-    wan::facts f = wan::facts_from(topo, learned);
+    wan::facts f = wan::facts_from(topo, v);
+    f.assumed = v == wan::fact_vector{};
     int64_t slowest = 0;
     const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
     const auto n = static_cast<size_t>(f.sites);
@@ -146,6 +155,12 @@ void wan_comm::learn()
         f.burst_bytes = 0;      // it was told apart by the measured rate
     }
     f.settle();
+    return f;
+}
+
+void wan_comm::learn()
+{
+    wan::facts f = told(learned);
     {
         std::lock_guard hold(lock);
         known.push_back(std::move(f));
@@ -157,10 +172,28 @@ void wan_comm::learn()
         report->links(wan::how_known(*this));
 }
 
+void wan_comm::measure_for(purpose p, bool brief)
+{
+    measuring.emplace(topo, me, brief);
+    measuring_to_ = p;
+}
+
+void wan_comm::defer(int64_t spent_ns)
+{
+    deferred.begin(wan::probe::cost_ns(topo, known.empty() ? told(learned) : known.back(), measuring_to_ == purpose::look), spent_ns);
+}
+
+void wan_comm::took(int64_t elapsed_ns)
+{
+    if (!measuring)
+        return;
+    deferred.took(elapsed_ns);
+    wan::measured().spend(sites_key(), elapsed_ns);
+}
+
 void wan_comm::look(const char *why)
 {
-    measuring.emplace(topo, me, true);
-    measuring_to_ = purpose::look;
+    measure_for(purpose::look, true);
     {
         std::lock_guard hold(lock);
         ++counters.links_looked_at;
@@ -179,12 +212,11 @@ int wan_comm::take(const wan::fact_vector &v)
                 now[i] = learned[i];
         const bool changed = wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, now));
         if (changed && why == purpose::look) {
-            measuring.emplace(topo, me);
-            measuring_to_ = purpose::confirm;
+            measure_for(purpose::confirm);
             return WAN_DONE;
         }
         if (!from_file)         // that look suspected nothing
-            checks.looked(changed, wan::probe::look_ns(known.back()));
+            checks.looked(changed, wan::probe::cost_ns(topo, known.back(), true));
         if (!changed) {
             in_use = true;
             if (from_file)
@@ -250,9 +282,10 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
     return made;
 }
 
-bool wan_comm::tries(const wan::request &r) const
+/** What is assumed of links is no reason to try a way. */
+bool wan_comm::tries(const wan::request &r, size_t era) const
 {
-    return tune.trials && !r.counts_local;
+    return tune.trials && !r.counts_local && !(known[era].assumed && measures);
 }
 
 /** What a file says. */
@@ -275,7 +308,7 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         return {};
     if (const auto how = ruled(r, c, era))
         return {how};
-    if (!tries(r))
+    if (!tries(r, era))
         return {};
     const wan::facts &f = known[era];
     const wan::call_class what = wan::class_of(topo, r);
@@ -337,8 +370,10 @@ void wan_run::account(int64_t elapsed_ns)
     std::lock_guard hold(comm->lock);
     const wan_collective_t c = plan ? plan->algo->collective : WAN_NEIGHBOR;
     ++comm->counters.served[c];
-    if (waits)
+    if (waits) {
         comm->counters.blocking_ns[c] += static_cast<uint64_t>(elapsed_ns);
+        comm->took(elapsed_ns);
+    }
     if (plan) {         // what nothing is predicted for would not compare
         comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
         comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);

@@ -11,6 +11,7 @@
 #include "exec/engine.hpp"
 #include "graph/exchange.hpp"
 #include "measure/contradictions.hpp"
+#include "measure/deferral.hpp"
 #include "measure/drift.hpp"
 #include "measure/links_file.hpp"
 #include "model/probe.hpp"
@@ -44,7 +45,9 @@ struct wan_comm {
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     wan::drift seen;
     wan::drift_checks checks;
-    std::optional<wan::probe> measuring;
+    std::optional<wan::probe> measuring;        // or what is to be measured
+    bool measures;                              // links, ever
+    wan::deferral deferred;                     // with `measuring`, as long as links are not known or a file's
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -55,6 +58,8 @@ struct wan_comm {
     std::string links_file;
     wan::contradictions doubts;         // of what was given, by what was measured last
 
+    /** In measured(): the names of its sites, each with a line's end. */
+    std::string sites_key() const;
     std::vector<std::string> site_names() const;
     /** What is known of its links; nothing where none is. */
     std::optional<wan::known_links> links() const;
@@ -99,8 +104,14 @@ struct wan_comm {
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
     void learn();
+    /** Measures links, next. */
+    void measure() { measure_for(purpose::learn); }
     /** Measures briefly, next, whether links have changed; why, for the report. */
     void look(const char *why);
+    /** It is agreed how long calls between these sites have taken so far. */
+    void defer(int64_t spent_ns);
+    /** Of a blocking call; with the lock held. */
+    void took(int64_t elapsed_ns);
     /** What was measured last, by all ranks together: see wan_comm_learn(). */
     int take(const wan::fact_vector &v);
 
@@ -121,6 +132,9 @@ private:
     static constexpr size_t cached_ = 64;
     /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
     enum class purpose { learn, look, confirm } measuring_to_ = purpose::learn;
+    void measure_for(purpose p, bool brief = false);
+    /** What `v` and the map say. */
+    wan::facts told(const wan::fact_vector &v) const;
     wan::link_hints hints_;
     std::vector<size_t> facts_of_;              // which of `known`, by epoch
     uint64_t prepared_ = 0;                     // schedules so far
@@ -132,7 +146,7 @@ private:
     };
     std::vector<exchange_entry> exchanges_;
 
-    bool tries(const wan::request &r) const;
+    bool tries(const wan::request &r, size_t era) const;
     std::optional<wan::manner> ruled(const wan::request &r, const circumstances &c, size_t era) const;
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);

@@ -23,14 +23,6 @@ namespace {
 
 using wan::guarded;
 
-std::string sites_key(const wan::topology &t)
-{
-    std::string key;
-    for (int s = 0; s < t.site_count(); ++s)
-        key += t.site_name(wan::site_id{static_cast<uint32_t>(s)}) + '\n';
-    return key;
-}
-
 int64_t positive(uint64_t v)
 {
     return static_cast<int64_t>(v >> 2);
@@ -53,9 +45,10 @@ int copy_text(const std::string &s, char *text, size_t size)
 /** Differs where two builds might not plan alike: made from their sources. */
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
-/** Places of the votes, each with its negative. */
+/** Places of the votes, each with its negative; the last one has none, and is what the rank counts that knows of the fewest calls. */
 enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_knobs };
 static_assert(vote_knobs == wan_comm::fixed_votes);
+constexpr size_t vote_spent = WAN_VOTES - 1;
 
 
 } // namespace
@@ -109,7 +102,7 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
         wan_comm &made = **comm;
         wan::links_file file;
         wan::input_error ignored;       // told when the job began: wan_params_check()
-        if (const auto here = wan::measured().links(sites_key(made.topo))) {
+        if (const auto here = wan::measured().links(made.sites_key())) {
             made.learned = *here;
         } else if (!made.links_file.empty() && wan::links_file::read(made.links_file, false, file, ignored)) {
             const wan::known_links *l = file.find(made.site_names());
@@ -142,6 +135,7 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
     for (size_t i = 0; i < comm->shaping.size(); ++i)
         cast(vote_knobs + i, comm->shaping[i].second);
+    votes[vote_spent] = wan::measured().spent_ns(comm->sites_key());
 }
 
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal)
@@ -166,10 +160,15 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
             comm->learn();
         else {
             comm->from_file = false;
-            comm->measuring.emplace(comm->topo, comm->me);
+            comm->learned = {};
+            if (comm->measures)
+                comm->measure();
+            else
+                comm->learn();
         }
-        if (comm->from_file)
+        if (comm->from_file && comm->measures)
             comm->look("links are known from a file: are they as they were?");
+        comm->defer(votes[vote_spent]);
         return WAN_OK;
     });
 }
@@ -202,14 +201,17 @@ bool wan_comm_measures(const wan_comm_t *comm)
     return comm->measuring.has_value();
 }
 
+bool wan_comm_affords(const wan_comm_t *comm)
+{
+    return comm->deferred.over();
+}
+
 int wan_comm_assume(wan_comm_t *comm)
 {
     return guarded([&]() -> int {
         comm->in_use = true;
-        if (!comm->known.empty())       // from a file
-            return WAN_OK;
-        comm->learned = {};
-        comm->learn();
+        if (comm->known.empty())        // nor from a file
+            comm->learn();
         return WAN_OK;
     });
 }
@@ -227,7 +229,7 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
         const int code = comm->take(v);
         if (code != WAN_OK && !(code == WAN_DECLINED && comm->from_file))
             return code;
-        wan::measured().keep(sites_key(comm->topo), comm->learned);
+        wan::measured().keep(comm->sites_key(), comm->learned);
         return code;
     });
 }
@@ -243,10 +245,22 @@ int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message)
     });
 }
 
+int wan_comm_defers(wan_comm_t *comm, int64_t votes[WAN_CHECK_VOTES])
+{
+    return guarded([&]() -> int {
+        if (!comm->measuring || !comm->deferred.due())
+            return WAN_OK;
+        std::fill(votes, votes + WAN_CHECK_VOTES, 0);
+        std::lock_guard hold(comm->lock);
+        votes[0] = comm->deferred.vote();
+        return WAN_DONE;
+    });
+}
+
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
-        if (!wan::everyone_waits(collective))
+        if (!wan::everyone_waits(collective) || comm->measuring || !comm->measures)
             return WAN_OK;
         const wan::facts &f = comm->known.back();
         // Beside a call, so that its way to the other sites costs nothing: some messages of a tree do.
@@ -262,6 +276,8 @@ int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
+        if (comm->measuring)
+            return comm->deferred.answer(votes[0]) ? WAN_DONE : WAN_OK;
         wan::drift_votes combined;
         std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
         if (!comm->checks.answer(combined))
@@ -423,7 +439,7 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
         }
         if (!comm->known.empty()) {
             const auto &f = comm->known.back();
-            s << "\nfarthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
+            s << (f.assumed ? "\nassumed: " : "\n") << "farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
               << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";

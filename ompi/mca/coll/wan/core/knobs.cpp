@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 23 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 24 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -40,6 +40,10 @@ const std::array<wan_knob_t, 23 + WAN_COLLECTIVES> knobs{{
      "Milliseconds after which, about, blocking calls ask all ranks whether collectives take much more or less time than they did, 0 to "
      "3600000; more where asking would take more than a hundredth of the time, less until it is known how long calls take. Then links "
      "are looked at, and measured again if they have changed. 0: never"},
+    {"measure_share", WAN_KNOB_INT64, offsetof(wan_params_t, measure_share), 0, 100, 20, 4, true,
+     "Per cent of the time of the blocking calls so far and its own that measuring the links between sites may take, 0 to 100. Until "
+     "then what a map says counts, and for the rest one way between sites of 10 ms and interfaces of 1 Gb/s. 100: they are measured "
+     "in the first blocking call, 0: never"},
     {"measure_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, measure_bytes), 0, 16 << 20, 0, 5, false,
      "Bytes of a transfer by which the bandwidth of a way is measured in the background, 0 to 2^24 (131072: the Phoenix paper's): between "
      "sites that were found by measuring (coll_wan_discover), from a second after that on, for half a second of each sender's time and then a "

@@ -103,6 +103,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/contradictions.hpp \
 	ompi/mca/coll/wan/core/measure/discovery.cpp \
 	ompi/mca/coll/wan/core/measure/discovery.hpp \
+	ompi/mca/coll/wan/core/measure/deferral.hpp \
 	ompi/mca/coll/wan/core/measure/drift.cpp \
 	ompi/mca/coll/wan/core/measure/drift.hpp \
 	ompi/mca/coll/wan/core/measure/entry.cpp \

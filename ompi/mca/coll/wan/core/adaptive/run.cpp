@@ -115,6 +115,7 @@ void trees_account(wan_run &run, int64_t elapsed_ns)
     ++run.comm->counters.served[run.trees->collective];
     ++run.comm->counters.tree_calls;
     run.comm->counters.blocking_ns[run.trees->collective] += static_cast<uint64_t>(elapsed_ns);      // no others take trees
+    run.comm->took(elapsed_ns);
     if (run.comm->report)
         run.comm->report->add(run.noted, elapsed_ns, 0, 0);     // what crosses is counted as it goes
     if (everyone_waits(run.trees->collective))

@@ -58,11 +58,16 @@ public:
     void keep(const std::string &sites, const fact_vector &links);
     std::optional<fact_vector> links(const std::string &sites) const;
 
+    /** Time of calls for which nobody has measured these links. */
+    void spend(const std::string &sites, int64_t ns);
+    int64_t spent_ns(const std::string &sites) const;
+
 private:
     mutable std::mutex lock_;
     std::map<process_id, measured_way> ways_;
     std::map<std::pair<std::string, std::string>, site_way> between_;
     std::map<std::string, fact_vector> links_;
+    std::map<std::string, int64_t> spent_;
 };
 
 /** That of this process. */

@@ -23,6 +23,7 @@ struct facts {
     int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
     int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
+    bool assumed = false;           // not measured yet
     int sites = 0;
     std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
     // A byte through what all hosts of a site share: on the way to all others, by site; to one of them, by pair; the same.

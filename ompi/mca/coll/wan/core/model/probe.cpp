@@ -233,11 +233,33 @@ void probe::record(int64_t elapsed_ns)
     }
 }
 
-int64_t probe::look_ns(const facts &f)
+int64_t probe::cost_ns(const topology &t, const facts &f, bool brief)
 {
-    const int64_t rounds = std::min(f.sites + f.sites % 2 - 1, most_sites_by_pair - 1);
-    const int64_t round_trips = rounds == 1 ? 3 : 3 * rounds + std::min<int64_t>(rounds, 2);
-    return 2 * f.widest_ns() * round_trips + 2 * f.wire_ns((bulk_messages + lone_messages) * bulk_message_bytes) + 3 * f.step_ns;
+    // The steps of a site's first host, which takes part in most of them, and putting the facts together.
+    int64_t ns = 4 * f.widest_ns();
+    for (const step &s : probe(t, t.rank_at(site_id{0}, 0), brief).steps_) {
+        switch (s.what) {
+        case kind::site_pair:
+            ns += 2 * f.widest_ns();
+            break;
+        case kind::inside:
+            ns += 2 * f.lan_ns;
+            break;
+        case kind::lone:
+            ns += 2 * f.lan_ns + f.lone_ns(lone_messages * bulk_message_bytes);
+            break;
+        case kind::bulk:
+            ns += 2 * f.lan_ns + f.wire_ns(bulk_messages * bulk_message_bytes);
+            break;
+        case kind::fan:
+            ns += 2 * (f.lan_ns + fan_width * f.message_ns);
+            break;
+        case kind::barrier:
+            ns += barriers_made * steps(widest_site(t)) * f.step_ns;
+            break;
+        }
+    }
+    return ns;
 }
 
 fact_vector probe::measured() const

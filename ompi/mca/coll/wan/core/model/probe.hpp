@@ -49,8 +49,8 @@ public:
     /** The time of the schedule that next() returned last. */
     void record(int64_t elapsed_ns);
 
-    /** What a brief one takes, about. */
-    static int64_t look_ns(const facts &f);
+    /** What it takes, about, by what is known or assumed: all ranks come to the same. */
+    static int64_t cost_ns(const topology &t, const facts &f, bool brief);
 
     /** What this rank measured; 0 where it took no part. */
     fact_vector measured() const;
