@@ -12,8 +12,6 @@ import shlex
 import subprocess
 
 WITHOUT_PLUGIN = ('--mca', 'coll_wan_priority', '-1')
-# All points as in a job that has run for a while: links are known from its first call on.
-LINKS_FIRST = ('--mca', 'coll_wan_measure_share', '100')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +23,7 @@ class Setting:
 
     @property
     def command(self):
-        if not self.plugin:
-            return tuple(self.args) + WITHOUT_PLUGIN
-        return tuple(self.args) + (() if LINKS_FIRST[1] in self.args else LINKS_FIRST)
+        return tuple(self.args) if self.plugin else tuple(self.args) + WITHOUT_PLUGIN
 
 
 def _mca(**parameters):

@@ -175,6 +175,10 @@ static int question_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t
     }
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_beside_begin(module, &question->beside, question->votes, WAN_CHECK_VOTES, &ompi_mpi_op_min.op);
+        if (WAN_NOT_OURS == rc && module->early) {      /* on no rank, and never will be: measured now */
+            module->changed = true;
+            return OMPI_SUCCESS;
+        }
         if (WAN_NOT_OURS == rc) {
             return OMPI_SUCCESS;    /* on no rank: links stay what they are */
         }
@@ -215,6 +219,7 @@ int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_questi
     }
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
+        module->trial.flags = 0;
     }
     return OMPI_SUCCESS == call_rc || (WAN_NOT_OURS == call_rc && OMPI_SUCCESS != rc) ? rc : call_rc;
 }

@@ -123,7 +123,7 @@ std::optional<wan::known_links> wan_comm::links() const
     return l;
 }
 
-wan::facts wan_comm::told(const wan::fact_vector &v) const
+wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
 {
     wan::facts f = wan::facts_from(topo, v);
     f.assumed = v == wan::fact_vector{};
@@ -134,7 +134,7 @@ wan::facts wan_comm::told(const wan::fact_vector &v) const
         of.resize(n * n);
         of[static_cast<size_t>(a) * n + static_cast<size_t>(b)] = of[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = value;
     };
-    for (int a = 0; a < f.sites; ++a) {
+    for (int a = 0; map && a < f.sites; ++a) {
         const wan::site_id at{static_cast<uint32_t>(a)};
         if (int64_t rate = hints_.nic_bytes_per_s(topo.site_name(at)); rate > 0)
             slowest = slowest ? std::min(slowest, rate) : rate;
@@ -174,13 +174,17 @@ void wan_comm::learn()
 
 void wan_comm::measure_for(purpose p, bool brief)
 {
+    std::lock_guard hold(lock);
     measuring.emplace(topo, me, brief);
     measuring_to_ = p;
 }
 
 void wan_comm::defer(int64_t spent_ns)
 {
-    deferred.begin(wan::probe::cost_ns(topo, known.empty() ? told(learned) : known.back(), measuring_to_ == purpose::look), spent_ns);
+    // By a common network's figures, whatever a map or a file tells: one that is wrong must not defer its own correction.
+    const int64_t cost_ns = wan::probe::cost_ns(topo, told({}, false), measuring_to_ == purpose::look);
+    std::lock_guard hold(lock);
+    deferred.begin(cost_ns, spent_ns);
 }
 
 void wan_comm::took(int64_t elapsed_ns)
@@ -188,7 +192,8 @@ void wan_comm::took(int64_t elapsed_ns)
     if (!measuring)
         return;
     deferred.took(elapsed_ns);
-    wan::measured().spend(sites_key(), elapsed_ns);
+    if (spent_everywhere)
+        *spent_everywhere += elapsed_ns;
 }
 
 void wan_comm::look(const char *why)
@@ -282,10 +287,10 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
     return made;
 }
 
-/** What is assumed of links is no reason to try a way. */
-bool wan_comm::tries(const wan::request &r, size_t era) const
+/** What is assumed of links, or not looked at yet, is no reason to try a way. */
+bool wan_comm::tries(const wan::request &r) const
 {
-    return tune.trials && !r.counts_local && !(known[era].assumed && measures);
+    return tune.trials && !r.counts_local && !measuring;
 }
 
 /** What a file says. */
@@ -296,7 +301,7 @@ std::optional<wan::manner> wan_comm::ruled(const wan::request &r, const circumst
     if (const wan::rule *x = wan::find(given, r); x && (x->how.algo || !other_results))
         return x->how;
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
-    const bool as_learned = era == 0 && r.commutative && !r.counts_vary;
+    const bool as_learned = (era == 0 || (era == 1 && known[0].assumed)) && r.commutative && !r.counts_vary;
     if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (c.blocks && wan::may_leave(w, r.collective))))
         return x->how;
     return std::nullopt;
@@ -308,7 +313,7 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         return {};
     if (const auto how = ruled(r, c, era))
         return {how};
-    if (!tries(r, era))
+    if (!tries(r))
         return {};
     const wan::facts &f = known[era];
     const wan::call_class what = wan::class_of(topo, r);
@@ -370,10 +375,10 @@ void wan_run::account(int64_t elapsed_ns)
     std::lock_guard hold(comm->lock);
     const wan_collective_t c = plan ? plan->algo->collective : WAN_NEIGHBOR;
     ++comm->counters.served[c];
-    if (waits) {
+    if (waits)
         comm->counters.blocking_ns[c] += static_cast<uint64_t>(elapsed_ns);
+    if (plan)
         comm->took(elapsed_ns);
-    }
     if (plan) {         // what nothing is predicted for would not compare
         comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
         comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);

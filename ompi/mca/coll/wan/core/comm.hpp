@@ -47,6 +47,7 @@ struct wan_comm {
     wan::drift_checks checks;
     std::optional<wan::probe> measuring;        // or what is to be measured
     bool measures;                              // links, ever
+    std::atomic<int64_t> *spent_everywhere = nullptr;       // by calls between these sites, in this process
     wan::deferral deferred;                     // with `measuring`, as long as links are not known or a file's
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
@@ -110,7 +111,7 @@ struct wan_comm {
     void look(const char *why);
     /** It is agreed how long calls between these sites have taken so far. */
     void defer(int64_t spent_ns);
-    /** Of a blocking call; with the lock held. */
+    /** Of a call; with the lock held. */
     void took(int64_t elapsed_ns);
     /** What was measured last, by all ranks together: see wan_comm_learn(). */
     int take(const wan::fact_vector &v);
@@ -133,8 +134,8 @@ private:
     /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
     enum class purpose { learn, look, confirm } measuring_to_ = purpose::learn;
     void measure_for(purpose p, bool brief = false);
-    /** What `v` and the map say. */
-    wan::facts told(const wan::fact_vector &v) const;
+    /** What `v` and, if wanted, the map say. */
+    wan::facts told(const wan::fact_vector &v, bool map = true) const;
     wan::link_hints hints_;
     std::vector<size_t> facts_of_;              // which of `known`, by epoch
     uint64_t prepared_ = 0;                     // schedules so far
@@ -146,7 +147,7 @@ private:
     };
     std::vector<exchange_entry> exchanges_;
 
-    bool tries(const wan::request &r, size_t era) const;
+    bool tries(const wan::request &r) const;
     std::optional<wan::manner> ruled(const wan::request &r, const circumstances &c, size_t era) const;
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);

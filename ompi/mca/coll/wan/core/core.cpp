@@ -100,6 +100,7 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
         }
         *comm = new wan_comm(std::move(topo), me, *params);
         wan_comm &made = **comm;
+        made.spent_everywhere = &wan::measured().spent_ns(made.sites_key());
         wan::links_file file;
         wan::input_error ignored;       // told when the job began: wan_params_check()
         if (const auto here = wan::measured().links(made.sites_key())) {
@@ -135,7 +136,7 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
     for (size_t i = 0; i < comm->shaping.size(); ++i)
         cast(vote_knobs + i, comm->shaping[i].second);
-    votes[vote_spent] = wan::measured().spent_ns(comm->sites_key());
+    votes[vote_spent] = *comm->spent_everywhere;
 }
 
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal)
@@ -182,6 +183,7 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
         auto next = comm->measuring->next();
         if (!next) {
             comm->found = comm->measuring->measured();
+            std::lock_guard hold(comm->lock);
             comm->measuring.reset();
             return WAN_DONE;
         }
@@ -276,8 +278,12 @@ int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
-        if (comm->measuring)
-            return comm->deferred.answer(votes[0]) ? WAN_DONE : WAN_OK;
+        if (comm->measuring) {
+            std::lock_guard hold(comm->lock);
+            const bool over = comm->deferred.answer(votes[0]);
+            *comm->spent_everywhere = std::max<int64_t>(*comm->spent_everywhere, comm->deferred.agreed_ns());
+            return over ? WAN_DONE : WAN_OK;
+        }
         wan::drift_votes combined;
         std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
         if (!comm->checks.answer(combined))

@@ -32,7 +32,7 @@ public:
     }
 
     /** Counts a call; whether ranks ask each other in it. */
-    bool due() { return ++calls_ >= next_; }
+    bool due() { return share_ > 0 && ++calls_ >= next_; }
     /** A call took so long on this rank. */
     void took(int64_t ns) { mine_ns_ += std::max<int64_t>(0, ns); }
     /** This rank's part, to be combined by MIN. */
@@ -49,6 +49,8 @@ public:
         next_ = calls_ + std::clamp<int64_t>(rest, 1, 2 * calls_);
         return over();
     }
+    /** How long calls have taken, as agreed last. */
+    int64_t agreed_ns() const { return agreed_ns_; }
     /** Whether it is time, as agreed last. */
     bool over() const { return missing_ns() <= 0; }
 

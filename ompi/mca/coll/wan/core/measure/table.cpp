@@ -59,16 +59,10 @@ std::optional<fact_vector> measured_table::links(const std::string &sites) const
     return at == links_.end() ? std::nullopt : std::optional(at->second);
 }
 
-void measured_table::spend(const std::string &sites, int64_t ns)
+std::atomic<int64_t> &measured_table::spent_ns(const std::string &sites)
 {
     std::lock_guard hold(lock_);
-    spent_[sites] += ns;
-}
-
-int64_t measured_table::spent_ns(const std::string &sites) const
-{
-    std::lock_guard hold(lock_);
-    return find(spent_, sites);
+    return spent_[sites];
 }
 
 measured_table &measured()

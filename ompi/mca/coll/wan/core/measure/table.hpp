@@ -15,6 +15,7 @@
 
 #include "model/probe.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -58,16 +59,15 @@ public:
     void keep(const std::string &sites, const fact_vector &links);
     std::optional<fact_vector> links(const std::string &sites) const;
 
-    /** Time of calls for which nobody has measured these links. */
-    void spend(const std::string &sites, int64_t ns);
-    int64_t spent_ns(const std::string &sites) const;
+    /** Counts the time of calls for which nobody has measured these links, as long as the table is there. */
+    std::atomic<int64_t> &spent_ns(const std::string &sites);
 
 private:
     mutable std::mutex lock_;
     std::map<process_id, measured_way> ways_;
     std::map<std::pair<std::string, std::string>, site_way> between_;
     std::map<std::string, fact_vector> links_;
-    std::map<std::string, int64_t> spent_;
+    std::map<std::string, std::atomic<int64_t>> spent_;
 };
 
 /** That of this process. */

@@ -237,6 +237,7 @@ int64_t probe::cost_ns(const topology &t, const facts &f, bool brief)
 {
     // The steps of a site's first host, which takes part in most of them, and putting the facts together.
     int64_t ns = 4 * f.widest_ns();
+    const int64_t one_way_ns = widest_site(t) == 1 ? f.widest_ns() : f.lan_ns;      // as next() does
     for (const step &s : probe(t, t.rank_at(site_id{0}, 0), brief).steps_) {
         switch (s.what) {
         case kind::site_pair:
@@ -246,10 +247,10 @@ int64_t probe::cost_ns(const topology &t, const facts &f, bool brief)
             ns += 2 * f.lan_ns;
             break;
         case kind::lone:
-            ns += 2 * f.lan_ns + f.lone_ns(lone_messages * bulk_message_bytes);
+            ns += 2 * one_way_ns + f.lone_ns(lone_messages * bulk_message_bytes);
             break;
         case kind::bulk:
-            ns += 2 * f.lan_ns + f.wire_ns(bulk_messages * bulk_message_bytes);
+            ns += 2 * one_way_ns + f.wire_ns(bulk_messages * bulk_message_bytes);
             break;
         case kind::fan:
             ns += 2 * (f.lan_ns + fan_width * f.message_ns);
