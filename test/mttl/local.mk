@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 mttl_tests = \
 	test/mttl/port \
+	test/mttl/stacks \
 	test/mttl/threads \
 	test/mttl/invoke \
 	test/mttl/flow \
@@ -18,6 +19,9 @@ mttl_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DMTTL_NO_MPI -I$(top_srcdir)/co
 test_mttl_port_SOURCES = test/mttl/port.cpp test/mttl/mttl_test.hpp
 test_mttl_port_CPPFLAGS = $(mttl_cppflags)
 test_mttl_port_LDADD = $(CMOCKA_LIBS)
+test_mttl_stacks_SOURCES = test/mttl/stacks.cpp
+test_mttl_stacks_CPPFLAGS = $(mttl_cppflags)
+test_mttl_stacks_LDADD = $(CMOCKA_LIBS)
 test_mttl_threads_SOURCES = test/mttl/threads.cpp test/mttl/mttl_test.hpp
 test_mttl_threads_CPPFLAGS = $(mttl_cppflags)
 test_mttl_threads_LDADD = $(CMOCKA_LIBS)
