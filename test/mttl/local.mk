@@ -9,6 +9,7 @@ mttl_tests = \
 	test/mttl/invoke \
 	test/mttl/flow \
 	test/mttl/pointers \
+	test/mttl/life \
 	test/mttl/virtual
 check_PROGRAMS += $(mttl_tests)
 TESTS += $(mttl_tests)
@@ -34,6 +35,9 @@ test_mttl_flow_LDADD = $(CMOCKA_LIBS)
 test_mttl_pointers_SOURCES = test/mttl/pointers.cpp test/mttl/mttl_test.hpp
 test_mttl_pointers_CPPFLAGS = $(mttl_cppflags)
 test_mttl_pointers_LDADD = $(CMOCKA_LIBS)
+test_mttl_life_SOURCES = test/mttl/life.cpp test/mttl/mttl_test.hpp
+test_mttl_life_CPPFLAGS = $(mttl_cppflags)
+test_mttl_life_LDADD = $(CMOCKA_LIBS)
 test_mttl_virtual_SOURCES = test/mttl/virtual.cpp test/mttl/mttl_test.hpp
 test_mttl_virtual_CPPFLAGS = $(mttl_cppflags)
 test_mttl_virtual_LDADD = $(CMOCKA_LIBS)
