@@ -275,6 +275,18 @@ std::string landings()
         landing.arm(in.data(), 1);
         to[other].write(out.data(), 1);
         landing.wait();
+        // One that goes while it is armed waits for what lands.
+        out[0] = 7 + me, in[0] = 0;
+        thread_handle w;
+        {
+            Landing<double> last(in.data(), 1, other);
+            invoke(other, [](int from, LandingPtr<double> p) { to[from] = p; }, me, last.handle());
+            b.exec();
+            last.arm();
+            w = spawn([&] { yield(), to[other].write(out.data(), 1); });
+        }
+        WAN_CHECK(in[0] == 7 + other);
+        w.join();
         return "";
     }, spmd());
 }
