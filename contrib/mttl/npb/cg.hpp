@@ -34,6 +34,7 @@ inline constexpr size sizes[] = {
     {'C', 150000, 15, 75, 110, 28.973605592845},
 };
 inline constexpr double rcond = 0.1;
+inline constexpr int steps = 25;        // of conjugate gradients, in each iteration
 
 inline const size &size_named(const char *argument)
 {
@@ -195,7 +196,7 @@ inline double distance_squared(const vector &a, const vector &b)
 inline double mops(const size &s, double time_s)
 {
     const double k = s.nonzer * (s.nonzer + 1);
-    return 2.0 * s.niter * s.n * (3 + k + 25 * (5 + k) + 3) / time_s / 1e6;
+    return 2.0 * s.niter * s.n * (3 + k + steps * (5 + k) + 3) / time_s / 1e6;
 }
 
 inline bool verified(const size &s, double zeta)
