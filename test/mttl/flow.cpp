@@ -8,6 +8,25 @@
 
 namespace {
 
+/** Travels, unless it says that it cannot. */
+struct reluctant {
+    bool refuses = false;
+};
+
+} // namespace
+
+template <> struct mttl::serial<reluctant> {
+    static void put(writer &w, const reluctant &r)
+    {
+        if (r.refuses)
+            throw std::runtime_error("not this one");
+        w.raw(r.refuses);
+    }
+    static reluctant get(reader &r) { return {r.raw<bool>()}; }
+};
+
+namespace {
+
 using namespace mttl_test;
 
 int twice(const int &a) noexcept { return 2 * a; }
@@ -264,6 +283,217 @@ std::string kept_is_bounded()
     }, o);
 }
 
+// Functions that go to and fro between nodes 1 and 2, and keep the way from 1 to 2 full.
+struct circle {
+    static constexpr int most = 4000;
+    static inline int rounds;
+    static inline bool stop;
+
+    static void there(int)
+    {
+        post(2, fn<&circle::back>, std::vector<char>(1500));
+    }
+    static void back(const std::vector<char> &)
+    {
+        if (!stop && ++rounds < most)
+            post(1, fn<&circle::there>, 0);
+    }
+    /** So many at once; from node 0. */
+    static void start(int n)
+    {
+        rounds = 0, stop = false;
+        {
+            batch b;
+            for (int i = 0; i < n; ++i)
+                post(1, fn<&circle::there>, 0);
+        }
+        while (rounds < n)
+            yield();
+    }
+};
+
+// Credit serves what is kept and the threads that wait in the order in which they came.
+std::string threads_in_the_line()
+{
+    static int small, large;
+    static std::vector<int> written;
+    options o;
+    o.node.window = 4;
+    return jobs(3, [](memory_job &) -> std::string {
+        constexpr int n = 40;
+        small = large = 0;
+        written.assign(5000, 0);
+        const auto p = invoke(2, [] { return GlobalPtr<int>(written.data()); });
+        circle::start(n);
+        const int before = circle::rounds;
+        invoke(1, [](GlobalPtr<int> q) {
+            yield();        // a thread from here on
+            post(2, [] { small = circle::rounds; });
+            q.nwrite(std::vector<int>(5000, 1).data(), 5000);
+            large = circle::rounds;
+        }, p);
+        circle::stop = true;
+        WAN_CHECK_THAT(small > 0 && small - before < 3 * n, std::to_string(small - before) + " rounds before a thread");
+        WAN_CHECK_THAT(large - small < 3 * n, std::to_string(large - small) + " rounds before a large write");
+        WAN_CHECK(written == std::vector<int>(5000, 1));
+        return "";
+    }, o);
+}
+
+// And threads that keep the way full do not hold up a function.
+std::string functions_in_the_line()
+{
+    static int posted, before, after;
+    static bool stop;
+    options o;
+    o.node.window = 4;
+    return jobs(3, [](memory_job &) -> std::string {
+        constexpr int most = 3000, threads = 8;
+        posted = before = after = 0;
+        stop = false;
+        std::vector<future<void>> all;
+        for (int i = 0; i < threads; ++i)
+            all.push_back(ainvoke(1, [] {
+                yield();
+                while (!stop && posted < most)
+                    post(2, [] { ++posted; });
+            }));
+        while (posted < 100)
+            yield();
+        invoke(1, [] {
+            before = posted;
+            post(2, [] { after = posted, stop = true; });
+        });
+        when_all(std::move(all)).get();
+        WAN_CHECK_THAT(after - before < 4 * threads, std::to_string(after - before) + " of threads before one of a function");
+        return "";
+    }, o);
+}
+
+// What a thread has sent that credit has served in between stands before its result, and nothing gets lost.
+std::string results_of_the_line()
+{
+    static std::vector<int> written;
+    options o;
+    o.node.window = 8;
+    return jobs(3, [](memory_job &) -> std::string {
+        constexpr int n = 30;
+        written.assign(n, -1);
+        circle::start(10);
+        const int wrong = invoke(2, [] {
+            int bad = 0;
+            std::vector<thread_handle> all;
+            for (int i = 0; i < n; ++i)
+                all.push_back(spawn([i, &bad] {
+                    for (int k = 0; k < 5; ++k) {
+                        invoke(1, [](GlobalPtr<int> q, int x) {
+                            if (x % 4)
+                                yield();
+                            q.put(x);
+                        }, GlobalPtr<int>(&written[static_cast<size_t>(i)]), k);
+                        bad += written[static_cast<size_t>(i)] != k;
+                    }
+                }));
+            for (thread_handle &t : all)
+                t.join();
+            return bad;
+        });
+        circle::stop = true;
+        WAN_CHECK_THAT(wrong == 0, std::to_string(wrong));
+        WAN_CHECK(circle::rounds < circle::most);
+        return "";
+    }, o);
+}
+
+// What a function has left in the line stands before what it sends when it goes on, also where a message that another
+// thread has paid for could take that along.
+std::string order_in_the_line()
+{
+    static std::string trace;
+    static Sync<int> *gate;
+    static int memory;
+    options o;
+    o.node.window = 2;
+    return jobs(3, [](memory_job &) -> std::string {
+        Sync<int> here;
+        gate = &here;
+        trace.clear();
+        future<void> other = ainvoke(1, [] {
+            yield();
+            const auto fill = [] { trace += '.'; };
+            post(2, fill), post(2, fill);
+            thread_handle t = spawn([] {
+                GlobalPtr<int>(2, GlobalPtr<int>(&memory).address()).put(1);    // waits for others to the same node
+                gate->write(0);
+            });
+            t.join();
+        });
+        future<void> f = ainvoke(1, [] {
+            const auto letter = [](char c) { trace += c; };
+            post(2, letter, 'a');
+            gate->read();
+            post(2, letter, 'b');
+        });
+        other.get(), f.get();
+        invoke(2, [] {});
+        while (trace.size() < 4)
+            yield();
+        WAN_CHECK_THAT(trace.find('a') < trace.find('b'), trace);
+        return "";
+    }, o);
+}
+
+// Threads that have waited and whose records go together take credit for one message.
+std::string credit_for_messages()
+{
+    static int got;
+    options o;
+    o.node.window = 8;
+    return jobs(2, [](memory_job &) -> std::string {
+        got = 0;
+        for (int round = 0; round < 20; ++round) {
+            for (int i = 0; i < 8; ++i)
+                post(1, [] { ++got; });
+            std::vector<thread_handle> all;
+            const batch b;
+            for (int i = 0; i < 20; ++i)
+                all.push_back(spawn([] { post(1, [] { ++got; }); }));
+            for (thread_handle &t : all)
+                t.join();
+        }
+        invoke(1, [] {});
+        WAN_CHECK(got == 20 * 28);
+        return "";
+    }, o);
+}
+
+// A thread whose turn it is and that does not send after all gives it to the next one.
+std::string refused_in_the_line()
+{
+    static int got;
+    options o;
+    o.node.window = 1;
+    return jobs(2, [](memory_job &) -> std::string {
+        got = 0;
+        const auto take = [](reluctant) { ++got; };
+        post(1, take, reluctant{});
+        std::vector<thread_handle> all;
+        for (int i = 0; i < 6; ++i)
+            all.push_back(spawn([take, i] { post(1, take, reluctant{i % 3 != 1}); }));
+        int thrown = 0;
+        for (thread_handle &t : all) {
+            try {
+                t.join();
+            } catch (const std::runtime_error &e) {
+                thrown += e.what() == std::string("not this one");
+            }
+        }
+        invoke(1, [] {});
+        WAN_CHECK_THAT(thrown == 4 && got == 3, std::to_string(thrown) + " " + std::to_string(got));
+        return "";
+    }, o);
+}
+
 } // namespace
 
 int main()
@@ -277,6 +507,12 @@ int main()
         cmocka_unit_test(wan_test::test<relays_of_data>),
         cmocka_unit_test(wan_test::test<kept_before_results>),
         cmocka_unit_test(wan_test::test<kept_is_bounded>),
+        cmocka_unit_test(wan_test::test<threads_in_the_line>),
+        cmocka_unit_test(wan_test::test<functions_in_the_line>),
+        cmocka_unit_test(wan_test::test<results_of_the_line>),
+        cmocka_unit_test(wan_test::test<order_in_the_line>),
+        cmocka_unit_test(wan_test::test<credit_for_messages>),
+        cmocka_unit_test(wan_test::test<refused_in_the_line>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

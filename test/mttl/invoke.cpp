@@ -320,6 +320,18 @@ std::string futures()
         q.set_value(5);
         future<int> g = q.get_future();
         WAN_CHECK(g.ready() && g.then([](int v) { return v + 1; }).get() == 6);
+        // Never.
+        const std::string given_up = "a promise was given up: nobody will keep it";
+        future<int> never;
+        {
+            promise<int> r;
+            never = r.get_future();
+        }
+        WAN_CHECK(caught<error>([&] { never.get(); }) == given_up);
+        promise<int> r;
+        never = r.get_future();
+        spawn([&] { r = promise<int>(); });
+        WAN_CHECK(caught<error>([&] { never.get(); }) == given_up);
         return "";
     });
 }

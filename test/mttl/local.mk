@@ -4,10 +4,12 @@
 if HAVE_CMOCKA
 mttl_tests = \
 	test/mttl/port \
+	test/mttl/stacks \
 	test/mttl/threads \
 	test/mttl/invoke \
 	test/mttl/flow \
 	test/mttl/pointers \
+	test/mttl/life \
 	test/mttl/virtual
 check_PROGRAMS += $(mttl_tests)
 TESTS += $(mttl_tests)
@@ -18,6 +20,9 @@ mttl_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DMTTL_NO_MPI -I$(top_srcdir)/co
 test_mttl_port_SOURCES = test/mttl/port.cpp test/mttl/mttl_test.hpp
 test_mttl_port_CPPFLAGS = $(mttl_cppflags)
 test_mttl_port_LDADD = $(CMOCKA_LIBS)
+test_mttl_stacks_SOURCES = test/mttl/stacks.cpp
+test_mttl_stacks_CPPFLAGS = $(mttl_cppflags)
+test_mttl_stacks_LDADD = $(CMOCKA_LIBS)
 test_mttl_threads_SOURCES = test/mttl/threads.cpp test/mttl/mttl_test.hpp
 test_mttl_threads_CPPFLAGS = $(mttl_cppflags)
 test_mttl_threads_LDADD = $(CMOCKA_LIBS)
@@ -30,6 +35,9 @@ test_mttl_flow_LDADD = $(CMOCKA_LIBS)
 test_mttl_pointers_SOURCES = test/mttl/pointers.cpp test/mttl/mttl_test.hpp
 test_mttl_pointers_CPPFLAGS = $(mttl_cppflags)
 test_mttl_pointers_LDADD = $(CMOCKA_LIBS)
+test_mttl_life_SOURCES = test/mttl/life.cpp test/mttl/mttl_test.hpp
+test_mttl_life_CPPFLAGS = $(mttl_cppflags)
+test_mttl_life_LDADD = $(CMOCKA_LIBS)
 test_mttl_virtual_SOURCES = test/mttl/virtual.cpp test/mttl/mttl_test.hpp
 test_mttl_virtual_CPPFLAGS = $(mttl_cppflags)
 test_mttl_virtual_LDADD = $(CMOCKA_LIBS)

@@ -7,6 +7,7 @@
 #include "mttl_test.hpp"
 
 #include <cfenv>
+#include <csetjmp>
 
 namespace {
 
@@ -274,6 +275,14 @@ std::string guards()
     std::string jumped;
     WAN_CHECK(overflow(10, 100000, jumped, true) == 1000 + SIGSEGV);
     WAN_CHECK_THAT(jumped == words, jumped);
+    // Below the lowest stack of those that have no guard each, there is one.
+    std::string lowest;
+    WAN_CHECK(in_child([] {
+                  scheduler s({.guarded = 0}, 7);
+                  s.spawn_detached([] { deep(130); });
+                  drain(s);
+              }, &lowest) == 1000 + SIGSEGV);
+    WAN_CHECK_THAT(lowest.find("mttl: node 7: thread 0 has overflowed its stack of") == 0, lowest);
     // Of two schedulers, the one that came first goes first.
     std::string left;
     WAN_CHECK(in_child([] {
@@ -326,6 +335,79 @@ std::string other_faults()
                   mine.sa_flags = static_cast<int>(SA_RESETHAND);
                   sigaction(SIGSEGV, &mine, nullptr);
                   alarm(20);        // or the same fault comes for ever
+                  in_thread(fault);
+              }, &said) == 1000 + SIGSEGV);
+    WAN_CHECK_THAT(said.empty(), said);
+    // One that is called gets what it asked for: signals that are blocked meanwhile, and others that are not.
+    const auto blocked = [](int signal) {
+        sigset_t now;
+        sigprocmask(SIG_BLOCK, nullptr, &now);
+        return sigismember(&now, signal) == 1;
+    };
+    const auto handler = [](auto f, int flags, int masked = 0) {
+        struct sigaction mine{};
+        mine.sa_handler = f;
+        mine.sa_flags = flags;
+        if (masked)
+            sigaddset(&mine.sa_mask, masked);
+        sigaction(SIGSEGV, &mine, nullptr);
+    };
+    WAN_CHECK(in_child([&] {
+                  handler([](int) { _exit(decltype(blocked){}(SIGUSR1) && decltype(blocked){}(SIGSEGV) ? 46 : 1); }, 0, SIGUSR1);
+                  in_thread(fault);
+              }, &said) == 46);
+    WAN_CHECK(in_child([&] {
+                  handler([](int) { _exit(!decltype(blocked){}(SIGUSR1) && !decltype(blocked){}(SIGSEGV) ? 47 : 1); },
+                          static_cast<int>(SA_NODEFER));
+                  in_thread(fault);
+              }, &said) == 47);
+    WAN_CHECK(in_child([&] {
+                  handler([](int) { _exit(decltype(blocked){}(SIGSEGV) ? 48 : 1); }, static_cast<int>(SA_NODEFER), SIGSEGV);
+                  in_thread(fault);
+              }, &said) == 48);
+    // A fault in the handler: the handler once more, or the end.
+    static int calls;
+    const auto nested = [](int) {
+        if (++calls == 2)
+            _exit(49);
+        decltype(fault){}();
+    };
+    WAN_CHECK(in_child([&] {
+                  handler(nested, static_cast<int>(SA_NODEFER));
+                  in_thread(fault);
+              }, &said) == 49);
+    WAN_CHECK(in_child([&] {
+                  handler(nested, static_cast<int>(SA_NODEFER | SA_RESETHAND));
+                  in_thread(fault);
+              }, &said) == 1000 + SIGSEGV);
+    WAN_CHECK(in_child([&] {
+                  handler(nested, 0);
+                  in_thread(fault);
+              }, &said) == 1000 + SIGSEGV);
+    // After it has returned, or has left, the thread's mask is as before.
+    WAN_CHECK(in_child([&] {
+                  handler([](int) { ++calls; }, 0, SIGUSR1);
+                  in_thread([&] { std::raise(SIGSEGV); });
+                  _exit(calls == 1 && !blocked(SIGUSR1) && !blocked(SIGSEGV) ? 50 : 1);
+              }, &said) == 50);
+    static sigjmp_buf back;
+    WAN_CHECK(in_child([&] {
+                  handler([](int) { siglongjmp(back, 1); }, 0, SIGUSR1);
+                  in_thread([&] {
+                      for (static int times = 0; times < 3; ++times)
+                          if (sigsetjmp(back, 1) == 0)
+                              fault();
+                      _exit(!blocked(SIGUSR1) && !blocked(SIGSEGV) ? 51 : 1);
+                  });
+              }, &said) == 51);
+    // Ignored: what somebody sends, not what the thread does.
+    WAN_CHECK(in_child([&] {
+                  std::signal(SIGSEGV, SIG_IGN);
+                  in_thread([] { std::raise(SIGSEGV); });
+                  _exit(52);
+              }, &said) == 52);
+    WAN_CHECK(in_child([&] {
+                  std::signal(SIGSEGV, SIG_IGN);
                   in_thread(fault);
               }, &said) == 1000 + SIGSEGV);
     WAN_CHECK_THAT(said.empty(), said);

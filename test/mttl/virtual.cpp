@@ -20,7 +20,22 @@ struct cell {
     int add(int n) { return one += n; }
 };
 
+struct plant {
+    int leaves = 0;
+    bool rooted = false;
+};
+
 } // namespace
+
+template <> struct mttl::serial<plant> {
+    static void put(writer &w, const plant &p)
+    {
+        if (p.rooted)
+            throw std::logic_error("it has roots");
+        w.raw(p.leaves);
+    }
+    static plant get(reader &r) { return {r.raw<int>(), false}; }
+};
 
 template <> struct mttl::serial<cell> {
     static void put(writer &w, const cell &c)
@@ -282,6 +297,37 @@ std::string leaving()
 }
 
 // Exit waits for messages that follow a virtual node, however often it moves.
+// One whose state does not travel stays, with all that it has, and who wanted it moved is told.
+std::string stays()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        const auto plants = VirtualNodes<plant>::create(3);
+        const auto grow = [](plant &p) { return ++p.leaves; };
+        plants.invoke(1, [](plant &p) { p.rooted = true; });
+        std::vector<future<int>> grown;
+        std::vector<future<void>> moves;
+        for (int i = 0; i < 10; ++i) {
+            grown.push_back(plants.ainvoke(1, grow));
+            moves.push_back(plants.move(1, i % 3));
+        }
+        int refused = 0;
+        for (future<void> &m : moves) {
+            try {
+                m.get();
+            } catch (const std::logic_error &e) {
+                refused += e.what() == std::string("it has roots");
+            }
+        }
+        for (int i = 0; i < 10; ++i)
+            WAN_CHECK(grown[static_cast<size_t>(i)].get() == i + 1);
+        WAN_CHECK_THAT(refused == 7 && plants.where(1) == 1, std::to_string(refused));     // not those to where it is
+        plants.invoke(1, [](plant &p) { p.rooted = false; });
+        plants.move(1, 0).get();
+        WAN_CHECK(plants.where(1) == 0 && plants.invoke(1, grow) == 11);
+        return "";
+    });
+}
+
 std::string exit_waits()
 {
     static int taken;
@@ -309,7 +355,8 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(wan_test::test<basics>),     cmocka_unit_test(wan_test::test<pointers>),
         cmocka_unit_test(wan_test::test<travelling>), cmocka_unit_test(wan_test::test<blocked>),
-        cmocka_unit_test(wan_test::test<leaving>),    cmocka_unit_test(wan_test::test<exit_waits>),
+        cmocka_unit_test(wan_test::test<leaving>),    cmocka_unit_test(wan_test::test<stays>),
+        cmocka_unit_test(wan_test::test<exit_waits>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -4,7 +4,11 @@
  * one ratio; whatever else the machine does, it does to both.  A time is that
  * of the slowest process after a barrier.  Both must verify.
  *
- *   mpirun -np 2 npb_bench cg|is S|W|A|B|C [PAIRS]      default: as many as the benchmark has iterations
+ *   mpirun -np 2 npb_bench cg|cg_steps|is S|W|A|B|C [PAIRS]     default: as many as the benchmark has iterations
+ *
+ * cg_steps: turns of one of the 25 steps of an iteration.  Where others use the
+ * machine, pairs that short may pass without anybody being preempted; those are
+ * listed by themselves.
  *
  * Says how often each side was verified: IS in every iteration and at the end,
  * CG after as many iterations as the benchmark has.  Ends with exit code 1 where
@@ -94,8 +98,7 @@ void print_ratios(const char *what, const std::vector<pair_of_times> &all)
 int print_all(const char *name, char size, const std::vector<pair_of_times> &all, int plain, int on_mttl, bool good)
 {
     if (mttl::my_node() == 0) {
-        std::printf("%s class %c on %d processes, times of one iteration, medians; verification: ", name, size,
-                    mttl::nodes());
+        std::printf("%s class %c on %d processes, times of one turn, medians; verification: ", name, size, mttl::nodes());
         if (plain && on_mttl)
             std::printf("%s (of plain %d, of mttl %d)\n", good ? "SUCCESSFUL" : "UNSUCCESSFUL", plain, on_mttl);
         else
@@ -108,29 +111,46 @@ int print_all(const char *name, char size, const std::vector<pair_of_times> &all
     return good ? 0 : 1;
 }
 
-int cg_turns(const char *size, int pairs)
+/** Turns of an iteration or, `in_steps`, of one step of it. */
+int cg_turns(const char *size, int pairs, bool in_steps)
 {
+    constexpr int steps = npb::cg::steps;
     const npb::cg::size &s = npb::cg::size_named(size);
     const int me = mttl::my_node(), np = mttl::nodes();
     cg_plain::solver plain(s, me, np);
     cg_on_mttl::solver on_mttl(s, me, np);
     double norm = 0;
     bool good = true;
-    const auto turn = [&](auto &solver, int i, int &verified) {
-        if (i % s.niter == 0)
-            solver.reset();
-        const double zeta = solver.iterate(norm);
-        if (i % s.niter == s.niter - 1) {
+    const auto ended = [&](int iteration, double zeta, int &verified) {
+        if (iteration % s.niter == s.niter - 1) {
             ++verified;
             good &= std::fabs(zeta - s.zeta) / s.zeta <= 1e-10;
         }
+    };
+    const auto turn = [&](auto &solver, int i, int &verified) {
+        if (i % s.niter == 0)
+            solver.reset();
+        ended(i, solver.iterate(norm), verified);
+    };
+    const auto step = [&](auto &solver, int i, int &verified) {
+        if (i % (s.niter * steps) == 0)
+            solver.reset();
+        if (i % steps == 0)
+            solver.begin();
+        solver.step();
+        if (i % steps == steps - 1)
+            ended(i / steps, solver.end(norm), verified);
+    };
+    const auto one = [&](auto &solver, int i, int &verified) {
+        in_steps ? step(solver, i, verified) : turn(solver, i, verified);
     };
     int verified[2] = {0, 0};
     plain.reset(), on_mttl.reset();
     plain.iterate(norm), on_mttl.iterate(norm);
     const auto all = turns(
-        pairs ? pairs : s.niter, [&](int i) { turn(plain, i, verified[0]); }, [&](int i) { turn(on_mttl, i, verified[1]); });
-    return print_all("CG", s.name, all, verified[0], verified[1], good);
+        pairs ? pairs : s.niter * (in_steps ? steps : 1), [&](int i) { one(plain, i, verified[0]); },
+        [&](int i) { one(on_mttl, i, verified[1]); });
+    return print_all(in_steps ? "CG, in steps," : "CG", s.name, all, verified[0], verified[1], good);
 }
 
 int is_turns(const char *size, int pairs)
@@ -158,9 +178,9 @@ int measure(int argc, char **argv)
 {
     const std::string name = argc > 1 ? argv[1] : "";
     const int pairs = argc > 3 ? std::atoi(argv[3]) : 0;
-    if ((name != "cg" && name != "is") || argc < 3 || argc > 4 || pairs < 0 || (argc > 3 && pairs == 0))
-        throw std::runtime_error("usage: npb_bench cg|is S|W|A|B|C [PAIRS]");
-    return name == "cg" ? cg_turns(argv[2], pairs) : is_turns(argv[2], pairs);
+    if ((name != "cg" && name != "cg_steps" && name != "is") || argc < 3 || argc > 4 || pairs < 0 || (argc > 3 && pairs == 0))
+        throw std::runtime_error("usage: npb_bench cg|cg_steps|is S|W|A|B|C [PAIRS]");
+    return name == "is" ? is_turns(argv[2], pairs) : cg_turns(argv[2], pairs, name == "cg_steps");
 }
 
 } // namespace

@@ -39,6 +39,8 @@ public:
                 std::memcpy(data, got.data(), bytes);
             return;
         }
+        if (!threads_.in_thread())
+            throw error("blocked outside a thread");
         expected e{data, bytes, false, 0, threads_.current()};
         if (!expected_.emplace(k, &e).second)
             throw error("two threads are in the same collective of a group");

@@ -247,7 +247,19 @@ template <class T> class promise {
 public:
     promise() : s_(new detail::state<T>) {}
     promise(promise &&) noexcept = default;
-    promise &operator=(promise &&) noexcept = default;
+    promise &operator=(promise &&o) noexcept
+    {
+        std::swap(s_, o.s_);
+        return *this;
+    }
+    /** One that has not been kept is an error for who waits. */
+    ~promise()
+    {
+        if (s_ && !s_->ready && s_->holders > 1 && detail::here) {
+            s_->failed = std::make_exception_ptr(error("a promise was given up: nobody will keep it"));
+            s_->complete(*detail::here);
+        }
+    }
 
     future<T> get_future() { return future<T>(s_.get()); }
     template <class... V> void set_value(V &&...v)

@@ -59,7 +59,13 @@ public:
     }
     Landing(const Landing &) = delete;
     Landing &operator=(const Landing &) = delete;
-    ~Landing() { node_.close_channel(channel_); }
+    /** Waits for a write that is still expected: until then the memory is the port's. */
+    ~Landing()
+    {
+        if (armed_)
+            wait();
+        node_.close_channel(channel_);
+    }
 
     LandingPtr<T> handle() const { return {node_.id(), channel_}; }
 

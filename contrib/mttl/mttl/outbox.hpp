@@ -19,9 +19,9 @@
  * travels apart, which would pile up at the receiver; whatever is sent there
  * afterwards, answers too, stands behind it.  Credit does not, so it always
  * leaves; nor does `ahead`, with which members meet before the process waits
- * inside MPI, where it takes no credit.  flush() sends none of it.  When credit
- * comes, what is kept goes first, and threads that wait for credit when nothing
- * is left of it: functions that keep on sending there hold them up.
+ * inside MPI, where it takes no credit.  flush() sends none of it.  Messages that
+ * are kept and threads that wait for credit stand in one line, and credit serves
+ * them in the order in which they came: neither holds up the other for ever.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -53,9 +53,17 @@ struct nobody final : completion {
 
 /** Records that there was no credit for. */
 struct kept_message {
+    uint64_t place = 0;         // in the line for credit
     std::vector<std::byte> bytes;
     std::unique_ptr<own_data> apart;    // of its last record; leaves behind it
     bool credited = false;      // it needs credit
+};
+
+/** A thread that there was no credit for; on its stack. */
+struct waits_for_credit {
+    uint64_t place = 0;
+    thread *who = nullptr;
+    bool served = false;
 };
 
 /** What this node has for, and owes to, one other node. */
@@ -66,8 +74,10 @@ struct peer {
     uint32_t owed = 0;          // messages taken from it that it got no credit for yet
     bool paid = false;          // credit has been taken for the next message
     bool credited = false;      // and the batch has something that needs it
-    std::deque<kept_message> kept;  // in order; the first one needs credit, and there is none
-    wait_queue waiting;         // for credit
+    // The line for credit: who is first in it needs some, and there is none.
+    std::deque<kept_message> kept;
+    std::deque<waits_for_credit *> waiting;
+    uint64_t places = 0;        // that have been given in it
 };
 
 class outbox {
@@ -85,13 +95,14 @@ public:
         wire::head &h = header.h;
         peer &q = at(to);
         const size_t least = sizeof header + (known ? known : least_payload);
+        bool pays = false;      // for the next message
         for (;;) {
             if (keeps(h, q)) {
                 keep(to, q, header, put);
                 return;
             }
             if (h.flags & wire::credited)
-                take_credit(to, q);
+                take_credit(to, q, pays);
             if (q.used && q.used + least > small_) {
                 flush(to);
                 continue;
@@ -99,7 +110,15 @@ public:
             const bool batched = q.used || stays(header, least, q);
             std::byte *buffer = batched ? batch(to, q) + q.used : port_.send_buffer();
             writer w(buffer + sizeof header, small_ - (batched ? q.used : 0) - sizeof header);
-            put(w);
+            try {
+                put(w);
+            } catch (...) {
+                if (pays && !q.credited) {
+                    q.paid = false;
+                    give_credit(to, 1);
+                }
+                throw;
+            }
             if (w.spilled() && batched && q.used) {     // alone it may fit
                 flush(to);
                 continue;
@@ -162,11 +181,24 @@ public:
         transmit(to, q, std::exchange(q.used, 0));
     }
 
+    /** So many messages to that node may leave: those that stand in the line for it go on. */
     void give_credit(int from, uint32_t messages)
     {
         peer &q = at(from);
         q.credit += messages;
-        while (!q.kept.empty() && (q.credit > 0 || !q.kept.front().credited)) {
+        for (;;) {
+            if (!q.waiting.empty() && (q.kept.empty() || q.waiting.front()->place < q.kept.front().place)) {
+                if (q.credit == 0)
+                    return;
+                waits_for_credit &next = *q.waiting.front();
+                q.waiting.pop_front();
+                --q.credit;
+                next.served = true;
+                threads_.ready(next.who);
+                continue;
+            }
+            if (q.kept.empty() || (q.kept.front().credited && q.credit == 0))
+                return;
             kept_message next = std::move(q.kept.front());
             q.kept.pop_front();
             q.credit -= next.credited;
@@ -175,8 +207,6 @@ public:
             if (own_data *own = next.apart.release())
                 send_data(from, 0, own->data.data(), own->data.size(), own);
         }
-        if (q.credit > 0)
-            q.waiting.wake_all(threads_);
     }
     /** A function that has been invoked from elsewhere starts. */
     void function_starts() { may_keep_ = most_kept; }
@@ -228,8 +258,8 @@ private:
     }
     template <class H, class Put> void keep(int to, peer &q, H header, Put put)
     {
-        if (q.kept.empty() && q.used)
-            flush(to);
+        if (q.used)
+            flush(to);          // of a thread that credit has served, and whose answer this may be
         scratch_.resize(small_);
         writer w(scratch_.data() + sizeof header, small_ - sizeof header);
         put(w);
@@ -246,7 +276,7 @@ private:
         }
         std::memcpy(scratch_.data(), &header, sizeof header);
         if (q.kept.empty() || q.kept.back().apart || q.kept.back().bytes.size() + bytes > small_)
-            q.kept.emplace_back();
+            q.kept.emplace_back().place = ++q.places;
         kept_message &m = q.kept.back();
         m.bytes.insert(m.bytes.end(), scratch_.data(), scratch_.data() + bytes);
         if (header.h.flags & wire::credited) {
@@ -257,19 +287,27 @@ private:
         count(to, header.h);
     }
 
-    /** Blocks until the next message to that node is paid for. */
-    void take_credit(int to, peer &q)
+    /** Blocks until the next message to that node is paid for; `pays`: whether this thread has seen to that.  Else not
+     *  with one that is paid for already where something is kept, which may be this thread's and goes first. */
+    void take_credit(int to, peer &q, bool &pays)
     {
-        if (q.paid)
+        if (q.paid && (pays || q.kept.empty()))
             return;
-        while (q.credit == 0) {
+        pays = true;
+        if (q.credit > 0) {
+            --q.credit;
+        } else {
             if (q.used)
                 flush(to);
-            q.waiting.wait(threads_);
-            if (q.paid)
-                return;
+            if (!threads_.in_thread())
+                throw error("blocked outside a thread");
+            waits_for_credit me{++q.places, threads_.current()};
+            q.waiting.push_back(&me);
+            while (!me.served)
+                threads_.block();
+            if (q.paid)             // by another thread meanwhile: one message, one credit
+                give_credit(to, 1);
         }
-        --q.credit;
         q.paid = true;
     }
 

@@ -4,7 +4,8 @@
  * a bare segmentation fault, and one without a stack to say anything on: so
  * SIGSEGV has an alternate stack (of the system thread that runs the threads)
  * and a handler, while there is a scheduler.  A fault anywhere else goes to
- * whoever handled SIGSEGV before, or ends the process as ever.
+ * whoever handled SIGSEGV before, with the mask and the flags that it had asked
+ * for (but on the alternate stack), or ends the process as ever.
  *
  * In the handler nothing is called that might be what has overflowed: no
  * allocation, no stdio.
@@ -159,17 +160,31 @@ private:
                 return;
             }
         const struct sigaction before = before_;
+        const bool sent = info->si_code <= 0;       // by somebody: it does not come again by itself
+        if (before.sa_handler == SIG_IGN && sent)
+            return;
+        if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+            std::signal(SIGSEGV, SIG_DFL);
+            if (sent)
+                std::raise(SIGSEGV);
+            return;
+        }
         if (before.sa_flags & SA_RESETHAND) {       // once
             before_ = {};
             before_.sa_handler = SIG_DFL;
         }
+        // The kernel has blocked what our handler asked for: SIGSEGV.  What was blocked comes back with the return.
+        pthread_sigmask(SIG_BLOCK, &before.sa_mask, nullptr);
+        if ((before.sa_flags & SA_NODEFER) && !sigismember(&before.sa_mask, SIGSEGV)) {
+            sigset_t own;
+            sigemptyset(&own);
+            sigaddset(&own, SIGSEGV);
+            pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+        }
         if (before.sa_flags & SA_SIGINFO)
-            return before.sa_sigaction(number, info, at);
-        if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-            return before.sa_handler(number);
-        std::signal(SIGSEGV, SIG_DFL);
-        if (info->si_code <= 0)
-            std::raise(SIGSEGV);                    // sent by somebody: it does not come again by itself
+            before.sa_sigaction(number, info, at);
+        else
+            before.sa_handler(number);
     }
 
     asked ask_;

@@ -3,8 +3,10 @@
  * ones have guard pages each, so that an overflow is a fault where it happens
  * (and says so: overflow.hpp).  Guard pages cost the kernel two mappings, of which
  * a process may have 65530 by default (vm.max_map_count); beyond the budget, stacks
- * are cut from large mappings and carry a canary, which is looked at when a thread
- * is switched from.  Memory is touched, and so used, only as deep as a thread got.
+ * are cut from slabs, large mappings with one guard below all of them, and carry a
+ * canary, which is looked at when a thread is switched from.  Memory is touched, and
+ * so used, only as deep as a thread got.  A guard is never writable: mappings are
+ * made without access, and what is above their guard is opened.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,7 +39,7 @@ struct stack_options {
 struct stack {
     std::byte *bottom;
     std::byte *top;
-    bool guarded;
+    bool guarded;       // a guard lies right below it
 
     static constexpr uint64_t canary = 0x6D74746C20737461;
 
@@ -78,24 +80,28 @@ public:
     stack make()
     {
         if (guarded_ < options_.guarded) {
-            std::byte *p = map(options_.bytes + guard_bytes);
-            if (mprotect(p, guard_bytes, PROT_NONE) == 0) {
+            if (std::byte *p = map(options_.bytes)) {
                 ++guarded_;
-                return {p + guard_bytes, p + guard_bytes + options_.bytes, true};
+                return {p, p + options_.bytes, true};
             }
             options_.guarded = guarded_;        // the kernel's limit came first
         }
-        if (slab_left_ == 0) {
+        const bool lowest = slab_left_ == 0;
+        if (lowest) {
             slab_ = map(slab_stacks * options_.bytes);
+            if (!slab_)
+                throw std::bad_alloc();
             slab_left_ = slab_stacks;
         }
         std::byte *p = slab_;
         slab_ += options_.bytes;
         --slab_left_;
-        std::memcpy(p, &stack::canary, sizeof stack::canary);
-        return {p, p + options_.bytes, false};
+        if (!lowest)
+            std::memcpy(p, &stack::canary, sizeof stack::canary);
+        return {p, p + options_.bytes, lowest};
     }
 
+    /** Stacks that have a guard each. */
     size_t guarded() const { return guarded_; }
     size_t stack_bytes() const { return options_.bytes; }
 
@@ -106,13 +112,20 @@ private:
     };
     static constexpr size_t slab_stacks = 256;      // 10^5 stacks in 400 mappings
 
+    /** So many bytes above a guard; null: the kernel has no more. */
     std::byte *map(size_t bytes)
     {
-        void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-        if (p == MAP_FAILED)
-            throw std::bad_alloc();
-        mappings_.push_back({p, bytes});
-        return static_cast<std::byte *>(p);
+        mappings_.push_back({nullptr, guard_bytes + bytes});       // first: it may throw
+        mapping &m = mappings_.back();
+        m.at = mmap(nullptr, m.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (m.at != MAP_FAILED) {
+            std::byte *open = static_cast<std::byte *>(m.at) + guard_bytes;
+            if (mprotect(open, bytes, PROT_READ | PROT_WRITE) == 0)
+                return open;
+            munmap(m.at, m.bytes);
+        }
+        mappings_.pop_back();
+        return nullptr;
     }
 
     stack_options options_;

@@ -304,34 +304,49 @@ private:
             s.moves.pop_front();
             reader r(m.arguments);
             const auto to = r.raw<int32_t>();
-            if (to != n.id())
-                return hand_over(it, to, m.head);
-            if (m.head.ticket)
-                n.answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
+            if (to == n.id()) {
+                if (m.head.ticket)
+                    n.answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
+            } else if (hand_over(it, to, m.head)) {
+                return;
+            }
         }
     }
 
-    void hand_over(typename std::unordered_map<uint32_t, std::unique_ptr<slot>>::iterator it, int32_t to, const virtual_head &asked)
+    /** False: it stays, because what it has does not travel; who asked for the move is told. */
+    bool hand_over(typename std::unordered_map<uint32_t, std::unique_ptr<slot>>::iterator it, int32_t to, const virtual_head &asked)
     {
         const uint32_t v = it->first;
-        const std::unique_ptr<slot> s = std::move(it->second);
+        virtual_message state{asked, {}};
+        try {
+            state.arguments = packed(*it->second);
+        } catch (...) {
+            node::here().answer_exception(asked.origin, asked.ticket, 0);
+            return false;
+        }
         slots_.erase(it);
         hints_[v] = {to, hints_[v].epoch + 1};
+        state.head.epoch = hints_[v].epoch;
+        post(to, fn<&virtual_space::install>, state);
+        return true;
+    }
+    static std::vector<std::byte> packed(const slot &s)
+    {
         writer w(nullptr, 0);
-        serial<T>::put(w, s->object);
-        w.raw(static_cast<uint64_t>(s->lines.size()));
-        for (const auto &[origin, l] : s->lines) {
+        serial<T>::put(w, s.object);
+        w.raw(static_cast<uint64_t>(s.lines.size()));
+        for (const auto &[origin, l] : s.lines) {
             w.raw(origin), w.raw(l.next), w.raw(static_cast<uint64_t>(l.early.size()));
             for (const auto &[place, m] : l.early)
                 serial<virtual_message>::put(w, m);
         }
-        w.raw(s->home);
-        w.raw(static_cast<uint64_t>(s->moves.size()));
-        for (const virtual_message &m : s->moves)
+        w.raw(s.home);
+        w.raw(static_cast<uint64_t>(s.moves.size()));
+        for (const virtual_message &m : s.moves)
             serial<virtual_message>::put(w, m);
-        virtual_message state{asked, w.size() ? w.take() : std::vector<std::byte>()};
-        state.head.epoch = hints_[v].epoch;
-        post(to, fn<&virtual_space::install>, state);
+        if (w.size() + sizeof(virtual_head) + sizeof(uint64_t) > port::nsend_bytes)
+            throw error("a virtual node of more than 1 GiB does not move");
+        return w.take();
     }
 
     static void install(virtual_message m) { named(m.head.space).arrive(std::move(m)); }

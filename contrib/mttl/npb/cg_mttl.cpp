@@ -62,33 +62,42 @@ public:
     /** One iteration from x to the next one; zeta. */
     double iterate(double &norm)
     {
-        conjugate_gradients(norm);
+        begin();
+        for (int i = 0; i < steps; ++i)
+            step();
+        return end(norm);
+    }
+    void reset() { std::fill(x_.begin(), x_.end(), 1.0); }
+
+    // ---- the parts of an iteration: conjugate gradients from x, then the next x ----
+
+    void begin()
+    {
+        std::fill(z_.begin(), z_.end(), 0.0);
+        r_ = p_ = x_;
+        rho_ = sum(dot(r_, r_));
+    }
+    void step()
+    {
+        multiply_all(p_);
+        const double alpha = rho_ / sum(dot(p_, q_));
+        add(z_, alpha, p_);
+        add(r_, -alpha, q_);
+        const double before = rho_;
+        rho_ = sum(dot(r_, r_));
+        add_to(p_, rho_ / before, r_);
+    }
+    double end(double &norm)
+    {
+        multiply_all(z_);
+        norm = std::sqrt(sum(distance_squared(x_, q_)));
         const double xz = sum(dot(x_, z_)), zz = sum(dot(z_, z_));
         for (size_t i = 0; i < x_.size(); ++i)
             x_[i] = z_[i] / std::sqrt(zz);
         return size_.shift + 1 / xz;
     }
-    void reset() { std::fill(x_.begin(), x_.end(), 1.0); }
 
 private:
-    void conjugate_gradients(double &norm)
-    {
-        std::fill(z_.begin(), z_.end(), 0.0);
-        r_ = p_ = x_;
-        double rho = sum(dot(r_, r_));
-        for (int step = 0; step < 25; ++step) {
-            multiply_all(p_);
-            const double alpha = rho / sum(dot(p_, q_));
-            add(z_, alpha, p_);
-            add(r_, -alpha, q_);
-            const double before = rho;
-            rho = sum(dot(r_, r_));
-            add_to(p_, rho / before, r_);
-        }
-        multiply_all(z_);
-        norm = std::sqrt(sum(distance_squared(x_, q_)));
-    }
-
     /** q = A v, over all processes. */
     void multiply_all(const vector &v)
     {
@@ -120,6 +129,7 @@ private:
     int me_;
     matrix a_;
     vector x_, z_, p_, q_, r_, w_, other_;
+    double rho_ = 0;
     mttl::Reduction<double> row_;
     int half_ = 0;          // where in w the part begins that this process gives
     std::deque<exchange> sums_, transpose_;

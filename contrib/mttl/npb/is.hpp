@@ -52,6 +52,7 @@ using keys = std::vector<int>;
 /** Where the keys of each process lie among all that it sends or gets: np + 1 places. */
 using places = std::vector<int>;
 
+/** What does not communicate; its parts are never inlined, so that both versions run the same instructions. */
 class process {
 public:
     process(const size &s, int me, int np) : size_(s), me_(me), np_(np), shift_(s.log_max - s.log_buckets)
@@ -71,7 +72,7 @@ public:
     }
 
     /** Sizes of the buckets here, and after them the keys under test that are here (else 0). */
-    void count(int iteration, std::vector<int> &buckets)
+    [[gnu::noinline]] void count(int iteration, std::vector<int> &buckets)
     {
         if (me_ == 0) {
             own_[static_cast<size_t>(iteration)] = iteration;
@@ -93,7 +94,7 @@ public:
     }
 
     /** From the sizes over all: which buckets are whose, so what is sent where. */
-    void distribute(const std::vector<int> &all)
+    [[gnu::noinline]] void distribute(const std::vector<int> &all)
     {
         all_ = all;
         first_bucket_.assign(1, 0);
@@ -116,7 +117,7 @@ public:
     const places &send() const { return send_; }
 
     /** Ranks what has come here; how many of the keys under test have the right rank. */
-    int rank(int iteration, const keys &got)
+    [[gnu::noinline]] int rank(int iteration, const keys &got)
     {
         const int least = static_cast<int>(first_bucket_[static_cast<size_t>(me_)]) << shift_;
         const int end = static_cast<int>(first_bucket_[static_cast<size_t>(me_) + 1]) << shift_;
