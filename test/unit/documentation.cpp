@@ -92,8 +92,8 @@ std::string reference()
                  << "- source: " << adaptive.source << "\n";
     }
     text << "\n## Performance variables\n\n"
-            "Of each process, by MPI_T: counters of 64 bits, over all its communicators. A handle counts from when it\n"
-            "was made, or reset.\n\n";
+            "Of each process, by MPI_T: counters of 64 bits, over all its communicators, or, `coll_wan_comm_*`, of the\n"
+            "communicator that a handle is bound to (MPI_T_BIND_MPI_COMM). A handle counts from when it was made, or reset.\n\n";
     for (size_t i = 0; i < wan_counter_count(); ++i) {
         wan_counter_t counter;
         wan_counter_get(i, &counter);

@@ -60,8 +60,15 @@ const char *wan_reason_text(wan_reason_t reason)
 
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size)
 {
-    return refusal->knob ? std::snprintf(text, size, "%s: coll_wan_%s", wan_reason_text(refusal->reason), refusal->knob)
-                         : std::snprintf(text, size, "%s", wan_reason_text(refusal->reason));
+    const char *const why = wan_reason_text(refusal->reason);
+    if (refusal->knob && refusal->has_other)
+        return std::snprintf(text, size, "%s: coll_wan_%s is %s on rank %d, %s on rank %d", why, refusal->knob, refusal->held[0],
+                             refusal->rank, refusal->held[1], refusal->other);
+    if (refusal->knob)
+        return std::snprintf(text, size, "%s: coll_wan_%s", why, refusal->knob);
+    if (refusal->has_other)
+        return std::snprintf(text, size, "%s: those of rank %d are not those of rank %d", why, refusal->rank, refusal->other);
+    return std::snprintf(text, size, "%s", why);
 }
 
 } // extern "C"
