@@ -23,8 +23,12 @@ wan_info_SOURCES = \
 	contrib/info/info_links.hpp \
 	contrib/info/info_pages.cpp \
 	contrib/info/info_pages.hpp \
+	contrib/info/info_picture.cpp \
+	contrib/info/info_picture.hpp \
 	contrib/info/info_plan.cpp \
 	contrib/info/info_plan.hpp \
+	contrib/info/info_reach.cpp \
+	contrib/info/info_reach.hpp \
 	contrib/info/info_report.cpp \
 	contrib/info/info_report.hpp \
 	contrib/info/info_report_page.cpp \

@@ -91,6 +91,10 @@ void doctor_declare(CLI::App &app, info::doctor_words &doctor)
         ->type_name("TIME")
         ->capture_default_str();
     app.add_flag("--no-jobs", doctor.no_jobs, "start nothing by mpirun");
+    app.add_option("--udp", doctor.udp, "does UDP reach this host, and come back? There: wan-info doctor --answer PORT")->type_name("HOST:PORT");
+    app.add_option("--answer", doctor.answer, "answer another host's --udp on this port, for two minutes, and do nothing else")
+        ->type_name("PORT")
+        ->check(CLI::Range(1, 65535));
 }
 
 /** All options of all commands, where their callbacks find them. */
@@ -156,7 +160,7 @@ void command_line::declare(CLI::App &app)
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "
-                  "the kernel's buffers. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
+                  "the kernel's buffers; with --udp, whether UDP reaches another host, for btl/udp. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
                   "those of another Open MPI.");
     doctor_declare(heal, doctor);
     heal.callback([this] { code = info::doctor_run(doctor); });
