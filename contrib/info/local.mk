@@ -32,6 +32,8 @@ wan_info_SOURCES = \
 	contrib/info/info_report.cpp \
 	contrib/info/info_report.hpp \
 	contrib/info/info_report_page.cpp \
+	contrib/info/info_simulate.cpp \
+	contrib/info/info_simulate.hpp \
 	contrib/info/info_words.cpp \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp

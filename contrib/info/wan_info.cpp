@@ -66,6 +66,7 @@ void job_declare(CLI::App &app, info::plan_words &w)
         ->type_name("SIZE");
     app.add_option("--root", w.root, "rank of the root")->type_name("RANK")->capture_default_str();
     app.add_flag("--ordered", w.ordered, "an operator that does not commute");
+    app.add_flag("--simulate", w.simulate, "each algorithm's schedules run over these links in simulated time, which no prediction enters");
     app.add_flag("--json", w.json, "for programs");
 }
 
