@@ -444,7 +444,9 @@ void reach_judge(findings &f, const std::string &where)
         f.good("UDP: datagrams of " + std::to_string(largest) + " bytes come back whole");
     else
         f.note("UDP: datagrams of more than " + std::to_string(largest) + " bytes do not come back whole (a tunnel on the way?)",
-               "btl/udp finds that out by itself, at some cost; to tell it: --mca btl_udp_mtu " + std::to_string(std::max(largest, 508)) + ".");
+               largest >= 1200
+                   ? "btl/udp finds that out by itself, at some cost; to tell it: --mca btl_udp_mtu " + std::to_string(largest + 28) + "."
+                   : "btl/udp needs ways that let packets of 1228 bytes pass: ask for that, or stay with btl/tcp.");
     if (r.burst_answered == r.burst)
         f.good("UDP: " + std::to_string(r.burst) + " datagrams at once come back, all of them");
     else

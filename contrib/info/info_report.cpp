@@ -151,9 +151,12 @@ void summary_print(const json &r)
         communicator_print(r, *c);
     if (!r.at("not_served").empty())
         std::cout << "\nnot served:\n";
-    for (const json &n : r.at("not_served"))
+    for (const json &n : r.at("not_served")) {
         std::cout << "  " << count_text(n.at("communicators"), "communicator") << " of " << count_text(n.at("ranks"), "rank")
                   << ": " << n.at("why").get<std::string>() << "\n";
+        if (const auto remedy = n.value("remedy", ""); !remedy.empty())     // reports of before have none
+            std::cout << "      what to do: " << remedy << "\n";
+    }
     if (!r.at("events").empty())
         std::cout << "\nwhat happened:\n";
     for (const json &e : r.at("events"))

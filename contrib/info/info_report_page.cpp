@@ -487,7 +487,8 @@ std::string report_page(const json &r)
         marks += element("tr", numeric(time_text(m.at_ns)) + element("td", text(m.what), "class=\"w\"")) + "\n";
     for (const json &n : r.at("not_served"))
         refused += element("tr", numeric(n.at("communicators").dump()) + numeric(n.at("ranks").dump())
-                                     + element("td", text(str(n.at("why"))), "class=\"w\""))
+                                     + element("td", text(str(n.at("why"))), "class=\"w\"")
+                                     + element("td", text(n.value("remedy", "")), "class=\"w\""))
                    + "\n";
     for (const json *c : by_time(r))
         sections += communicator_section(*c, sites);
@@ -516,7 +517,7 @@ std::string report_page(const json &r)
            + "\n" + sections
            + (refused.empty()
                   ? ""
-                  : element("h2", "Not served") + "\n" + table({"communicators", "of ranks", "why"}, refused))
+                  : element("h2", "Not served") + "\n" + table({"communicators", "of ranks", "why", "what to do"}, refused))
            + (parameters.empty() ? "" : element("h2", "Parameters of this rank, where not the default") + "\n" + table({"parameter", "value"}, parameters))
            + "</body></html>\n";
 }

@@ -106,6 +106,7 @@ struct command_line {
     info::report_words report;
     std::vector<std::string> files, rules, links;
     bool each = false, json = false, strict = false, links_json = false;
+    std::string page = "wan-info";
     int code = 0;           // of the command that ran
 
     void declare(CLI::App &app);
@@ -166,7 +167,9 @@ void command_line::declare(CLI::App &app)
     doctor_declare(heal, doctor);
     heal.callback([this] { code = info::doctor_run(doctor); });
 
-    app.add_subcommand("manual", "")->group("")->callback([&app] { std::cout << info::manual_page(app); });
+    CLI::App &manual = *app.add_subcommand("manual", "")->group("");
+    manual.add_option("page", page)->check(CLI::IsMember({"wan-info", "coll_wan"}));
+    manual.callback([this, &app] { std::cout << (page == "coll_wan" ? info::plugin_page() : info::manual_page(app)); });
     app.add_subcommand("completion", "")->group("")->callback([&app] { std::cout << info::completion(app); });
 }
 

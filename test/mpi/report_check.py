@@ -371,6 +371,14 @@ class Shown(Job):
             wanted += sum(len(flows) for flows in drawn[at:at + min(4, n)])
             at += n
         self.assertEqual(arrows, wanted)
+        # Between the right hosts, in the right direction: ranks 0 and 2 are on one, 1 and 3 on the other.
+        host = ['the host of rank 0 (2 ranks)', 'the host of rank 1 (2 ranks)']
+        both = {(f[0], f[1]) for flows in drawn for f in flows}
+        self.assertEqual(both, {(0, 1), (1, 0)})
+        for a, b in both:
+            wanted = sum(sum((f[0], f[1]) == (a, b) for f in flows) for i, n in enumerate(of_each)
+                         for flows in drawn[sum(of_each[:i]):sum(of_each[:i]) + min(4, n)])
+            self.assertEqual(page.text.count(f'{host[a]} to {host[b]}: '), wanted, (a, b))
         ids = [value for name, value in page.attributes if name == 'id']
         self.assertEqual(len(ids), len(set(ids)))
         self.assertEqual(page.tags.count('details'), rows + 1 + ways)        # and what the columns say

@@ -144,6 +144,7 @@ typedef enum wan_reason {
 
 const char *wan_reason_name(wan_reason_t reason);   /* "one_site", ... */
 const char *wan_reason_text(wan_reason_t reason);   /* a clause for "because ..." */
+const char *wan_reason_remedy(wan_reason_t reason); /* what to do */
 
 /* Starts as all zero. */
 typedef struct wan_refusal {

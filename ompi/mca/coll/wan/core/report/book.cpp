@@ -275,6 +275,7 @@ std::string book::json(int ranks)
             .member("ranks", r.ranks)
             .member("reason", wan_reason_name(r.reason))
             .member("why", r.text)
+            .member("remedy", r.reason == WAN_REASON_NONE ? "" : wan_reason_remedy(r.reason))
             .member("at_ns", r.at_ns)
             .member("communicators", r.communicators)
             .end();
