@@ -324,6 +324,11 @@ std::string cluster::describe() const
 
 wan::request cluster::request_of(wan_collective_t collective, uint64_t bytes, int root, bool commutative) const
 {
+    return wan::request_of(topo(), call_of(collective, bytes, root, commutative));
+}
+
+wan_call_t cluster::call_of(wan_collective_t collective, uint64_t bytes, int root, bool commutative) const
+{
     const wan::collective_kind &kind = wan::kind_of(collective);
     if (root < 0 || root >= topo().size())
         throw wrong_word("--root: a rank from 0 to " + std::to_string(topo().size() - 1));
@@ -334,7 +339,7 @@ wan::request cluster::request_of(wan_collective_t collective, uint64_t bytes, in
     call.count = collective == WAN_BARRIER ? 1 : bytes / call.element_bytes;
     call.extent = static_cast<ptrdiff_t>(call.element_bytes);
     call.commutative = commutative || !kind.operation;
-    return wan::request_of(topo(), call);
+    return call;
 }
 
 } // namespace info

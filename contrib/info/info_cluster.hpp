@@ -57,6 +57,8 @@ public:
 
     /** The call of `bytes` (wanbench's: of a rank's block, where there are blocks). */
     wan::request request_of(wan_collective_t collective, uint64_t bytes, int root, bool commutative) const;
+    /** The same; without buffers. */
+    wan_call_t call_of(wan_collective_t collective, uint64_t bytes, int root, bool commutative) const;
 
 private:
     struct close {

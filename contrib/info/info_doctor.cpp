@@ -9,6 +9,7 @@
 
 #include "contrib/info/installed_text.hpp"
 #include "info_check.hpp"
+#include "info_reach.hpp"
 #include "info_words.hpp"
 #include "wan_config.h"
 
@@ -416,13 +417,54 @@ void jobs_judge(findings &f)
         f.wrong("jobs do not find it:", said);
 }
 
+/** What datagrams to another host, and their answers, have come to. */
+void reach_judge(findings &f, const std::string &where)
+{
+    const reach r = reach_try(where);
+    if (!r.error.empty()) {
+        f.wrong("UDP to " + where + " was not tried: " + r.error, "Is the name right, and known on this host? An address does, too.");
+        return;
+    }
+    if (!r.answered) {
+        f.wrong("UDP: of " + std::to_string(r.sent) + " datagrams to " + where + " none came back",
+                "Is `wan-info doctor --answer " + where.substr(where.rfind(':') + 1)
+                    + "` running there? Then a firewall lets none through, on one of the two ways.\n"
+                      "For jobs with --mca btl self,udp open a range of UDP ports between all hosts, and name it:\n"
+                      "--mca btl_udp_port_min 20000 --mca btl_udp_port_range 1000. Jobs without btl/udp do not need it.");
+        return;
+    }
+    const std::string told = "UDP reaches " + where + " and comes back, " + time_text(r.median_ns) + " both ways";
+    if (r.answered == r.sent)
+        f.good(told);
+    else
+        f.note(told + ", but of " + std::to_string(r.sent) + " datagrams, one after the other, " + std::to_string(r.sent - r.answered) + " were lost",
+               "btl/udp sends again what is lost; a way that loses so much is slow for everybody (btl_udp_control bbr suffers least).");
+    const int largest = r.back.empty() ? 0 : *std::max_element(r.back.begin(), r.back.end());
+    if (largest >= 1472)
+        f.good("UDP: datagrams of " + std::to_string(largest) + " bytes come back whole");
+    else
+        f.note("UDP: datagrams of more than " + std::to_string(largest) + " bytes do not come back whole (a tunnel on the way?)",
+               largest >= 1200
+                   ? "btl/udp finds that out by itself, at some cost; to tell it: --mca btl_udp_mtu " + std::to_string(largest + 28) + "."
+                   : "btl/udp needs ways that let packets of 1228 bytes pass: ask for that, or stay with btl/tcp.");
+    if (r.burst_answered == r.burst)
+        f.good("UDP: " + std::to_string(r.burst) + " datagrams at once come back, all of them");
+    else
+        f.note("UDP: of " + std::to_string(r.burst) + " datagrams at once " + std::to_string(r.burst_answered) + " come back",
+               "Something on the way, or the kernel's buffers (see above), holds fewer; btl/udp adapts to that.");
+}
+
 } // namespace
 
 int doctor_run(const doctor_words &w)
 {
     findings f;
+    if (w.answer)
+        return reach_answer(w.answer, w.answer_seconds);
     (void)rate_of(w.rate, "--rate");
     (void)latency_of(w.latency, "--latency");
+    if (!w.udp.empty())
+        reach_place(w.udp);
     open_mpi mpi;
     int code = 0;
     mpi.version = line_value(output_of(shell_word(mpi.info) + " --version 2>/dev/null", code), "Open MPI v").value_or("");
@@ -451,6 +493,8 @@ int doctor_run(const doctor_words &w)
     if (!own_site_print(parameters_seen(f, mpi)))
         ++f.bad;
     kernel_judge(f, mpi, w);
+    if (!w.udp.empty())
+        reach_judge(f, w.udp);
     std::cout << (f.bad ? std::to_string(f.bad) + (f.bad == 1 ? " thing is wrong\n" : " things are wrong\n")
                         : "nothing is wrong\n");
     return f.bad ? 1 : 0;

@@ -5,6 +5,7 @@
  */
 #include "info_pages.hpp"
 
+#include "algo/registry.hpp"
 #include "info_words.hpp"
 #include "wan_config.h"
 
@@ -99,7 +100,83 @@ std::string manual_page(const CLI::App &app)
             ".SH FILES\n"
             "A map: hosts and their sites, one statement a line, or Slurm's topology.conf; see README, \"Telling it "
             "the sites\".\n"
-            ".SH SEE ALSO\n.BR mpirun (1),\n.BR ompi_info (1)\n";
+            ".SH SEE ALSO\n.BR coll_wan (7),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
+    return page.str();
+}
+
+std::string plugin_page()
+{
+    std::ostringstream page;
+    const auto item = [&](const std::string &name, const std::string &text) {
+        page << ".TP\n\\fB" << roff(name) << "\\fR\n" << roff(text) << "\n";
+    };
+    page << ".\\\" Written by `wan-info manual coll_wan'; to write it anew: test/info --regenerate\n"
+            ".\\\" SPDX-License-Identifier: BSD-3-Clause\n"
+            ".TH COLL_WAN 7 \"\" \"wan-ompi " PACKAGE_VERSION "\" \"coll/wan\"\n"
+            ".SH NAME\ncoll_wan \\- Open MPI's collectives across sites: parameters, algorithms, variables, messages\n"
+            ".SH SYNOPSIS\n"
+            ".B mpirun\n[\\fB\\-\\-mca coll_wan_\\fINAME VALUE\\fR ...] \\fIPROGRAM\\fR\n"
+            ".SH DESCRIPTION\n"
+         << roff("coll/wan serves MPI's collectives on communicators that span two or more sites (clusters, data centres, cloud regions). "
+                 "Programs stay as they are. Sites are found by measuring, or told by a map; inside one site Open MPI's own collectives stay. "
+                 "Whether it is at work:")
+         << "\n.PP\n.nf\n"
+            "wan\\-info doctor                                      # installed so that jobs find it?\n"
+            "mpirun \\-\\-mca coll_wan_verbose 1 \\fIPROGRAM\\fR             # who is where, what is served, or why not\n"
+            "mpirun \\-\\-mca coll_wan_report run.json \\fIPROGRAM\\fR       # at the end: what happened\n"
+            "wan\\-info report run.json \\-\\-html run.html\n"
+            "mpirun \\-\\-mca coll ^wan \\fIPROGRAM\\fR                    # without it\n"
+            ".fi\n.PP\nTwo sites on one host, to look at it:\n.PP\n.nf\n"
+            "mpirun \\-\\-oversubscribe \\-np 2 \\-x OMPI_MCA_coll_wan_cluster_id=left \\fIPROGRAM\\fR : \\e\n"
+            "       \\-np 2 \\-x OMPI_MCA_coll_wan_cluster_id=right \\fIPROGRAM\\fR\n"
+            ".fi\n.SH PARAMETERS\n"
+         << roff("By mpirun --mca, as OMPI_MCA_... in the environment, or in openmpi-mca-params.conf.") << "\n";
+    for (size_t i = 0; i < wan_knob_count(); ++i) {
+        const wan_knob_t &k = *wan_knob_get(i);
+        std::string name = std::string("coll_wan_") + k.name, text = k.help;
+        if (k.type == WAN_KNOB_ENUM) {
+            text += ":";
+            const char *word;
+            for (int v = 0; (word = wan_knob_enumerator(&k, v, nullptr)); ++v)
+                text += (v ? ", " : " ") + std::string(word);
+        } else if (k.type != WAN_KNOB_STRING) {
+            text += ". Default: " + std::to_string(k.initial);
+        }
+        item(name, text + ".");
+    }
+    page << ".SH ALGORITHMS\n" << roff("Chosen for each call by prediction; by name with the parameters above.") << "\n";
+    for (const wan::algorithm *a : wan::algorithms())
+        item(std::string(wan_collective_name(a->collective)) + " " + a->name, std::string(a->summary) + (a->automatic ? "." : "; only by name."));
+    page << ".SH PERFORMANCE VARIABLES\n"
+         << roff("By MPI_T: sums over the communicators of a process, coll_wan_comm_* of the one that a handle is bound to. A handle counts from "
+                 "when it was made, or reset.")
+         << "\n";
+    for (size_t i = 0; i < wan_counter_count(); ++i) {
+        wan_counter_t counter;
+        wan_counter_get(i, &counter);
+        item(std::string("coll_wan_") + counter.name, std::string(counter.help) + ".");
+    }
+    page << ".SH MESSAGES\n"
+         << roff("With coll_wan_verbose 1, \"is not served\" and why; what to do:") << "\n";
+    for (int i = WAN_REASON_NONE + 1; i < WAN_REASONS; ++i) {
+        const auto reason = static_cast<wan_reason_t>(i);
+        item(wan_reason_text(reason), std::string(wan_reason_remedy(reason)) + ".");
+    }
+    page << ".PP\n" << roff("All other messages say themselves where, what, and what to do.") << "\n"
+            ".SH FILES\n"
+         << roff("A map of hosts and sites (coll_wan_cluster_map), one statement a line:") << "\n.PP\n.nf\n"
+            "n[001\\-016],gw1     eu/paris\n"
+            "m[01\\-16]           us/boston\n"
+            "default            us/boston        # hosts that are not listed; may be left out\n"
+            "link   eu/paris us/boston  latency=40ms bandwidth=1Gb/s\n"
+            "nic    eu/paris            bandwidth=10Gb/s\n"
+            "uplink eu/paris            bandwidth=2Gb/s\n"
+            ".fi\n.PP\nRules (coll_wan_rules):\n.PP\n.nf\n"
+            "bcast bytes 1M\\-: vandegeijn\n"
+            "allreduce bytes \\-4K ranks 32\\-64: leaders entries 1\n"
+            "scan sites 2 placement blocks: open_mpi\n"
+            ".fi\n.PP\n.B wan\\-info check\nsays what is wrong in which line of them.\n"
+            ".SH SEE ALSO\n.BR wan\\-info (1),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
     return page.str();
 }
 

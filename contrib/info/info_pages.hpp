@@ -18,6 +18,9 @@ namespace info {
 /** roff, for man. */
 std::string manual_page(const CLI::App &app);
 
+/** coll_wan(7): parameters, algorithms, variables, messages, from the core's own tables. */
+std::string plugin_page();
+
 /** For bash. */
 std::string completion(const CLI::App &app);
 

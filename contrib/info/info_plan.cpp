@@ -7,6 +7,7 @@
 
 #include "adaptive/service.hpp"
 #include "info_draw.hpp"
+#include "info_simulate.hpp"
 #include "report/traffic.hpp"
 
 #include <nlohmann/json.hpp>
@@ -21,11 +22,19 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+template <typename... A> std::string format(const char *text, A... values)
+{
+    char out[64];
+    std::snprintf(out, sizeof out, text, values...);
+    return out;
+}
+
 /** An algorithm's best form for a call; no plan: it cannot serve it. */
 struct entry {
     const wan::algorithm *algo;
     std::optional<wan::plan> best;
     std::vector<wan::plan> forms;       // best first
+    std::optional<simulated> run;       // the best one's, where asked for
 };
 
 /** What the plugin takes (nullopt: it declines), and every algorithm of the collective. */
@@ -43,7 +52,7 @@ struct outlook {
         for (const wan::algorithm *a : wan::algorithms()) {
             if (a->collective != r.collective)
                 continue;
-            entry e{a, std::nullopt, {}};
+            entry e{a, std::nullopt, {}, std::nullopt};
             wan::wishes named = wish;
             named.algo = a;
             for (wan::plan &p : wan::candidates(c.topo(), c.facts(), named, r))
@@ -54,7 +63,16 @@ struct outlook {
             entries.push_back(std::move(e));
         }
     }
+    /** The best of each algorithm, and what was chosen. */
+    void simulate_all(const cluster &c, const wan_call_t &call)
+    {
+        for (entry &e : entries)
+            if (e.best)
+                e.run = simulate(c, *e.best, call);
+    }
 };
+
+std::string simulated_text(const entry &e) { return e.run ? time_text(e.run->ns) : "-"; }
 
 std::string title_of(const wan::request &r, uint64_t bytes)
 {
@@ -102,7 +120,8 @@ json sites_json(const cluster &c)
 void plan_print(const cluster &c, const wan::request &r, const outlook &o, const plan_words &w, uint64_t bytes)
 {
     std::cout << c.describe() << "\n\n" << title_of(r, bytes) << ":\n\n";
-    std::printf("  %-14s %10s %6s %9s\n", "algorithm", "predicted", "n", "segment");
+    const auto column = [&](const std::string &text) { return w.simulate ? format(" %10s", text.c_str()) : std::string(); };
+    std::printf("  %-14s %10s%s %6s %9s\n", "algorithm", "predicted", column("simulated").c_str(), "n", "segment");
     std::vector<const entry *> order;
     for (const entry &e : o.entries)
         order.push_back(&e);
@@ -112,12 +131,12 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
     });
     for (const entry *e : order) {
         if (!e->best) {
-            std::printf("  %-14s %10s %6s %9s  cannot serve this call here\n", e->algo->name, "-", "-", "-");
+            std::printf("  %-14s %10s%s %6s %9s  cannot serve this call here\n", e->algo->name, "-", column("-").c_str(), "-", "-");
             continue;
         }
         const auto line = [&](const wan::plan &p, const char *name, bool chosen) {
-            std::printf("%c %-14s %10s %6s %9s%s\n", chosen ? '*' : ' ', name, time_text(p.predicted_ns).c_str(),
-                        links_of(p).c_str(), segment_of(p, r).c_str(),
+            std::printf("%c %-14s %10s%s %6s %9s%s\n", chosen ? '*' : ' ', name, time_text(p.predicted_ns).c_str(),
+                        column(simulated_text(*e)).c_str(), links_of(p).c_str(), segment_of(p, r).c_str(),
                         e->algo->automatic ? "" : "  reference, only by name");
         };
         line(*e->best, e->algo->name, !o.by_trees && o.chosen && o.chosen->algo == e->algo);
@@ -126,8 +145,8 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
                 std::cout << "      " << time_text(p.predicted_ns) << "  " << print(p) << "\n";
     }
     if (wan::adaptive_serves(r.collective))
-        std::printf("%c %-14s %10s %6s %9s  only by name; its trees are found in the job\n", o.by_trees ? '*' : ' ',
-                    wan::adaptive.name, "-", "-", "-");
+        std::printf("%c %-14s %10s%s %6s %9s  only by name; its trees are found in the job\n", o.by_trees ? '*' : ' ',
+                    wan::adaptive.name, "-", column("-").c_str(), "-", "-");
     std::fflush(stdout);
     if (o.by_trees)
         std::cout << "\nBlocking calls take adaptive trees, which no plan tells; calls that they do not serve:\n";
@@ -157,9 +176,14 @@ json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uin
         out["chosen"] = plan_json(*o.chosen);
         out["across"] = {{"bytes", t.across.bytes}, {"messages", t.across.messages}, {"senders", t.senders}};
     }
-    for (const entry &e : o.entries)
+    for (const entry &e : o.entries) {
         out["algorithms"].push_back(e.best ? plan_json(*e.best)
                                            : json{{"algorithm", e.algo->name}, {"predicted_us", nullptr}});
+        if (e.run)
+            out["algorithms"].back()["simulated"] = {{"us", static_cast<double>(e.run->ns) / 1000},
+                                                     {"messages", e.run->messages},
+                                                     {"bytes_across", e.run->bytes_across}};
+    }
     return out;
 }
 
@@ -168,7 +192,7 @@ void row_print(const outlook &o, const wan::request &r, uint64_t bytes)
 {
     std::printf("%10s", size_text(bytes).c_str());
     for (const entry &e : o.entries)
-        std::printf(" %12s%c", e.best ? time_text(e.best->predicted_ns).c_str() : "-",
+        std::printf(" %12s%c", !e.best ? "-" : e.run ? simulated_text(e).c_str() : time_text(e.best->predicted_ns).c_str(),
                     !o.by_trees && o.chosen && o.chosen->algo == e.algo ? '*' : ' ');
     if (wan::adaptive_serves(r.collective))
         std::printf(" %12s%c", "-", o.by_trees ? '*' : ' ');
@@ -183,9 +207,12 @@ json row_json(const outlook &o, uint64_t bytes)
                 {"adaptive", o.by_trees},
                 {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)},
                 {"predicted_us", json::object()}};
-    for (const entry &e : o.entries)
+    for (const entry &e : o.entries) {
         row["predicted_us"][e.algo->name] =
             e.best ? json(static_cast<double>(e.best->predicted_ns) / 1000) : json(nullptr);
+        if (e.run)
+            row["simulated_us"][e.algo->name] = static_cast<double>(e.run->ns) / 1000;
+    }
     return row;
 }
 
@@ -198,7 +225,9 @@ int plan_run(const plan_words &w)
     const cluster c(w.where);
     const uint64_t bytes = size_parse(w.size);
     const wan::request r = c.request_of(collective_of(w.collective), bytes, w.root, !w.ordered);
-    const outlook o(c, r);
+    outlook o(c, r);
+    if (w.simulate)
+        o.simulate_all(c, c.call_of(r.collective, bytes, w.root, !w.ordered));
     if (w.schedule_of < -1 || w.schedule_of >= c.topo().size())
         throw wrong_word("--schedule: a rank from 0 to " + std::to_string(c.topo().size() - 1));
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
@@ -223,11 +252,26 @@ int compare_run(const plan_words &w)
     json rows = json::array();
     if (!w.json)
         std::cout << c.describe() << "\n\n"
-                  << wan_collective_name(collective) << ", predicted; * chosen, () only by name:\n\n";
+                  << wan_collective_name(collective) << (w.simulate ? ", simulated" : ", predicted") << "; * chosen (by prediction), () only by name:\n\n";
     bool head = true;
+    int right = 0, compared = 0;
+    double worst = 1;
     for (uint64_t bytes : sizes) {
+        int64_t fastest = 0;
+
         const wan::request r = c.request_of(collective, bytes, w.root, !w.ordered);
-        const outlook o(c, r);
+        outlook o(c, r);
+        if (w.simulate)
+            o.simulate_all(c, c.call_of(collective, bytes, w.root, !w.ordered));
+        for (const entry &e : o.entries)
+            if (e.run && e.algo->automatic && (fastest == 0 || e.run->ns < fastest))
+                fastest = e.run->ns;
+        for (const entry &e : o.entries)
+            if (e.run && o.chosen && o.chosen->algo == e.algo && fastest > 0) {
+                worst = std::max(worst, static_cast<double>(e.run->ns) / static_cast<double>(fastest));
+                right += e.run->ns == fastest;
+                ++compared;
+            }
         if (w.json) {
             rows.push_back(row_json(o, bytes));
             continue;
@@ -244,6 +288,9 @@ int compare_run(const plan_words &w)
         row_print(o, r, bytes);
     }
     std::fflush(stdout);
+    if (!w.json && compared)
+        std::cout << "\nwhat is chosen is the fastest one simulated in " << right << " of " << compared << " sizes, and at most "
+                  << format("%.2f", worst) << " times as slow\n";
     if (w.json)
         std::cout
             << json{{"collective", wan_collective_name(collective)}, {"sites", sites_json(c)}, {"sizes", rows}}.dump(2)

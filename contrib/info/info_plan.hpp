@@ -19,6 +19,7 @@ struct plan_words {
     bool ordered = false;       // an operator that does not commute
     bool all = false;           // every candidate, not each algorithm's best
     bool json = false;
+    bool simulate = false;      // the best of each algorithm, too
     std::string draw;           // file; "-": standard output
     int schedule_of = -1;       // rank
 };

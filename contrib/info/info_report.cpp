@@ -143,15 +143,20 @@ void summary_print(const json &r)
               << time_text(sums.at("elapsed_ns").get<int64_t>()) << " on this rank; across sites "
               << amount_text(wan.at("bytes").get<uint64_t>()) << ", the least possible "
               << amount_text(wan.at("least_bytes").get<uint64_t>()) << "\n";
+    for (const std::string &s : in_short(r))
+        std::cout << "- " << s << "\n";
     for (const auto &[name, value] : r.at("parameters").items())
         std::cout << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump()) << "\n";
     for (const json *c : by_time(r))
         communicator_print(r, *c);
     if (!r.at("not_served").empty())
         std::cout << "\nnot served:\n";
-    for (const json &n : r.at("not_served"))
+    for (const json &n : r.at("not_served")) {
         std::cout << "  " << count_text(n.at("communicators"), "communicator") << " of " << count_text(n.at("ranks"), "rank")
                   << ": " << n.at("why").get<std::string>() << "\n";
+        if (const auto remedy = n.value("remedy", ""); !remedy.empty())     // reports of before have none
+            std::cout << "      what to do: " << remedy << "\n";
+    }
     if (!r.at("events").empty())
         std::cout << "\nwhat happened:\n";
     for (const json &e : r.at("events"))
@@ -329,6 +334,94 @@ std::string trial_text(const json &trial)
            + (trial.at("root_site").is_null() ? "" : ", root in " + trial.at("root_site").get<std::string>())
            + (trial.at("commutative").get<bool>() ? "" : ", operator does not commute")
            + (trial.at("blocks_differ").get<bool>() ? ", blocks differ" : "");
+}
+
+namespace {
+
+/** "allreduce of 8 B to 16 B on MPI_COMM_WORLD (0)". */
+std::string kind_text(const json &c, const json &k)
+{
+    return k.at("collective").get<std::string>() + (k.at("form") == "blocking" ? "" : ", non-blocking,")
+           + (k.at("collective") == "barrier" ? "" : " of " + class_text(k)) + " on " + communicator_text(c);
+}
+
+/** How near calls came to the least possible time, where ranks wait for each other: of those that lost most by it. */
+std::string nearness_text(const json &r)
+{
+    const json *of = nullptr, *worst = nullptr;
+    double most_lost = 0, farthest = 0;
+    for (const json &c : r.at("communicators"))
+        for (const json &k : c.at("calls")) {
+            const double ratio = k.at("times_bound").is_null() ? 0 : k.at("times_bound").get<double>();
+            const double lost = ratio > 1 ? k.at("time_ns").at("sum").get<double>() * (1 - 1 / ratio) : 0;
+            farthest = std::max(farthest, ratio);
+            if (lost > most_lost) {
+                most_lost = lost;
+                of = &c;
+                worst = &k;
+            }
+        }
+    if (farthest == 0)
+        return "";
+    if (farthest < 1.25)
+        return "Calls in which all ranks wait for each other took the least possible time, or up to "
+               + format("%.0f", std::max(0.0, 100 * (farthest - 1))) + "% more.";
+    if (!worst)
+        return "";
+    const json &time = worst->at("time_ns").at("median");
+    std::string text = "Most time above the least possible: " + kind_text(*of, *worst) + ", median " + time_text(time.get<int64_t>())
+                       + format(", %.3g times ", worst->at("times_bound").get<double>()) + time_text(worst->at("bound_ns").get<int64_t>());
+    if (!worst->at("predicted_ns").is_null()) {
+        const auto predicted = worst->at("predicted_ns").get<double>();
+        text += "; predicted were " + time_text(worst->at("predicted_ns").get<int64_t>())
+                + (time.get<double>() > 2 * predicted ? ": ranks that come late, and processors or ways shared with others, are in the rest" : "");
+    }
+    return text + ".";
+}
+
+std::string crossed_sentence(const json &wan)
+{
+    const auto bytes = wan.at("bytes").get<uint64_t>(), least = wan.at("least_bytes").get<uint64_t>();
+    if (!wan.at("calls").get<uint64_t>() || !least)
+        return "";
+    const double ratio = static_cast<double>(bytes) / static_cast<double>(least);
+    return "Across sites went " + amount_text(bytes) + (ratio < 1.005 ? ", no more than has to." : format(", %.2f times what has to.", ratio));
+}
+
+} // namespace
+
+std::vector<std::string> in_short(const json &r)
+{
+    const json &sums = r.at("totals");
+    std::vector<std::string> out;
+    const auto add = [&](std::string s) {
+        if (!s.empty())
+            out.push_back(std::move(s));
+    };
+    const json *of = nullptr, *most = nullptr;
+    for (const json &c : r.at("communicators"))
+        for (const json &k : c.at("calls"))
+            if (!most || k.at("time_ns").at("sum").get<int64_t>() > most->at("time_ns").at("sum").get<int64_t>()) {
+                of = &c;
+                most = &k;
+            }
+    if (most)
+        add("Most time went into " + kind_text(*of, *most) + ": " + time_text(most->at("time_ns").at("sum").get<int64_t>()) + " in "
+            + count_text(most->at("calls"), "call") + ", of " + time_text(sums.at("elapsed_ns").get<int64_t>()) + " in all.");
+    else
+        add(r.at("not_served").empty() ? "No collective was called that coll/wan serves."
+                                       : "coll/wan served no call; why stands at the end, under \"not served\".");
+    add(nearness_text(r));
+    add(crossed_sentence(sums.at("wan")));
+    if (const auto others = sums.at("declined").get<uint64_t>() + sums.at("passed").get<uint64_t>())
+        add(count_text(others, "call") + " went to another component; why stands with the communicators.");
+    size_t changes = 0;
+    for (const json &e : r.at("events"))
+        changes += e.at("what") == "links_changed";
+    if (changes)
+        add("Links were found to have changed " + (changes == 1 ? std::string("once") : std::to_string(changes) + " times")
+            + ": see what happened when.");
+    return out;
 }
 
 std::string time_or_dash(const json &ns) { return ns.is_null() ? "-" : time_text(ns.get<int64_t>()); }

@@ -47,6 +47,8 @@ std::string communicator_text(const json &communicator);
 std::string trial_text(const json &trial);
 /** Its time, "-" for null. */
 std::string time_or_dash(const json &ns);
+/** What is worth knowing first, a sentence each. */
+std::vector<std::string> in_short(const json &report);
 /** What was left out for want of memory or time, a sentence each. */
 std::vector<std::string> left_out_of(const json &report);
 

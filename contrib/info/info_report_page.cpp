@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "info_picture.hpp"
 #include "info_report.hpp"
 
 #include <algorithm>
@@ -24,21 +25,7 @@ template <typename... A> std::string format(const char *text, A... values)
     return out;
 }
 
-/** Escaped, also for attributes; what XML cannot have is a question mark. */
-std::string text(const std::string &plain)
-{
-    std::string out;
-    for (char c : plain)
-        out += c == '&'                           ? "&amp;"
-               : c == '<'                         ? "&lt;"
-               : c == '>'                         ? "&gt;"
-               : c == '"'                         ? "&quot;"
-               : c == '\''                        ? "&#39;"
-               : (c >= 0 && c < ' ') || c == 0x7f ? "?"
-                                                  : std::string(1, c);
-    return out;
-}
-
+std::string text(const std::string &plain) { return escaped(plain); }
 std::string str(const json &j) { return j.get<std::string>(); }
 int64_t number(const json &j) { return j.get<int64_t>(); }
 
@@ -75,7 +62,7 @@ constexpr const char *style = R"(
 --good:#4ade80;--fair:#facc15;--bad:#f87171;--shade:#e2e8f040}}
 body{font:16px/1.45 system-ui,sans-serif;margin:0 auto;max-width:78rem;padding:0 1rem 3rem;
 color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
-h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}
+h1{font-size:1.4rem}h1 span{white-space:nowrap}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}
 .wide{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 1rem,transparent 2rem) 0 0/3rem 100% no-repeat local,
 linear-gradient(270deg,var(--paper) 1rem,transparent 2rem) 100% 0/3rem 100% no-repeat local,
 linear-gradient(90deg,var(--shade),transparent) 0 0/.7rem 100% no-repeat scroll,
@@ -90,6 +77,7 @@ min-width:5.5rem;max-width:11rem}
 .facts{display:flex;flex-wrap:wrap;gap:.6rem;padding:0}.facts div{background:var(--soft);border-radius:.5rem;padding:.5rem .8rem}
 .facts b{display:block;font-size:1.15rem}svg{display:block;min-width:34rem;max-width:46rem;width:100%}svg text{fill:var(--ink)}
 .good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}summary{cursor:pointer}
+ul.short{padding-left:1.2rem}.ways{margin:.5rem 0}.ways .wide{margin:.5rem 0}
 details p{white-space:normal;max-width:24rem;margin:.3rem 0}details table{font-size:.85rem}.calls+.wide{margin-top:1rem}
 dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1rem}dt{font-weight:600}dd{margin:0}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dd{margin:0 0 .4rem}}
@@ -333,6 +321,70 @@ std::string trials_table(const json &c)
     return rows.empty() ? "" : table({"tried", "way (bold: serves)", "predicted", "measured", "trials"}, rows);
 }
 
+constexpr size_t most_drawn_ways = 4, most_sites_of_ways = 16;
+
+/** Who sends to whom in a call by this plan; numbers of hosts are the report's. */
+std::string way_svg(const json &c, const json &plan, const std::string &title, const std::string &id)
+{
+    picture seen;
+    std::vector<picture::spot> spots;
+    std::vector<std::string> who;
+    for (const json &s : c.at("sites"))
+        seen.sites.push_back({str(s.at("site")), {}});
+    for (const json &h : c.at("hosts")) {
+        const auto site = h.at(0).get<size_t>();
+        const int64_t first = number(h.at(1)), ranks = number(h.at(2));
+        auto &hosts = seen.sites.at(site).hosts;
+        spots.push_back({site, hosts.size()});
+        // Ranks of a host need not follow each other: the first one names it.
+        who.push_back("the host of rank " + std::to_string(first) + (ranks > 1 ? " (" + std::to_string(ranks) + " ranks)" : ""));
+        hosts.push_back({std::to_string(first) + (ranks > 1 ? "+" : ""), who.back(), plan.at("root") == first});
+    }
+    for (const json &f : plan.at("flows")) {
+        const auto from = f.at(0).get<size_t>(), to = f.at(1).get<size_t>();
+        const auto bytes = f.at(2).get<uint64_t>(), messages = f.at(3).get<uint64_t>();
+        seen.flows.push_back({spots.at(from), spots.at(to), bytes, messages,
+                              who.at(from) + " to " + who.at(to) + ": " + amount_text(bytes) + ", " + count_text(messages, "message")});
+    }
+    const looks page{150, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
+    const drawing d = draw(seen, page, id);
+    return scrolling(format("<svg class=\"way\" viewBox=\"-4 -4 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\">",
+                            d.width + 8, d.height + 8, 1.12 * (d.width + 8), 1.12 * (d.width + 8))
+                     + element("title", text(title)) + "<defs>" + d.defs + "</defs>\n" + d.body + "</svg>");
+}
+
+/** Trees in use: of the calls that took most time, those that have a picture; the first one is open. */
+std::string ways_section(const json &c)
+{
+    if (!c.contains("hosts") || c.at("hosts").empty() || c.at("sites").size() > most_sites_of_ways)
+        return "";
+    std::vector<std::pair<int64_t, std::pair<const json *, const json *>>> all;    // time, calls, their most frequent plan
+    for (const json &k : c.at("calls")) {
+        const json *common = nullptr;
+        for (const json &p : k.at("plans"))
+            if (p.contains("flows") && !p.at("flows").is_null() && (!common || p.at("calls") > common->at("calls")))
+                common = &p;
+        if (common && !common->at("flows").empty())
+            all.push_back({number(k.at("time_ns").at("sum")), {&k, common}});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+    std::string out;
+    for (size_t i = 0; i < std::min(all.size(), most_drawn_ways); ++i) {
+        const json &k = *all[i].second.first, &p = *all[i].second.second;
+        const std::string title = str(k.at("collective")) + (k.at("collective") == "barrier" ? "" : " of " + amount_text(p.at("call_bytes").get<uint64_t>()))
+                                  + " by " + str(p.at("algorithm"));
+        out += element("details",
+                       element("summary", text(title + ": who sends to whom"))
+                           + way_svg(c, p, title, "-" + c.at("communicator").dump() + "-" + c.at("from_ns").dump() + "-" + std::to_string(i)),
+                       i == 0 ? "class=\"ways\" open=\"open\"" : "class=\"ways\"")
+               + "\n";
+    }
+    return out.empty() ? ""
+                       : element("p", "Ways that calls took, of those that took most time. A dot is a host, with its first rank; arrows are as wide as what is "
+                                      "sent; between sites they have another colour. Of a broadcast and its like, the root is yellow.")
+                             + "\n" + out;
+}
+
 /** before: the sites of the one before, which are not told twice. */
 std::string communicator_section(const json &c, std::string &before)
 {
@@ -344,6 +396,7 @@ std::string communicator_section(const json &c, std::string &before)
     out += element("p", sites == before ? "On the same sites." : sites) + "\n";
     before = sites;
     out += c.at("calls").empty() ? element("p", "No calls.") : calls_table(c);
+    out += ways_section(c);
     out += trials_table(c);
     for (const json &d : c.at("declined"))
         out += element("p", count_text(d.at("calls"), "call") + " of " + text(str(d.at("collective")))
@@ -427,26 +480,29 @@ std::string fact(const std::string &value, const char *what)
 std::string report_page(const json &r)
 {
     const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
-    std::string parameters, marks, refused, sections, sites, notes;
+    std::string parameters, marks, refused, sections, sites, notes, first;
     for (const auto &[name, value] : r.at("parameters").items())
         parameters += cells("td", {text(name), text(value.is_string() ? str(value) : value.dump())});
     for (const mark &m : marks_of(r))
         marks += element("tr", numeric(time_text(m.at_ns)) + element("td", text(m.what), "class=\"w\"")) + "\n";
     for (const json &n : r.at("not_served"))
         refused += element("tr", numeric(n.at("communicators").dump()) + numeric(n.at("ranks").dump())
-                                     + element("td", text(str(n.at("why"))), "class=\"w\""))
+                                     + element("td", text(str(n.at("why"))), "class=\"w\"")
+                                     + element("td", text(n.value("remedy", "")), "class=\"w\""))
                    + "\n";
     for (const json *c : by_time(r))
         sections += communicator_section(*c, sites);
     for (const std::string &s : left_out_of(r))
         notes += element("p", text(s)) + "\n";
+    for (const std::string &s : in_short(r))
+        first += element("li", text(s));
     const std::string title =
         "coll/wan: " + process_text(r) + ", " + str(r.at("began"));
     return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
            + element("title", text(title)) + "<style>" + style + "</style></head>\n<body>\n"
-           + element("h1", text(title)) + "\n"
+           + element("h1", text("coll/wan: " + process_text(r) + ", ") + element("span", text(str(r.at("began"))))) + "\n"
            + element("p", "on " + text(str(who.at("host"))) + ", coll/wan " + text(str(r.at("version")))
                               + ". All communicators that this rank is in.")
            + "\n" + "<div class=\"facts\">" + fact(time_text(number(r.at("elapsed_ns"))), "from MPI_Init on")
@@ -454,14 +510,14 @@ std::string report_page(const json &r)
            + fact(sums.at("calls").dump(), "calls")
            + fact(time_text(number(sums.at("elapsed_ns"))), "in them, on this rank")
            + fact(amount_text(wan.at("bytes").get<uint64_t>()), "across sites")
-           + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "across, at least") + "</div>\n" + notes
+           + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "across, at least") + "</div>\n" + element("ul", first, "class=\"short\"") + "\n" + notes
            + element("h2", "Sites and links") + "\n" + map_svg(r) + links_section(r) + element("h2", "Time line") + "\n"
            + timeline_svg(r) + table({"at", "what"}, marks) + element("h2", "Calls") + "\n"
            + element("details", element("summary", "What the columns say") + legend, "class=\"legend\"")
            + "\n" + sections
            + (refused.empty()
                   ? ""
-                  : element("h2", "Not served") + "\n" + table({"communicators", "of ranks", "why"}, refused))
+                  : element("h2", "Not served") + "\n" + table({"communicators", "of ranks", "why", "what to do"}, refused))
            + (parameters.empty() ? "" : element("h2", "Parameters of this rank, where not the default") + "\n" + table({"parameter", "value"}, parameters))
            + "</body></html>\n";
 }

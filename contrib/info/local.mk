@@ -6,10 +6,12 @@
 bin_PROGRAMS =
 if HAVE_INFO
 bin_PROGRAMS += wan-info
-dist_man_MANS = contrib/info/wan-info.1
+man_pages_of_info = contrib/info/wan-info.1
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = contrib/info/wan-info
 endif
+# Of the plugin, with or without the tool that wrote it.
+dist_man_MANS = contrib/info/coll_wan.7 $(man_pages_of_info)
 wan_info_SOURCES = \
 	contrib/info/info_check.cpp \
 	contrib/info/info_check.hpp \
@@ -23,11 +25,17 @@ wan_info_SOURCES = \
 	contrib/info/info_links.hpp \
 	contrib/info/info_pages.cpp \
 	contrib/info/info_pages.hpp \
+	contrib/info/info_picture.cpp \
+	contrib/info/info_picture.hpp \
 	contrib/info/info_plan.cpp \
 	contrib/info/info_plan.hpp \
+	contrib/info/info_reach.cpp \
+	contrib/info/info_reach.hpp \
 	contrib/info/info_report.cpp \
 	contrib/info/info_report.hpp \
 	contrib/info/info_report_page.cpp \
+	contrib/info/info_simulate.cpp \
+	contrib/info/info_simulate.hpp \
 	contrib/info/info_words.cpp \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp

@@ -66,6 +66,7 @@ void job_declare(CLI::App &app, info::plan_words &w)
         ->type_name("SIZE");
     app.add_option("--root", w.root, "rank of the root")->type_name("RANK")->capture_default_str();
     app.add_flag("--ordered", w.ordered, "an operator that does not commute");
+    app.add_flag("--simulate", w.simulate, "each algorithm's schedules run over these links in simulated time, which no prediction enters");
     app.add_flag("--json", w.json, "for programs");
 }
 
@@ -91,6 +92,10 @@ void doctor_declare(CLI::App &app, info::doctor_words &doctor)
         ->type_name("TIME")
         ->capture_default_str();
     app.add_flag("--no-jobs", doctor.no_jobs, "start nothing by mpirun");
+    app.add_option("--udp", doctor.udp, "does UDP reach this host, and come back? There: wan-info doctor --answer PORT")->type_name("HOST:PORT");
+    app.add_option("--answer", doctor.answer, "answer another host's --udp on this port, for two minutes, and do nothing else")
+        ->type_name("PORT")
+        ->check(CLI::Range(1, 65535));
 }
 
 /** All options of all commands, where their callbacks find them. */
@@ -101,6 +106,7 @@ struct command_line {
     info::report_words report;
     std::vector<std::string> files, rules, links;
     bool each = false, json = false, strict = false, links_json = false;
+    std::string page = "wan-info";
     int code = 0;           // of the command that ran
 
     void declare(CLI::App &app);
@@ -156,12 +162,14 @@ void command_line::declare(CLI::App &app)
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "
-                  "the kernel's buffers. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
+                  "the kernel's buffers; with --udp, whether UDP reaches another host, for btl/udp. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
                   "those of another Open MPI.");
     doctor_declare(heal, doctor);
     heal.callback([this] { code = info::doctor_run(doctor); });
 
-    app.add_subcommand("manual", "")->group("")->callback([&app] { std::cout << info::manual_page(app); });
+    CLI::App &manual = *app.add_subcommand("manual", "")->group("");
+    manual.add_option("page", page)->check(CLI::IsMember({"wan-info", "coll_wan"}));
+    manual.callback([this, &app] { std::cout << (page == "coll_wan" ? info::plugin_page() : info::manual_page(app)); });
     app.add_subcommand("completion", "")->group("")->callback([&app] { std::cout << info::completion(app); });
 }
 

@@ -92,7 +92,7 @@ class Variables(Job):
             self.assertEqual({k[9:]: v for k, v in r['late'].items() if v}, g)
             self.assertEqual(r['allowed'], 0)
             self.assertEqual(self.gone(r, 'iallreduce', 'still'), {})
-            self.assertEqual(r['reset'], len(r['told']))
+            self.assertEqual(r['reset'], len([k for k in r['told'] if not k.startswith('coll_wan_comm_')]))
             self.assertEqual(self.gone(r, 'still', 'not_reset'), {})
             g = self.gone(r, 'not_reset', 'alltoall')
             self.assertEqual(g['served_alltoall'], 1)
@@ -131,6 +131,32 @@ class Variables(Job):
         for w in waited[:3]:
             self.assertGreater(w, 100_000_000)
         self.assertLess(waited[3], max(waited[:3]))
+
+    def test_communicators(self):
+        """A handle that is bound to a communicator counts its calls, and no other's."""
+        ranks = self.job('comms', '--mca', 'coll_wan_bcast_algorithm', 'tree', '--mca', 'coll_wan_allreduce_algorithm', 'rabenseifner')
+        names = {'coll_wan_comm_' + n for n in ('calls', 'declined', 'passed', 'blocking_ns', 'elapsed_ns', 'predicted_ns', 'wan_messages',
+                                                'wan_bytes', 'links_changed', 'tree_changes')}
+        sent = []
+        for r in ranks:
+            world, second, half = ({k[14:]: v for k, v in r[of].items()} for of in ('world', 'second', 'half'))
+            self.assertEqual({'coll_wan_comm_' + k for k in world}, names)
+            self.assertEqual(r['world'], r['world_between'])
+            self.assertEqual((world['calls'], second['calls'], world['declined'] + world['passed'] + second['declined'] + second['passed']),
+                             (3, 5, 0))
+            self.assertEqual(set(half.values()), {0})
+            # What the process has counted meanwhile is the sum.
+            for own, process in (('wan_bytes',) * 2, ('wan_messages',) * 2, ('elapsed_ns',) * 2, ('predicted_ns',) * 2):
+                self.assertEqual(world[own] + second[own], r['whole']['coll_wan_' + process], own)
+            self.assertEqual(world['blocking_ns'], r['whole']['coll_wan_blocking_bcast_ns'])
+            self.assertEqual(second['blocking_ns'], r['whole']['coll_wan_blocking_allreduce_ns'])
+            self.assertTrue(0 < second['blocking_ns'] < second['elapsed_ns'])       # two of five do not block
+            sent.append((world['wan_bytes'], second['wan_bytes']))
+        self.assertEqual(sum(w for w, _ in sent), 3 * 65536)
+        self.assertEqual(sum(s for _, s in sent), 5 * 2 * 4096 * 4)
+        # One that is not served: what passed.
+        for r in self.job('comms', environment={'WAN_ODD_RANKS': 'OMPI_MCA_coll_wan_segment=4096'}):
+            self.assertEqual({k[14:]: v for k, v in r['second'].items() if v}, {'passed': 5})
 
     def test_fallbacks(self):
         """Calls that others serve are counted as that, and as nothing else."""

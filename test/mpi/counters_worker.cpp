@@ -5,6 +5,7 @@
  *
  *     calls     one of each kind, blocking and not; handles of two sessions; what is refused
  *     wait      ranks that come late, so that others wait in a call
+ *     comms     calls on several communicators, and handles that are bound to each
  *     trees     broadcasts until every rank but the root has a parent
  *     served    some allreduces, checked, and a communicator in one site
  *
@@ -24,10 +25,10 @@ namespace {
 
 using values = std::map<std::string, unsigned long long>;
 
-/** Handles of all variables coll_wan_*, counting from when it is made. */
+/** Handles of all variables coll_wan_*, counting from when it is made: those of the process, or, given one, those of a communicator. */
 class session {
 public:
-    session()
+    explicit session(MPI_Comm of = MPI_COMM_NULL) : comm_(of)
     {
         int count = 0;
         MPI_T_pvar_session_create(&session_);
@@ -84,13 +85,16 @@ private:
                 != MPI_SUCCESS
             || std::strncmp(name, "coll_wan_", 9))
             return;
-        const bool counter = kind == MPI_T_PVAR_CLASS_COUNTER && type == MPI_UNSIGNED_LONG_LONG && bind == MPI_T_BIND_NO_OBJECT
-                             && read_only && continuous;
+        const bool own = std::strncmp(name, "coll_wan_comm_", 14) == 0;
+        const bool counter = kind == MPI_T_PVAR_CLASS_COUNTER && type == MPI_UNSIGNED_LONG_LONG
+                             && bind == (own ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT) && read_only && continuous;
         told_[name] = counter ? help : "of another kind";
-        if (counter && MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle, &elements) == MPI_SUCCESS && elements == 1)
+        if (counter && own == (comm_ != MPI_COMM_NULL)
+            && MPI_T_pvar_handle_alloc(session_, index, own ? &comm_ : nullptr, &handle, &elements) == MPI_SUCCESS && elements == 1)
             handles_[name] = handle;
     }
 
+    MPI_Comm comm_;
     MPI_T_pvar_session session_{};
     std::map<std::string, MPI_T_pvar_handle> handles_;
     std::map<std::string, std::string> told_;
@@ -235,6 +239,32 @@ void trees(paper &out, int rank)
     out.write("trees", whole.read());
 }
 
+/** Two communicators over both sites and one in a site, each with calls of its own. */
+void communicators(paper &out, int rank)
+{
+    MPI_Comm second, half;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &second);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    {
+        // MPI_COMM_WORLD's has counted what Open MPI itself called until here.
+        const session of_world(MPI_COMM_WORLD), of_second(second), of_half(half), whole;
+        std::vector<char> bytes(1 << 16);
+        for (int i = 0; i < 3; ++i)
+            MPI_Bcast(bytes.data(), 1 << 16, MPI_BYTE, 0, MPI_COMM_WORLD);
+        const values world = of_world.read();
+        for (int i = 0; i < 5; ++i)
+            reduce_all(second, 4096, i % 2 == 0);
+        reduce_all(half, 10, true);
+        out.write("world_between", world);
+        out.write("world", of_world.read());
+        out.write("second", of_second.read());
+        out.write("half", of_half.read());
+        out.write("whole", whole.read());
+    }
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&second);
+}
+
 /** Sums of another component's variables of this name, over the ranks that it tells of; -1: there is none. */
 long long other(const char *name, MPI_Comm comm)
 {
@@ -305,10 +335,11 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const std::map<std::string, void (*)(paper &, int)> what{{"calls", calls}, {"wait", wait}, {"trees", trees}, {"served", served}};
+    const std::map<std::string, void (*)(paper &, int)> what{{"calls", calls}, {"wait", wait}, {"comms", communicators},
+                                                                   {"trees", trees}, {"served", served}};
     const auto it = what.find(argc > 1 ? argv[1] : "");
     if (it == what.end()) {
-        std::fprintf(stderr, "usage: counters_worker calls|wait|trees|served\n");
+        std::fprintf(stderr, "usage: counters_worker calls|wait|comms|trees|served\n");
         return 2;
     }
     {

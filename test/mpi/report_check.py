@@ -99,6 +99,12 @@ class Numbers(Job):
                     self.assertEqual((k['wan']['calls'], k['wan']['least_bytes']), (calls, least), key)
                     self.assertEqual(k['wan']['bytes'], sent, key)
                     self.assertGreaterEqual(sent, least, key)
+                    # Host by host it is the same; ranks 0 and 2 are in one site, 1 and 3 in the other.
+                    hosts = self.communicator(report, 'MPI_COMM_WORLD')['hosts']
+                    self.assertEqual([(h[0], h[1], h[2]) for h in hosts], [(0, 0, 2), (1, 1, 2)])
+                    self.assertEqual(sum(p['calls'] * f[2] for p in k['plans'] for f in p['flows'] if hosts[f[0]][0] != hosts[f[1]][0]),
+                                     sent, key)
+                    self.assertTrue(all(f[0] != f[1] and f[3] > 0 for p in k['plans'] for f in p['flows']), k)
             # The gatherv, under this rank's own block.
             own = 1 << (100 * (rank + 1)).bit_length() - 1
             self.assertEqual(world['gather', 'blocking', 'different', own]['calls'], 1)
@@ -180,7 +186,8 @@ class Numbers(Job):
         report = self.read('run.json')
         self.assertEqual((report['communicators'], report['links'], report['totals']['calls']), ([], [], 0))
         refused = {n['reason']: n['why'] for n in report['not_served']}
-        self.assertEqual(refused['other_parameters'], 'the ranks have different parameters: coll_wan_segment')
+        self.assertEqual(refused['other_parameters'],
+                         'the ranks have different parameters: coll_wan_segment is 0 on rank 0, 4096 on rank 1')
         self.assertGreaterEqual(report['totals']['passed'], sum(c for c, _, _ in WORLD.values()) + 40)
         self.job('--mca', 'coll_wan_report', 'run.json', environment={'WAN_ODD_RANKS': 'OMPI_MCA_coll=^wan'})
         refused = {n['reason']: n for n in self.read('run.json')['not_served']}
@@ -337,7 +344,7 @@ class Shown(Job):
         self.assertEqual((page.wrong, page.open), ([], []))
         xml.fromstring(text.split('\n', 1)[1])
         # Needs nothing from elsewhere, and fits a phone.
-        self.assertIsNone(re.search(r'https?://|src=|href=|url\(|@import|<script', text))
+        self.assertIsNone(re.search(r'https?://|src=|href=|url\((?!#)|@import|<script', text))
         self.assertIn(('name', 'viewport'), page.attributes)
         self.assertIn(('content', 'width=device-width, initial-scale=1'), page.attributes)
         return page
@@ -350,13 +357,79 @@ class Shown(Job):
         page = self.check_page(text)
         rows = sum(len(c['calls']) for c in self.report['communicators'])
         self.assertEqual(page.attributes.count(('class', 'communicator')), len(self.report['communicators']))
-        self.assertEqual(page.tags.count('details'), rows + 1)        # and what the columns say
+        drawn = [max(ways, key=lambda p: p['calls'])['flows'] for c in self.report['communicators']
+                 for k in sorted(c['calls'], key=lambda k: -k['time_ns']['sum'])
+                 if (ways := [p for p in k['plans'] if p['flows']])]
+        of_each = [sum(any(p['flows'] for p in k['plans']) for k in c['calls']) for c in self.report['communicators']]
+        ways = sum(min(4, n) for n in of_each)
+        self.assertGreater(ways, 4)
+        self.assertEqual(page.attributes.count(('class', 'way')), ways)
+        # Each arrow of the pictures is a flow of the report.
+        arrows = sum(page.attributes.count(('class', kind)) for kind in ('far', 'near'))
+        at, wanted = 0, 0
+        for n in of_each:
+            wanted += sum(len(flows) for flows in drawn[at:at + min(4, n)])
+            at += n
+        self.assertEqual(arrows, wanted)
+        # Between the right hosts, in the right direction: ranks 0 and 2 are on one, 1 and 3 on the other.
+        host = ['the host of rank 0 (2 ranks)', 'the host of rank 1 (2 ranks)']
+        both = {(f[0], f[1]) for flows in drawn for f in flows}
+        self.assertEqual(both, {(0, 1), (1, 0)})
+        for a, b in both:
+            wanted = sum(sum((f[0], f[1]) == (a, b) for f in flows) for i, n in enumerate(of_each)
+                         for flows in drawn[sum(of_each[:i]):sum(of_each[:i]) + min(4, n)])
+            self.assertEqual(page.text.count(f'{host[a]} to {host[b]}: '), wanted, (a, b))
+        ids = [value for name, value in page.attributes if name == 'id']
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertEqual(page.tags.count('details'), rows + 1 + ways)        # and what the columns say
         for kind, n in (('site', 2), ('link', 1), ('life', len(self.report['communicators'])),
                         ('event', len(self.report['events']) + len(self.report['not_served']))):
             self.assertEqual(page.attributes.count(('class', kind)), n, kind)
         self.assertIn(SECOND, page.text)
         self.assertIn('rabenseifner', page.text)
         self.assertIn('all ranks are in one site', page.text)
+
+    def test_in_short(self):
+        """What stands first is what the numbers say."""
+        changed = json.loads(json.dumps(self.report))
+        kinds = [k for c in changed['communicators'] for k in c['calls']]
+        for k in kinds:
+            k['times_bound'] = None if k['times_bound'] is None else 1.1
+        world = self.communicator(changed, 'MPI_COMM_WORLD')
+        long = self.kinds(world)['bcast', 'blocking', 'none', M]
+        long.update(calls=77)
+        long['time_ns']['sum'] = 9_000_000_000
+        changed['totals'].update(elapsed_ns=10_000_000_000, declined=0, passed=0, wan={'calls': 9, 'bytes': 1000, 'least_bytes': 1000})
+        def said():
+            with open(os.path.join(self.dir, 'changed.json'), 'w') as f:
+                json.dump(changed, f)
+            text = self.info('changed.json')
+            lines = re.findall(r'^- (.*)$', text, re.M)
+            page = self.check_page(self.info('changed.json', '--html', '-'))
+            for line in lines:
+                self.assertIn(line, page.text)
+            return lines
+        first = said()
+        self.assertEqual(len(first), 3)
+        self.assertRegex(first[0], r'^Most time went into bcast of 1 MB to 2 MB on MPI_COMM_WORLD \(0\): 9\.00 s in 77 calls, of 10\.0 s in all\.$')
+        self.assertEqual(first[1:], ['Calls in which all ranks wait for each other took the least possible time, or up to 10% more.',
+                                     'Across sites went 1000 B, no more than has to.'])
+        slow = next(k for k in world['calls'] if k['collective'] == 'allreduce' and k['times_bound'] is not None)
+        slow.update(times_bound=4.0, bound_ns=1_000_000, predicted_ns=1_500_000)
+        slow['time_ns'].update(median=4_000_000, sum=8_000_000_000)
+        changed['totals'].update(passed=3, wan={'calls': 9, 'bytes': 1500, 'least_bytes': 1000})
+        changed['events'].append({'at_ns': 5, 'what': 'links_changed', 'text': 'links'})
+        second = said()
+        self.assertRegex(second[1], r'^Most time above the least possible: allreduce of .*, median 4\.00 ms, 4 times 1\.00 ms; predicted were '
+                                    r'1\.50 ms: ranks that come late')
+        self.assertEqual(second[2:], ['Across sites went 1.46 KB, 1.50 times what has to.',
+                                      '3 calls went to another component; why stands with the communicators.',
+                                      'Links were found to have changed once: see what happened when.'])
+        slow.update(predicted_ns=3_900_000)
+        self.assertRegex(said()[1], r'predicted were 3\.90 ms\.$')
+        changed.update(communicators=[])
+        changed['totals'].update(passed=0, wan={'calls': 0, 'bytes': 0, 'least_bytes': 0})
+        self.assertEqual(said()[0], 'coll/wan served no call; why stands at the end, under "not served".')
 
     def test_page_escapes(self):
         """Whatever texts there are, in all places."""

@@ -15,6 +15,7 @@ udp_tests = \
 	test/udp/forged \
 	test/udp/fuzz \
 	test/udp/random_runs \
+	test/udp/reference \
 	test/udp/scenarios \
 	test/udp/steering
 check_PROGRAMS += $(udp_tests)
@@ -28,6 +29,10 @@ test_udp_random_runs_LDADD = $(udp_test_libs)
 test_udp_core_parts_SOURCES = test/udp/core_parts.cpp $(udp_test_headers)
 test_udp_core_parts_CPPFLAGS = $(udp_test_cppflags)
 test_udp_core_parts_LDADD = $(udp_test_libs)
+test_udp_reference_SOURCES = test/udp/reference.cpp $(udp_test_headers)
+test_udp_reference_CPPFLAGS = $(udp_test_cppflags)
+test_udp_reference_LDADD = libudp_io.la $(udp_test_libs)
+EXTRA_DIST += opal/mca/btl/udp/REFERENCE.md
 test_udp_forged_SOURCES = test/udp/forged.cpp $(udp_test_headers)
 test_udp_forged_CPPFLAGS = $(udp_test_cppflags)
 test_udp_forged_LDADD = $(udp_test_libs)

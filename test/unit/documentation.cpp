@@ -67,6 +67,26 @@ std::string value_of(const wan_knob_t &k)
     return k.type == WAN_KNOB_ENUM ? "automatic" : std::to_string(k.initial);
 }
 
+/** Topics of a file of help texts, each with its first paragraph, in one line. */
+std::vector<std::pair<std::string, std::string>> help_topics(const std::string &file)
+{
+    std::vector<std::pair<std::string, std::string>> all;
+    std::istringstream lines(read_all(test_file(file)));
+    bool first = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("[") && line.ends_with("]")) {
+            all.emplace_back(line.substr(1, line.size() - 2), "");
+            first = true;
+        } else if (line.empty()) {
+            first = false;
+        } else if (first && !line.starts_with("#")) {
+            std::string &sentence = all.back().second;
+            sentence += (sentence.empty() ? "" : " ") + line;
+        }
+    }
+    return all;
+}
+
 std::string reference()
 {
     std::ostringstream text;
@@ -92,14 +112,24 @@ std::string reference()
                  << "- source: " << adaptive.source << "\n";
     }
     text << "\n## Performance variables\n\n"
-            "Of each process, by MPI_T: counters of 64 bits, over all its communicators. A handle counts from when it\n"
-            "was made, or reset.\n\n";
+            "Of each process, by MPI_T: counters of 64 bits, over all its communicators, or, `coll_wan_comm_*`, of the\n"
+            "communicator that a handle is bound to (MPI_T_BIND_MPI_COMM). A handle counts from when it was made, or reset.\n\n";
     for (size_t i = 0; i < wan_counter_count(); ++i) {
         wan_counter_t counter;
         wan_counter_get(i, &counter);
         text << "`coll_wan_" << counter.name << "`: " << counter.help << ".\n\n";
     }
-    text << "## Parameters\n";
+    text << "## Why a communicator is not served\n\n"
+            "With `coll_wan_verbose` 1, in reports, and counted in `coll_wan_refused_*`; then its collectives are Open MPI's own.\n\n";
+    for (int i = WAN_REASON_NONE + 1; i < WAN_REASONS; ++i) {
+        const auto reason = static_cast<wan_reason_t>(i);
+        text << "`" << wan_reason_name(reason) << "`: " << wan_reason_text(reason) << ". What to do: " << wan_reason_remedy(reason) << ".\n\n";
+    }
+    text << "## Messages\n\n"
+            "Each says where, what, and what to do about it (`help-mpi-coll-wan.txt`).\n";
+    for (const auto &[topic, sentence] : help_topics("../ompi/mca/coll/wan/help-mpi-coll-wan.txt"))
+        text << "\n`" << topic << "`: " << sentence << "\n";
+    text << "\n## Parameters\n";
     for (size_t i = 0; i < wan_knob_count(); ++i) {
         const wan_knob_t &k = *wan_knob_get(i);
         text << "\n`coll_wan_" << k.name << "` (default " << value_of(k) << ", level " << k.level << "): " << k.help << ".\n";
@@ -298,6 +328,51 @@ std::string check_guides()
     return "";
 }
 
+/**
+ * Messages: each text has place, cause and remedy; each is shown by the code, which shows no other.  What README's table
+ * says may be seen is what is said.
+ */
+std::string check_messages()
+{
+    for (const std::string component : {"ompi/mca/coll/wan", "opal/mca/btl/udp"}) {
+        const bool wan = component.ends_with("wan");
+        const std::string file = "../" + component + "/help-mpi-" + (wan ? "coll-wan" : "btl-udp") + ".txt", texts = read_all(test_file(file));
+        std::set<std::string> topics, shown;
+        for (const auto &[topic, sentence] : help_topics(file)) {
+            WAN_CHECK_THAT(topics.insert(topic).second && !sentence.empty(), topic);
+            const size_t at = texts.find("[" + topic + "]");
+            std::string text = texts.substr(at, texts.find("\n[", at) - at);
+            size_t places = 0;
+            for (size_t p = 0; (p = text.find("%s", p)) != text.npos; ++p)
+                ++places;
+            WAN_CHECK_THAT(places == (wan ? 4 : 3) && text.find("  What:") != text.npos && text.find("  Remedy:") != text.npos, topic);
+        }
+        const std::regex show("_message_show\\(\"([a-z-]+)\"");
+        for (const auto &entry : std::filesystem::directory_iterator(test_file("../" + component))) {
+            if (entry.path().extension() != ".c")
+                continue;
+            const std::string code = read_all(entry.path());
+            for (std::sregex_iterator at(code.begin(), code.end(), show), end; at != end; ++at)
+                shown.insert((*at)[1]);
+        }
+        WAN_CHECK(!topics.empty());
+        WAN_CHECK_THAT(topics == shown, component);
+    }
+    const std::string readme = read_all(test_file("../README.md")), head = "| what you see | what to do |\n|---|---|\n";
+    size_t at = readme.find(head), rows = 0;
+    WAN_CHECK(at != readme.npos);
+    std::istringstream table(readme.substr(at + head.size()));
+    for (std::string line; std::getline(table, line) && line.starts_with("| "); ++rows) {
+        const std::string seen = line.substr(2, line.find(" |", 2) - 2);
+        bool known = seen == "no line at all";
+        for (int i = WAN_REASON_NONE + 1; i < WAN_REASONS; ++i)
+            known |= seen == wan_reason_text(static_cast<wan_reason_t>(i));
+        WAN_CHECK_THAT(known, "README: nothing says: " + seen);
+    }
+    WAN_CHECK(rows >= 6);
+    return "";
+}
+
 /** The example of the walk-through is right, crosses once a site, and is what the text shows. */
 std::string check_example()
 {
@@ -343,6 +418,6 @@ int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>),
                                 cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>),
-                                cmocka_unit_test(test<check_variables>), cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_example>)};
+                                cmocka_unit_test(test<check_variables>), cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_messages>), cmocka_unit_test(test<check_example>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,7 +1,8 @@
 /*
  * What coll/wan did in this process, as MPI_T performance variables: those of
- * core/counters.cpp.  They are sums over all communicators, closed ones included, and
- * are how tests and the bench prove that a call was served here and not by the module before us.
+ * core/counters.cpp.  Most are sums over all communicators, closed ones included, and
+ * are how tests and the bench prove that a call was served here and not by the module before us;
+ * some are of the communicator that a tool binds its handle to.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,23 +28,31 @@ static void module_count(const mca_coll_wan_module_t *module, wan_counters_t *su
 
 /* ---- variables ------------------------------------------------------------ */
 
-/* The context of a variable is the place of its member in wan_counters_t. */
+/* The context of a variable is its number.  object: the communicator of a handle that is bound to one. */
 static int value_get(const struct mca_base_pvar_t *variable, void *value, void *object)
 {
+    unsigned long long number;
     opal_list_item_t *item;
+    wan_counter_t counter;
     wan_counters_t sum;
 
-    (void) object;
+    wan_counter_get((size_t) (uintptr_t) variable->ctx, &counter);
+    memset(&sum, 0, sizeof(sum));
     opal_mutex_lock(&lock);
-    sum = kept;
+    if (!counter.of_communicator) {
+        sum = kept;
+    }
     if (modules_constructed) {
         for (item = opal_list_get_first(&modules); item != opal_list_get_end(&modules);
              item = opal_list_get_next(item)) {
-            module_count(MODULE_OF(item), &sum);
+            if (!counter.of_communicator || MODULE_OF(item)->comm == object) {
+                module_count(MODULE_OF(item), &sum);
+            }
         }
     }
     opal_mutex_unlock(&lock);
-    memcpy(value, (char *) &sum + (size_t) variable->ctx, sizeof(unsigned long long));
+    number = wan_counter_value(&counter, &sum);
+    memcpy(value, &number, sizeof(number));
     return OMPI_SUCCESS;
 }
 
@@ -56,8 +65,8 @@ void mca_coll_wan_counters_register(void)
         (void) mca_base_component_pvar_register(
             &mca_coll_wan_component.super.collm_version, counter.name, counter.help, OPAL_INFO_LVL_4,
             MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-            MCA_BASE_VAR_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-            value_get, NULL, NULL, (void *) counter.offset);
+            counter.of_communicator ? MCA_BASE_VAR_BIND_MPI_COMM : MCA_BASE_VAR_BIND_NO_OBJECT,
+            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, value_get, NULL, NULL, (void *) (uintptr_t) i);
     }
 }
 

@@ -121,12 +121,20 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
 
 /* ---- enable -------------------------------------------------------------- */
 
+/* To be freed; NULL: not known here. */
+static char *rank_host(struct ompi_communicator_t *comm, int rank)
+{
+    opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
+    char *host = NULL;
+
+    return OMPI_SUCCESS == mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_HOSTNAME, &name, &host) ? host : NULL;
+}
+
 static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal_t *why, char *text,
                              size_t size)
 {
     const int length = wan_refusal_describe(why, text, size);
-    opal_process_name_t name;
-    char *host = NULL;
+    char *host;
 
     if (0 > length || (size_t) length >= size) {
         return;
@@ -139,8 +147,15 @@ static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal
     if (!why->has_rank) {
         return;
     }
-    name = ompi_group_get_proc_name(comm->c_local_group, why->rank);
-    if (OMPI_SUCCESS == mca_coll_wan_compat_lookup(WAN_LOOKUP_OPTIONAL, WAN_PMIX_HOSTNAME, &name, &host)) {
+    host = rank_host(comm, why->rank);
+    if (why->has_other) {
+        char *other = rank_host(comm, why->other);
+
+        if (NULL != host && NULL != other) {
+            snprintf(text + length, size - length, "; rank %d is on %s, rank %d on %s", why->rank, host, why->other, other);
+        }
+        free(other);
+    } else if (NULL != host) {
         snprintf(text + length, size - length, " (the first is rank %d on %s)", why->rank, host);
     } else {
         snprintf(text + length, size - length, " (the first is rank %d)", why->rank);

@@ -237,7 +237,8 @@ static void summary_say(char *lines)
 
 void mca_coll_wan_report_close(void)
 {
-    char *json = NULL, *summary = NULL;
+    const char *json = NULL;
+    char *summary = NULL;
 
     if (NULL == report.book) {
         return;
@@ -250,8 +251,6 @@ void mca_coll_wan_report_close(void)
         summary_say(summary);
         WAN_VERBOSE(0, "the report is %s; wan-info report shows it, with --html FILE as a page", report.file);
     }
-    free(json);
-    free(summary);
     wan_report_close(report.book);
     report.book = NULL;
 }

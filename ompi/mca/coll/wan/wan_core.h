@@ -145,6 +145,7 @@ typedef enum wan_reason {
 
 const char *wan_reason_name(wan_reason_t reason);   /* "one_site", ... */
 const char *wan_reason_text(wan_reason_t reason);   /* a clause for "because ..." */
+const char *wan_reason_remedy(wan_reason_t reason); /* what to do */
 
 /* Starts as all zero. */
 typedef struct wan_refusal {
@@ -152,9 +153,15 @@ typedef struct wan_refusal {
     bool has_rank;
     int rank;                   /* of the communicator: the first one that it is about */
     const char *knob;           /* which parameter differs; NULL: no parameter's matter */
+    bool has_other;             /* `rank` and `other` differ in it: the first ones with the least and the most */
+    int other;
+    char held[2][32];           /* what each of these two has of the parameter */
 } wan_refusal_t;
 
-/* The clause, with the parameter; the rank is left to who knows its host.  Length as by snprintf. */
+/*
+ * The clause, with the parameter and what two ranks have of it; where there is one rank alone, it is left to who
+ * knows its host.  Length as by snprintf.
+ */
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size);
 
 /* WAN_ERR_INPUT: a file that parameters name, besides those about sites, cannot be read. */
@@ -291,7 +298,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 53
+#define WAN_VOTES 59
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
@@ -529,15 +536,18 @@ const wan_counters_t *wan_comm_counters(const wan_comm_t *comm);
 /* Adds all of them, as they are now, to *sum.  Any thread. */
 void wan_comm_count(const wan_comm_t *comm, wan_counters_t *sum);
 
-/* What a tool is told of one of them. */
+/* What a tool is told of one of them: the sum of `members` numbers of wan_counters_t from `offset` on. */
 typedef struct wan_counter {
     char name[48];              /* "served_bcast": Open MPI shows it as coll_wan_served_bcast */
     char help[192];             /* a sentence */
     size_t offset;              /* in wan_counters_t */
+    size_t members;
+    bool of_communicator;       /* of the one that a tool names; else of all of this process */
 } wan_counter_t;
 
 size_t wan_counter_count(void);
 void wan_counter_get(size_t i, wan_counter_t *counter);
+uint64_t wan_counter_value(const wan_counter_t *counter, const wan_counters_t *of);
 
 /* Text for people; returns the length it wants, like snprintf. */
 int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size);         /* sites, links */

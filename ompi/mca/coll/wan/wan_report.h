@@ -51,8 +51,8 @@ int wan_report_serves(wan_report_t *report, wan_comm_t *comm, uint32_t communica
 void wan_report_ends(wan_report_t *report, wan_comm_t *comm, const char *name, uint64_t passed);
 /* The program calls nothing any more: communicators that end from now on may take longer. */
 void wan_report_finalizes(wan_report_t *report);
-/* ranks: of the job, 0 where not known.  Both are to be freed. */
-int wan_report_text(wan_report_t *report, int ranks, char **json, char **summary);
+/* Once, when all is over.  ranks: of the job, 0 where not known.  Both are the report's, until it is closed. */
+int wan_report_text(wan_report_t *report, int ranks, const char **json, char **summary);
 void wan_report_close(wan_report_t *report);
 
 #ifdef __cplusplus

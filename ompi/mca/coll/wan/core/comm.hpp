@@ -38,7 +38,7 @@ struct wan_comm {
     std::vector<wan::facts> known;      // one after the other, as links were measured; empty before
     wan::fact_vector learned{};         // what the last of them was made from; all 0 before
     wan::fact_vector found{};           // what this rank measured last
-    static constexpr size_t fixed_votes = 6;    // besides those of parameters
+    static constexpr size_t fixed_votes = 9;    // besides those of parameters
     wan::tune_options tune;
     wan::tuner tuning;
     std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job

@@ -45,11 +45,29 @@ int copy_text(const std::string &s, char *text, size_t size)
 /** Differs where two builds might not plan alike: made from their sources. */
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
-/** Places of the votes, each with its negative; the last one has none, and is what the rank counts that knows of the fewest calls. */
-enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_knobs };
+/** Places of the votes, in pairs, see wan_comm_vote(); the last one is alone: what the rank counts that knows of the fewest calls. */
+enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_sites_of, vote_links_of, vote_rules_of, vote_knobs };
 static_assert(vote_knobs == wan_comm::fixed_votes);
 constexpr size_t vote_spent = WAN_VOTES - 1;
 
+/**
+ * A value and a rank that has it in one number: after MIN over all ranks, the least value with the first such rank, and,
+ * of the negative ones, the greatest with its.
+ */
+namespace with_rank {
+constexpr int rank_bits = 21;
+constexpr int64_t most_value = int64_t{1} << 40, last_rank = (int64_t{1} << rank_bits) - 1;
+constexpr int64_t of(int64_t value, int rank) { return value * (last_rank + 1) + std::min<int64_t>(rank, last_rank); }
+constexpr int64_t value(int64_t v) { return v >> rank_bits; }
+constexpr int64_t rank(int64_t v) { return v & last_rank; }
+static_assert(value(of(-most_value, 3)) == -most_value && rank(of(-most_value, 3)) == 3 && of(-most_value, 0) > INT64_MIN);
+} // namespace with_rank
+
+std::string told(const wan_knob_t &knob, int64_t value)
+{
+    const char *word = knob.type == WAN_KNOB_ENUM ? wan_knob_enumerator(&knob, static_cast<int>(value), nullptr) : nullptr;
+    return word ? word : std::to_string(value);
+}
 
 } // namespace
 
@@ -88,7 +106,9 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
         std::vector<wan::place> places(static_cast<size_t>(size));
         for (size_t r = 0; r < places.size(); ++r) {
             if (!peers[r].site || !*peers[r].site) {
-                *refusal = {WAN_REASON_UNKNOWN_SITE, true, static_cast<int>(r), nullptr};
+                refusal->reason = WAN_REASON_UNKNOWN_SITE;
+                refusal->has_rank = true;
+                refusal->rank = static_cast<int>(r);
                 return WAN_DECLINED;
             }
             places[r] = {wan::wan_site(peers[r].site), peers[r].node, peers[r].domain, wan::site_inside(peers[r].site)};
@@ -120,7 +140,7 @@ void wan_comm_close(wan_comm_t *comm)
     delete comm;
 }
 
-/* Each value with its negative: after MIN they are opposite only if all ranks had the same. */
+/* Each value with its negative: after MIN they are opposite only if all ranks had the same; parameters with who has them. */
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
 {
     std::fill(votes, votes + WAN_VOTES, 0);
@@ -134,8 +154,15 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     cast(vote_learned, digest_of(comm->learned, comm->from_file));
     cast(vote_rules, positive(wan::digest(comm->given)));
     cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
+    auto cast_of = [&](size_t i, int64_t value) {
+        votes[2 * i] = with_rank::of(value, comm->me);
+        votes[2 * i + 1] = with_rank::of(-value, comm->me);
+    };
+    // A part of what is compared above, only to tell who has which.
+    for (auto [vote, of] : {std::pair{vote_sites, vote_sites_of}, {vote_links, vote_links_of}, {vote_rules, vote_rules_of}})
+        cast_of(of, votes[2 * vote] % with_rank::most_value);
     for (size_t i = 0; i < comm->shaping.size(); ++i)
-        cast(vote_knobs + i, comm->shaping[i].second);
+        cast_of(vote_knobs + i, comm->shaping[i].second);
     votes[vote_spent] = *comm->spent_everywhere;
 }
 
@@ -144,15 +171,36 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
     *refusal = {};
     return guarded([&]() -> int {
         auto equal = [&](size_t i) { return votes[2 * i] == -votes[2 * i + 1]; };
-        for (auto [vote, reason] : {std::pair{vote_build, WAN_REASON_OTHER_BUILD}, {vote_sites, WAN_REASON_OTHER_SITES},
-                                    {vote_links, WAN_REASON_OTHER_LINKS}, {vote_rules, WAN_REASON_OTHER_RULES}})
-            if (!equal(vote)) {
-                refusal->reason = reason;
+        auto least = [&](size_t i) { return with_rank::value(votes[2 * i]); };
+        auto greatest = [&](size_t i) { return -with_rank::value(votes[2 * i + 1]); };
+        auto ranks_tell = [&](size_t i) {
+            const int64_t one = with_rank::rank(votes[2 * i]), other = with_rank::rank(votes[2 * i + 1]);
+            if (least(i) == greatest(i) || one == with_rank::last_rank || other == with_rank::last_rank)
+                return;
+            refusal->has_rank = refusal->has_other = true;
+            refusal->rank = static_cast<int>(one);
+            refusal->other = static_cast<int>(other);
+        };
+        const struct {
+            size_t vote, of;
+            wan_reason_t reason;
+        } all[] = {{vote_build, vote_build, WAN_REASON_OTHER_BUILD}, {vote_sites, vote_sites_of, WAN_REASON_OTHER_SITES},
+                   {vote_links, vote_links_of, WAN_REASON_OTHER_LINKS}, {vote_rules, vote_rules_of, WAN_REASON_OTHER_RULES}};
+        for (const auto &a : all)
+            if (!equal(a.vote)) {
+                refusal->reason = a.reason;
+                if (a.of != a.vote)
+                    ranks_tell(a.of);
                 return WAN_DECLINED;
             }
         for (size_t i = 0; i < comm->shaping.size(); ++i)
-            if (!equal(vote_knobs + i)) {
-                *refusal = {WAN_REASON_OTHER_PARAMETERS, false, 0, comm->shaping[i].first->name};
+            if (const size_t vote = vote_knobs + i; least(vote) != greatest(vote)) {
+                const wan_knob_t &knob = *comm->shaping[i].first;
+                refusal->reason = WAN_REASON_OTHER_PARAMETERS;
+                refusal->knob = knob.name;
+                ranks_tell(vote);
+                copy_text(told(knob, least(vote)), refusal->held[0], sizeof refusal->held[0]);
+                copy_text(told(knob, greatest(vote)), refusal->held[1], sizeof refusal->held[1]);
                 return WAN_DECLINED;
             }
         if (!equal(vote_learned_rules))

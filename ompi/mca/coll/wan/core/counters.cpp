@@ -59,7 +59,7 @@ constexpr family families[] = {
      offsetof(wan_counters_t, tree_direct), 0, 1, false},
 };
 
-constexpr size_t all_counters()
+constexpr size_t of_process()
 {
     size_t n = 0;
     for (const family &f : families)
@@ -67,13 +67,39 @@ constexpr size_t all_counters()
     return n;
 }
 // No number that no tool can see.
-static_assert(all_counters() == sizeof(wan_counters_t) / sizeof(uint64_t) - 1 && WAN_REASON_NONE == 0);
+static_assert(of_process() == sizeof(wan_counters_t) / sizeof(uint64_t) - 1 && WAN_REASON_NONE == 0);
+
+/** Those that a tool may have of one communicator; few, since each of them is a sum where those above are many. */
+struct own {
+    const char *name, *help;
+    size_t offset, members;
+};
+
+constexpr own owns[] = {
+    {"comm_calls", "Calls on this communicator that coll/wan served", offsetof(wan_counters_t, served), WAN_COUNTED},
+    {"comm_declined", "Calls on this communicator for which coll/wan had no algorithm, or that a rule or a trial left to the module before it",
+     offsetof(wan_counters_t, declined), 2 * WAN_COLLECTIVES},
+    {"comm_passed", "Calls on this communicator handed to the module before coll/wan, since it was not served",
+     offsetof(wan_counters_t, passed), 1},
+    {"comm_blocking_ns", "Nanoseconds that blocking calls served on this communicator took on this process", offsetof(wan_counters_t, blocking_ns),
+     WAN_COUNTED},
+    {"comm_elapsed_ns", "Nanoseconds of the calls served on this communicator by a plan, blocking or not, each from beginning to end",
+     offsetof(wan_counters_t, elapsed_ns), 1},
+    {"comm_predicted_ns", "Nanoseconds that those calls were predicted to take", offsetof(wan_counters_t, predicted_ns), 1},
+    {"comm_wan_messages", "Messages that this process sent to another site in calls on this communicator",
+     offsetof(wan_counters_t, wan_messages), 1},
+    {"comm_wan_bytes", "Bytes that this process sent to another site in calls on this communicator", offsetof(wan_counters_t, wan_bytes), 1},
+    {"comm_links_changed", "How often links had changed, as seen on this communicator", offsetof(wan_counters_t, links_changed), 1},
+    {"comm_tree_changes", "Parents that this process took in this communicator's adaptive trees, or left", offsetof(wan_counters_t, tree_changes),
+     1},
+};
+static_assert(offsetof(wan_counters_t, left) == offsetof(wan_counters_t, declined) + WAN_COLLECTIVES * sizeof(uint64_t));
 
 } // namespace
 
 extern "C" {
 
-size_t wan_counter_count(void) { return all_counters(); }
+size_t wan_counter_count(void) { return of_process() + std::size(owns); }
 
 // Its texts are formats, all of them above.
 #pragma GCC diagnostic push
@@ -81,6 +107,13 @@ size_t wan_counter_count(void) { return all_counters(); }
 #pragma GCC diagnostic ignored "-Wformat-security"
 void wan_counter_get(size_t i, wan_counter_t *counter)
 {
+    if (i >= of_process()) {
+        const own &o = owns[i - of_process()];
+        *counter = {{}, {}, o.offset, o.members, true};
+        std::snprintf(counter->name, sizeof counter->name, "%s", o.name);
+        std::snprintf(counter->help, sizeof counter->help, "%s", o.help);
+        return;
+    }
     const family *f = families;
     for (; i >= f->members - f->first; ++f)
         i -= f->members - f->first;
@@ -92,8 +125,18 @@ void wan_counter_get(size_t i, wan_counter_t *counter)
     std::snprintf(counter->name, sizeof counter->name, f->name, name);
     std::snprintf(counter->help, sizeof counter->help, f->help, said);
     counter->offset = f->offset + member * sizeof(uint64_t);
+    counter->members = 1;
+    counter->of_communicator = false;
 }
 #pragma GCC diagnostic pop
+
+uint64_t wan_counter_value(const wan_counter_t *counter, const wan_counters_t *of)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < counter->members; ++i)
+        sum += *reinterpret_cast<const uint64_t *>(reinterpret_cast<const char *>(of) + counter->offset + i * sizeof sum);
+    return sum;
+}
 
 const wan_counters_t *wan_comm_counters(const wan_comm_t *comm)
 {

@@ -12,27 +12,39 @@ namespace {
 
 struct entry {
     wan_reason_t reason;
-    const char *name, *text;
+    const char *name, *text, *remedy;
 };
 
 constexpr entry entries[] = {
-    {WAN_REASON_NONE, "none", "there is no reason"},
-    {WAN_REASON_INTERCOMMUNICATOR, "intercommunicator", "it is an inter-communicator"},
-    {WAN_REASON_ONE_SITE, "one_site", "all ranks are in one site"},
-    {WAN_REASON_UNKNOWN_SITE, "unknown_site", "the site of some ranks is not known"},
-    {WAN_REASON_NO_PLUGIN, "no_plugin", "a process runs without coll/wan"},
-    {WAN_REASON_OTHER_BUILD, "other_build", "a process runs another version or build of coll/wan"},
-    {WAN_REASON_OTHER_PRIORITY, "other_priority", "a process has another coll_wan_priority"},
-    {WAN_REASON_OTHER_DISCOVER, "other_discover", "a process has another coll_wan_discover"},
-    {WAN_REASON_OTHER_ARCHITECTURE, "other_architecture", "a process has another byte order or other sizes of types"},
-    {WAN_REASON_NO_CARD, "no_card", "what a process published could not be looked up"},
-    {WAN_REASON_OTHER_SITES, "other_sites", "the ranks know different sites"},
-    {WAN_REASON_OTHER_LINKS, "other_links", "the cluster maps of the ranks tell different links"},
-    {WAN_REASON_OTHER_RULES, "other_rules", "the ranks have different files of coll_wan_rules"},
-    {WAN_REASON_OTHER_PARAMETERS, "other_parameters", "the ranks have different parameters"},
-    {WAN_REASON_NO_MEMORY, "no_memory", "a rank has no memory for what it must know"},
-    {WAN_REASON_NO_TAGS, "no_tags", "the transport has too few tags, or the ranks are too far apart in their use"},
-    {WAN_REASON_NO_MODULE, "no_module", "no other component serves its collectives"},
+    {WAN_REASON_NONE, "none", "there is no reason", "nothing"},
+    {WAN_REASON_INTERCOMMUNICATOR, "intercommunicator", "it is an inter-communicator",
+     "nothing: those are Open MPI's own; MPI_Intercomm_merge makes one that may be served"},
+    {WAN_REASON_ONE_SITE, "one_site", "all ranks are in one site",
+     "on one cluster nothing; else the names have a third part where they should have two, or one id was set for all hosts"},
+    {WAN_REASON_UNKNOWN_SITE, "unknown_site", "the site of some ranks is not known",
+     "complete the map for the host that is named (a line 'default SITE' takes the rest), or name the site of all hosts, or of none: then they are "
+     "found by measuring"},
+    {WAN_REASON_NO_PLUGIN, "no_plugin", "a process runs without coll/wan",
+     "install it on the host that is named as on the others, and look there: wan-info doctor"},
+    {WAN_REASON_OTHER_BUILD, "other_build", "a process runs another version or build of coll/wan",
+     "install the same on all hosts, built from the same sources"},
+    {WAN_REASON_OTHER_PRIORITY, "other_priority", "a process has another coll_wan_priority", "make it equal on all hosts"},
+    {WAN_REASON_OTHER_DISCOVER, "other_discover", "a process has another coll_wan_discover", "make it equal on all hosts"},
+    {WAN_REASON_OTHER_ARCHITECTURE, "other_architecture", "a process has another byte order or other sizes of types",
+     "nothing: such jobs are Open MPI's own"},
+    {WAN_REASON_NO_CARD, "no_card", "what a process published could not be looked up",
+     "start the job again; where it happens again, run it without coll/wan"},
+    {WAN_REASON_OTHER_SITES, "other_sites", "the ranks know different sites", "put the same map, at the same path, on all hosts"},
+    {WAN_REASON_OTHER_LINKS, "other_links", "the cluster maps of the ranks tell different links",
+     "put the same map, at the same path, on all hosts"},
+    {WAN_REASON_OTHER_RULES, "other_rules", "the ranks have different files of coll_wan_rules", "put the same file on all hosts"},
+    {WAN_REASON_OTHER_PARAMETERS, "other_parameters", "the ranks have different parameters",
+     "make the one that is named equal on all hosts: parameters may come from a file of a host, or its environment"},
+    {WAN_REASON_NO_MEMORY, "no_memory", "a rank has no memory for what it must know", "run fewer processes on a host"},
+    {WAN_REASON_NO_TAGS, "no_tags", "the transport has too few tags, or the ranks are too far apart in their use",
+     "free communicators and requests that are not used any more, or take another transport"},
+    {WAN_REASON_NO_MODULE, "no_module", "no other component serves its collectives",
+     "leave the parameter `coll` empty, or name others beside wan in it (--mca coll wan,tuned,libnbc,basic)"},
 };
 
 constexpr bool in_order()
@@ -58,10 +70,22 @@ const char *wan_reason_text(wan_reason_t reason)
     return entries[reason].text;
 }
 
+const char *wan_reason_remedy(wan_reason_t reason)
+{
+    return entries[reason].remedy;
+}
+
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size)
 {
-    return refusal->knob ? std::snprintf(text, size, "%s: coll_wan_%s", wan_reason_text(refusal->reason), refusal->knob)
-                         : std::snprintf(text, size, "%s", wan_reason_text(refusal->reason));
+    const char *const why = wan_reason_text(refusal->reason);
+    if (refusal->knob && refusal->has_other)
+        return std::snprintf(text, size, "%s: coll_wan_%s is %s on rank %d, %s on rank %d", why, refusal->knob, refusal->held[0],
+                             refusal->rank, refusal->held[1], refusal->other);
+    if (refusal->knob)
+        return std::snprintf(text, size, "%s: coll_wan_%s", why, refusal->knob);
+    if (refusal->has_other)
+        return std::snprintf(text, size, "%s: those of rank %d are not those of rank %d", why, refusal->rank, refusal->other);
+    return std::snprintf(text, size, "%s", why);
 }
 
 } // extern "C"

@@ -10,6 +10,7 @@
 #include "wan_config.h"
 
 #include <algorithm>
+#include <utility>
 #include <ctime>
 
 namespace wan {
@@ -205,14 +206,15 @@ void book::enter(record *r)
     ++served_;
 }
 
-void book::leave(record *r, const std::string &json, const totals &sums, const highlight &most, uint64_t calls_left_out)
+void book::leave(record *r, std::string json, const totals &sums, const highlight &most, uint64_t calls_left_out)
 {
     const bool room = !json.empty() && take(json.size());
     std::lock_guard hold(lock_);
     std::erase(live_, r);
     calls_left_out_ += calls_left_out;
     if (room) {
-        ended_.push_back(json);
+        json.shrink_to_fit();
+        ended_.push_back(std::move(json));
     } else {
         ++communicators_left_out_;
         calls_left_out_ += sums.calls;
@@ -240,6 +242,7 @@ std::string book::json(int ranks)
     const int64_t now = now_ns();
     std::lock_guard hold(lock_);
     json_text out;
+    out.reserve(held_ + (64 << 10));
     out.object().member("what", "report of coll/wan").member("format", format).member("version", PACKAGE_VERSION);
     out.key("process").object().member("rank", who_.rank).member("ranks", ranks).member("host", who_.host);
     out.member("spawned", who_.spawned).end();
@@ -257,10 +260,10 @@ std::string book::json(int ranks)
         .member("least_bytes", sums_.least_bytes)
         .end();
     out.member("declined", sums_.declined).member("passed", sums_.passed).end();
-    const auto texts = [&](const char *name, const std::vector<std::string> &all) {
+    const auto texts = [&](const char *name, std::vector<std::string> &all) {
         out.key(name).array();
-        for (const std::string &text : all)
-            out.as_it_is("\n" + text);
+        for (std::string &text : all)
+            out.line(std::exchange(text, {}));
         out.end();
     };
     texts("links", measurements_);
@@ -272,6 +275,7 @@ std::string book::json(int ranks)
             .member("ranks", r.ranks)
             .member("reason", wan_reason_name(r.reason))
             .member("why", r.text)
+            .member("remedy", r.reason == WAN_REASON_NONE ? "" : wan_reason_remedy(r.reason))
             .member("at_ns", r.at_ns)
             .member("communicators", r.communicators)
             .end();
@@ -284,7 +288,7 @@ std::string book::json(int ranks)
         .member("measurements", measurements_left_out_)
         .member("events", events_left_out_);
     out.member("afterthoughts", afterthoughts_left_out_).end().end();
-    return out.text() + "\n";
+    return out.take() + "\n";
 }
 
 std::string book::summary()

@@ -26,8 +26,8 @@ class record;
 
 class book {
 public:
-    /** Of all that is kept, about: a process may have 1 MB for its report. */
-    static constexpr size_t most_bytes = 640 << 10;
+    /** Of all that is kept, about: a process may have 1 MB for its report, and in the end there is the text beside it. */
+    static constexpr size_t most_bytes = 440 << 10;
     static constexpr size_t most_events = 1000, most_refusals = 200, most_measurements = 100;
     /** Pairs of sites that are told of a measurement. */
     static constexpr size_t most_pairs = 300;
@@ -82,9 +82,9 @@ public:
         int64_t elapsed_ns = -1;
         std::string text;
     };
-    void leave(record *r, const std::string &json, const totals &sums, const highlight &most, uint64_t calls_left_out);
+    void leave(record *r, std::string json, const totals &sums, const highlight &most, uint64_t calls_left_out);
 
-    /** Ends records that have not ended.  ranks: of the job, 0: not known. */
+    /** Once: ends records that have not ended, and keeps no more of them.  ranks: of the job, 0: not known. */
     std::string json(int ranks);
     /** Some lines for people. */
     std::string summary();

@@ -16,6 +16,7 @@
 
 struct wan_report {
     std::shared_ptr<wan::book> book;
+    std::string text = {}, summary = {};        // once all is over
 };
 
 namespace wan {
@@ -141,14 +142,15 @@ void wan_report_finalizes(wan_report_t *report)
     });
 }
 
-int wan_report_text(wan_report_t *report, int ranks, char **json, char **summary)
+int wan_report_text(wan_report_t *report, int ranks, const char **json, char **summary)
 {
     *json = *summary = nullptr;
     return wan::guarded([&]() -> int {
-        const std::string text = report->book->json(ranks), lines = report->book->summary();
-        *json = strdup(text.c_str());
-        *summary = strdup(lines.c_str());
-        return *json && *summary ? WAN_OK : WAN_ERR_NOMEM;
+        report->text = report->book->json(ranks);
+        report->summary = report->book->summary();
+        *json = report->text.c_str();
+        *summary = report->summary.data();
+        return WAN_OK;
     });
 }
 

@@ -67,7 +67,18 @@ public:
         comma_ = true;
         return *this;
     }
+    /** The same, in a line of its own. */
+    json_text &line(std::string_view json)
+    {
+        separate();
+        (out_ += '\n') += json;
+        comma_ = true;
+        return *this;
+    }
     const std::string &text() const { return out_; }
+    /** Of a large one, so that it is not moved while it grows. */
+    void reserve(size_t bytes) { out_.reserve(bytes); }
+    std::string take() { return std::move(out_); }
 
 private:
     std::string out_, nested_;

@@ -81,6 +81,34 @@ std::string words_of(const request &r)
 
 std::string knob_of(wan_collective_t c) { return std::string("coll_wan_") + kind_of(c).name + "_algorithm"; }
 
+/** A picture of more shows nothing; and all pictures of a communicator may take so many bytes. */
+constexpr int most_told_hosts = 64;
+constexpr size_t most_told_bytes = 48 << 10;
+
+int host_count(const topology &t)
+{
+    int hosts = 0;
+    for (int s = 0; s < t.site_count(); ++s)
+        hosts += t.node_count(site_id{static_cast<uint32_t>(s)});
+    return hosts;
+}
+
+/** [from, to, bytes, messages] of each pair of hosts, which are numbered as in "hosts". */
+std::string flows_json(const topology &t, const host_flows &flows)
+{
+    if (flows.too_many)
+        return "";
+    std::vector<int> first{0};      // number of a site's first host
+    for (int s = 0; s < t.site_count(); ++s)
+        first.push_back(first.back() + t.node_count(site_id{static_cast<uint32_t>(s)}));
+    const auto number = [&](const host_place &h) { return first[static_cast<size_t>(h.first)] + h.second; };
+    json_text out;
+    out.array();
+    for (const auto &[ends, f] : flows.all)
+        out.array().value(number(ends.first)).value(number(ends.second)).value(f.bytes).value(f.messages).end();
+    return out.end().text();
+}
+
 /** Why a form serves, where that is not that it is predicted to be the fastest: as wan_comm::serve() decides; "". */
 std::string why_told(const wan_comm &comm, wan_collective_t c, const call_kind::form &f)
 {
@@ -195,7 +223,7 @@ record::noted record::note(const wan_call_t &call, const request &asked, const p
 
 void record::add(const noted &n, int64_t elapsed_ns, uint64_t wan_bytes, uint64_t wan_messages)
 {
-    if (!n.kind || !take(n.kind->times.more_bytes(elapsed_ns))) {
+    if (finished_ || !n.kind || !take(n.kind->times.more_bytes(elapsed_ns))) {
         ++left_out_;
         return;
     }
@@ -277,13 +305,29 @@ void record::finish()
             out = {};
         }
     }
+    {
+        std::lock_guard hold(comm_.lock);
+        classes_.clear();
+    }
     book_->give(held_);
-    book_->leave(this, out.text(), sums, most, left_out_);
+    book_->leave(this, out.take(), sums, most, left_out_);
 }
 
 void record::print(json_text &out, book::totals &sums, book::highlight &most)
 {
     const topology &t = comm_.topo;
+    std::vector<const call_kind *> all;
+    for (const auto &[key, c] : classes_)
+        if (c->times.count())
+            all.push_back(c.get());
+    // What took most time is first where there may not be time, or room, for all.
+    std::stable_sort(all.begin(), all.end(), [](const call_kind *a, const call_kind *b) { return a->elapsed_ns > b->elapsed_ns; });
+    const auto across = crossings(all);
+    fit(all, across, out);
+    std::sort(all.begin(), all.end(), [](const call_kind *a, const call_kind *b) {
+        const auto key = [](const call_kind *c) { return std::tuple(c->collective, c->counts_vary, !c->blocking, c->log_bytes); };
+        return key(a) < key(b);
+    });
     out.object()
         .member("communicator", id_)
         .member("name", name_)
@@ -295,6 +339,12 @@ void record::print(json_text &out, book::totals &sums, book::highlight &most)
     for (int i = 0; i < t.site_count(); ++i) {
         const site_id s{static_cast<uint32_t>(i)};
         out.object().member("site", t.site_name(s)).member("hosts", t.node_count(s)).member("ranks", t.rank_count(s)).end();
+    }
+    out.end().key("hosts").array();
+    for (int i = 0; i < t.site_count() && host_count(t) <= most_told_hosts; ++i) {
+        const site_id s{static_cast<uint32_t>(i)};
+        for (int n = 0; n < t.node_count(s); ++n)
+            out.array().value(i).value(t.rank_at(s, n)).value(t.lane_count(s, n)).end();
     }
     out.end().key("links").array();
     for (size_t number : links_)
@@ -314,15 +364,6 @@ void record::print(json_text &out, book::totals &sums, book::highlight &most)
         .member("left_out_calls", left_out_)
         .member("wan_messages", comm_.counters.wan_messages)
         .member("wan_bytes", comm_.counters.wan_bytes);
-    std::vector<const call_kind *> all;
-    for (const auto &[key, c] : classes_)
-        if (c->times.count())
-            all.push_back(c.get());
-    std::sort(all.begin(), all.end(), [](const call_kind *a, const call_kind *b) {
-        const auto key = [](const call_kind *c) { return std::tuple(c->collective, c->counts_vary, !c->blocking, c->log_bytes); };
-        return key(a) < key(b);
-    });
-    const auto across = crossings(all);
     out.key("calls").array();
     for (const call_kind *c : all)
         print_class(out, *c, across, sums, most);
@@ -331,10 +372,31 @@ void record::print(json_text &out, book::totals &sums, book::highlight &most)
     out.end();
 }
 
-record::crossing_flows record::crossings(std::vector<const call_kind *> all) const
+/** As many of them, from the first on, as there is room for as text; the others are left out, and counted. */
+void record::fit(std::vector<const call_kind *> &all, const crossing_flows &across, json_text &out)
 {
-    // There may not be time for all: what took most is first.
-    std::stable_sort(all.begin(), all.end(), [](const call_kind *a, const call_kind *b) { return a->elapsed_ns > b->elapsed_ns; });
+    constexpr size_t of_record = 8192, of_kind = 2400, of_form = 480;
+    const size_t room = book::most_bytes - std::min(book::most_bytes, book_->held_bytes() - held_);
+    size_t wanted = of_record, kept = 0;
+    for (; kept < all.size(); ++kept) {
+        size_t more = of_kind + of_form * all[kept]->forms.size();
+        for (const auto &f : all[kept]->forms)
+            if (const auto told = across.find(&f); told != across.end())
+                more += told->second.hosts.size();
+        if (wanted + more > room)
+            break;
+        wanted += more;
+    }
+    for (size_t i = kept; i < all.size(); ++i)
+        left_out_ += all[i]->times.count();
+    all.resize(kept);
+    out.reserve(wanted);
+}
+
+record::crossing_flows record::crossings(const std::vector<const call_kind *> &all) const
+{
+    // Pictures have half of the memory at most, and none where there are too many hosts for one.
+    size_t room = host_count(comm_.topo) <= most_told_hosts && book_->held_bytes() < book::most_bytes / 2 ? most_told_bytes : 0;
     crossing_flows found;
     for (const call_kind *c : all)
         for (const auto &f : c->forms)
@@ -342,10 +404,16 @@ record::crossing_flows record::crossings(std::vector<const call_kind *> all) con
                 (void) book_->afterthought(false, [&](const auto &enough) {
                     plan p = *f.how;
                     p.root = f.call.root;
-                    const auto flow = crossing_flow(comm_.topo, p, f.call, enough);
-                    if (flow)
-                        found.emplace(&f, flow->bytes);
-                    return flow.has_value();
+                    host_flows hosts{room / 12};
+                    const auto flow = crossing_flow(comm_.topo, p, f.call, enough, room ? &hosts : nullptr);
+                    if (!flow)
+                        return false;
+                    sent &told = found[&f] = {flow->bytes, {}};
+                    if (std::string text = flows_json(comm_.topo, hosts); room && text.size() <= room) {
+                        room -= text.size();
+                        told.hosts = std::move(text);
+                    }
+                    return true;
                 });
     return found;
 }
@@ -371,7 +439,7 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
         bound_ns += static_cast<__int128>(f.calls) * least_ns(t, facts_at(f), f.call, comm_.me);
         if (const auto bytes = across.find(&f); bytes != across.end()) {
             crossed += f.calls;
-            crossing += f.calls * bytes->second;
+            crossing += f.calls * bytes->second.across;
             least += f.calls * least_crossing_bytes(t, f.call);
         }
     }
@@ -418,6 +486,9 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
             .member("segment_bytes", f.how ? segment_of(*f.how, f.call) : std::nullopt);
         out.member("call_bytes", f.call.bytes).member("predicted_ns", f.how ? std::optional(f.how->predicted_ns) : std::nullopt);
         out.member("plan", f.how ? std::optional(wan::print(*f.how)) : std::nullopt);
+        out.member("root", kind_of(c.collective).root ? std::optional(f.call.root) : std::nullopt);
+        const auto told = across.find(&f);
+        out.key("flows").as_it_is(told == across.end() || told->second.hosts.empty() ? "null" : told->second.hosts);
         out.member("links", f.era).end();
     }
     out.end().member("other_calls", c.other_calls).key("choice");

@@ -108,9 +108,14 @@ private:
     bool take(size_t bytes);
     uint32_t form_of(call_kind &c, const request &r, const plan *how, size_t era);
     void print(json_text &out, book::totals &sums, book::highlight &most);
-    /** Bytes that all ranks together send to other sites in a call, where there was time to count them. */
-    using crossing_flows = std::unordered_map<const call_kind::form *, uint64_t>;
-    crossing_flows crossings(std::vector<const call_kind *> all) const;
+    /** What all ranks together send in a call, where there was time to count it. */
+    struct sent {
+        uint64_t across = 0;        // bytes to other sites
+        std::string hosts;          // JSON of what hosts send each other; "": not told
+    };
+    using crossing_flows = std::unordered_map<const call_kind::form *, sent>;
+    crossing_flows crossings(const std::vector<const call_kind *> &all) const;
+    void fit(std::vector<const call_kind *> &all, const crossing_flows &across, json_text &out);
     void print_class(json_text &out, const call_kind &c, const crossing_flows &across, book::totals &sums,
                      book::highlight &most);
     void print_choice(json_text &out, const call_kind &c, const call_kind::form &f);

@@ -73,12 +73,18 @@ traffic::traffic(const topology &t, const plan &p, const request &r)
         senders = std::max(senders, static_cast<uint32_t>(ranks.size()));
 }
 
-std::optional<flow> crossing_flow(const topology &t, const plan &p, const request &r, const std::function<bool()> &enough)
+std::optional<flow> crossing_flow(const topology &t, const plan &p, const request &r, const std::function<bool()> &enough,
+                                  host_flows *hosts)
 {
     flow across;
+    const auto place = [](topology::position at) { return host_place{static_cast<int>(value(at.site)), at.node}; };
     const bool all = each_sent(t, p, r, enough, [&](int, topology::position from, int, topology::position to, const flow &sent) {
         if (from.site != to.site)
             add(across, sent);
+        if (!hosts || hosts->too_many || place(from) == place(to))
+            return;
+        add(hosts->all[{place(from), place(to)}], sent);
+        hosts->too_many = hosts->all.size() > hosts->most;
     });
     return all ? std::optional(across) : std::nullopt;
 }

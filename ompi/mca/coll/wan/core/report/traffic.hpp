@@ -28,8 +28,21 @@ struct traffic {
     traffic(const topology &t, const plan &p, const request &r);
 };
 
-/** What crosses between sites, alone; nullopt: `enough` said so, which is asked before each rank. */
-std::optional<flow> crossing_flow(const topology &t, const plan &p, const request &r, const std::function<bool()> &enough);
+/** A host: its site, its number there. */
+using host_place = std::pair<int, int>;
+/** From, to; up to `most` of them, beyond that none at all. */
+struct host_flows {
+    size_t most;
+    std::map<std::pair<host_place, host_place>, flow> all = {};
+    bool too_many = false;
+};
+
+/**
+ * What crosses between sites, alone; nullopt: `enough` said so, which is asked before each rank.  hosts: if not nullptr,
+ * what hosts send each other.
+ */
+std::optional<flow> crossing_flow(const topology &t, const plan &p, const request &r, const std::function<bool()> &enough,
+                                  host_flows *hosts = nullptr);
 
 } // namespace wan
 

@@ -49,8 +49,12 @@ template <typename T> bool number(std::string_view &text, T &value, int base)
 
 void first_of(wan_refusal_t &kept, wan_reason_t reason, int rank)
 {
-    if (kept.reason == WAN_REASON_NONE)
-        kept = {reason, true, rank, nullptr};
+    if (kept.reason != WAN_REASON_NONE)
+        return;
+    kept = {};
+    kept.reason = reason;
+    kept.has_rank = true;
+    kept.rank = rank;
 }
 
 } // namespace
