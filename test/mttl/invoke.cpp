@@ -142,10 +142,10 @@ std::string no_such_node()
         s.hold();       // lives here, on the stack
         const auto numbers = [&] {      // the next ticket and the next channel: one comes again at once, the other does not
             const uint32_t ticket = n.open_ticket(&s);
-            const int channel = n.open_channel();
+            const uint32_t landing = n.open_landing();
             n.close_ticket(ticket);
-            n.close_channel(static_cast<uint16_t>(channel));
-            return std::pair(ticket, channel);
+            n.close_landing(n.id(), landing, 0);
+            return std::pair(ticket, detail::landing_channel(landing));
         };
         std::vector<char> data(2 * n.network().small_bytes());
         const auto before = numbers();

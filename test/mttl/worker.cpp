@@ -257,6 +257,53 @@ void migrate()
     }
 }
 
+// Landings that go while a write is expected: it is refused, or dropped, large ones too, and their channels are usable.
+std::optional<Landing<double>> outlives;
+double outlived;
+
+void late_writes(int from)
+{
+    std::vector<double> in(100000, -1);
+    for (int round = 0; round < 20; ++round) {
+        bool thrown = false;
+        LandingPtr<double> p;
+        const size_t n = round % 2 ? 100000 : 10;
+        future<void> written;
+        try {
+            Landing<double> l(in.data(), n, from);
+            p = l.handle();
+            l.arm();
+            const auto write = [](LandingPtr<double> q, size_t m) { q.write(std::vector<double>(m, 7).data(), m); };
+            if (round % 4 < 2)
+                written = ainvoke(from, write, p, n);
+            for (int turns = round % 5; turns > 0; --turns)
+                invoke(from, [] {});
+            throw std::runtime_error("unwound");
+        } catch (const std::runtime_error &) {
+            thrown = true;
+        }
+        CHECK(thrown);
+        if (written.valid()) {
+            try {
+                written.get();
+            } catch (const std::runtime_error &) {
+            }
+        }
+        CHECK(invoke(from, [](LandingPtr<double> q) {
+            const double one = 1;
+            try {
+                q.write(&one, 1);
+            } catch (const error &e) {
+                return std::string(e.what()).find("where the landing for it has gone") != std::string::npos;
+            }
+            return false;
+        }, p));
+    }
+    // Armed when the job ends, and gone after it.
+    outlives.emplace(&outlived, 1, from);
+    outlives->arm();
+}
+
 // The most memory that this process has used so far, MiB.
 long peak()
 {
@@ -411,6 +458,7 @@ int on_zero(int, char **)
         all.push_back(ainvoke(to, fn<together>));
     when_all(std::move(all)).get();
     migrate();
+    late_writes(nodes() - 1);
     // Variables are each process's own.
     for (int to = 1; to < nodes(); ++to) {
         invoke(to, [] { value = 10 + my_node(); });

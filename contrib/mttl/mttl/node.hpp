@@ -176,9 +176,18 @@ public:
 
     // ---- announced writes, for landing.hpp ----
 
-    /** A number that this node's own recv_node calls may use as a channel. */
-    uint16_t open_channel() { return awaited_.channels.open(); }
-    void close_channel(uint16_t c) { awaited_.channels.close(c); }
+    /** A number for a landing; its channel is detail::landing_channel(). */
+    uint32_t open_landing() { return awaited_.channels.open_landing(); }
+    /** One write more to a landing of that node; false: it has gone. */
+    bool writes_to_landing(int to, uint32_t landing) { return awaited_.landings.write(to, landing); }
+    /** A landing for writes of `from` has gone, after so many of them.  Those that `from` has sent all the same are dropped,
+     *  before the channel is used again, and later ones are refused there. */
+    void close_landing(int from, uint32_t landing, uint64_t landed)
+    {
+        outbox_.send(from, wire::plain_head{{wire::gone, 0, 0, landing}}, [&](writer &w) { w.raw(landed); });
+    }
+    /** Announced writes that came when their landing had gone, and were dropped. */
+    uint64_t late_writes() const { return inbox_.late_writes(); }
 
     // ---- answers, for invoke.hpp ----
 
