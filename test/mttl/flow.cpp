@@ -467,6 +467,39 @@ std::string credit_for_messages()
     }, o);
 }
 
+// A thread that has been served keeps its turn, also where it would have gone with a message that it does not fit.
+std::string turns()
+{
+    static std::vector<int> got;
+    options o;
+    o.node.window = 8;
+    return jobs(2, [](memory_job &job) -> std::string {
+        got.clear();
+        constexpr int n = 40;
+        std::vector<thread_handle> all;
+        {
+            const batch b;
+            for (int i = 0; i < n; ++i)
+                all.push_back(spawn([i] {
+                    post(1, [](int k, const std::vector<char> &) { got.push_back(k); }, i, std::vector<char>(i % 3 ? 1500 : 2500));
+                }));
+            for (thread_handle &t : all)
+                t.join();
+        }
+        invoke(1, [] {});
+        WAN_CHECK(got.size() == n);
+        for (int i = 0; i < n; ++i)
+            WAN_CHECK_THAT(got[static_cast<size_t>(i)] == i, std::to_string(got[static_cast<size_t>(i)]) + " for " + std::to_string(i));
+        // No credit has got lost or was made.
+        for (int round = 0; round < 3; ++round)
+            for (int i = 0; i < 8; ++i)
+                post(1, [] {});
+        invoke(1, [] {});
+        WAN_CHECK_THAT(job.fabric().high_water() <= 8 + 8 / 2, std::to_string(job.fabric().high_water()));
+        return "";
+    }, o);
+}
+
 // A thread whose turn it is and that does not send after all gives it to the next one.
 std::string refused_in_the_line()
 {
@@ -512,6 +545,7 @@ int main()
         cmocka_unit_test(wan_test::test<results_of_the_line>),
         cmocka_unit_test(wan_test::test<order_in_the_line>),
         cmocka_unit_test(wan_test::test<credit_for_messages>),
+        cmocka_unit_test(wan_test::test<turns>),
         cmocka_unit_test(wan_test::test<refused_in_the_line>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -160,6 +160,32 @@ private:
     std::unordered_map<uint64_t, entry> all_;
 };
 
+/** Of the threads of a process that wait inside the network, one at a time. */
+class network_turn {
+public:
+    explicit network_turn(scheduler &s) : threads_(s) {}
+    bool held() const { return held_; }
+    /** By a thread that reduces. */
+    bool reduces() const { return reduces_; }
+    /** Blocks the thread until nobody has it. */
+    void take(bool reduces)
+    {
+        while (held_)
+            next_.wait(threads_);
+        held_ = true, reduces_ = reduces;
+    }
+    void give()
+    {
+        held_ = reduces_ = false;
+        next_.wake_one(threads_);
+    }
+
+private:
+    scheduler &threads_;
+    bool held_ = false, reduces_ = false;
+    wait_queue next_;
+};
+
 /** All of it. */
 struct awaited {
     explicit awaited(scheduler &s) : channels(s), contributions(s) {}

@@ -189,6 +189,11 @@ public:
     /** Announced writes that came when their landing had gone, and were dropped. */
     uint64_t late_writes() const { return inbox_.late_writes(); }
 
+    // ---- where the process waits inside the network, for group.hpp ----
+
+    /** Held by the thread that makes a group of the network's own, or waits there. */
+    detail::network_turn &network_turn() { return network_turn_; }
+
     // ---- answers, for invoke.hpp ----
 
     /** Answers an invocation with what is being thrown. */
@@ -295,6 +300,7 @@ private:
     registry registry_;
     detail::outbox outbox_;
     detail::awaited awaited_{scheduler_};
+    detail::network_turn network_turn_{scheduler_};
     detail::inbox inbox_{port_, scheduler_, registry_, outbox_, awaited_, &node::unknown_function};
     std::vector<std::shared_ptr<void>> owned_;  // by type
     static inline size_t owned_types_ = 0;
