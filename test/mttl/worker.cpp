@@ -253,7 +253,8 @@ int two_reductions(int, char **)
     };
     thread_handle t = spawn([&] { one(my_node() ? a : b); });
     thread_handle u = spawn([&] { one(my_node() ? b : a); });
-    t.join(), u.join();
+    u.join();       // the second one gets the error, the first one waits
+    t.join();
     return 0;
 }
 

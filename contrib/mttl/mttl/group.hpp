@@ -92,6 +92,7 @@ protected:
     template <class Combine>
     void double_up(uint32_t first_step, void *mine, void *other, size_t bytes, Combine combine, uint8_t flags = 0)
     {
+        const in_use now(used_);
         const size_t n = size();
         size_t power = 1;
         while (2 * power <= n)
@@ -124,6 +125,7 @@ protected:
     /** Blocks the thread while the network does start(native group, completion). */
     template <class Start> void through_network(Start start)
     {
+        const in_use now(used_);
         transfer t(node_.threads());
         node_.out().flush();    // the process may wait inside the network: small writes that are held leave before
         start(*native_, &t);
@@ -138,6 +140,19 @@ protected:
 
 private:
     static constexpr uint32_t asked = 1000, made = 1001;
+
+    /** One thread at a time; found here, before anything is sent that would be an error of others. */
+    struct in_use {
+        explicit in_use(bool &u) : used(u)
+        {
+            if (std::exchange(used, true))
+                throw error("two threads are in the same collective of a group");
+        }
+        in_use(const in_use &) = delete;
+        in_use &operator=(const in_use &) = delete;
+        ~in_use() { used = false; }
+        bool &used;
+    };
 
     /** The network makes a group where the process waits, so no two that share members may be made at once, in whatever
      *  order their members come here.  A word goes along the members in the order of the nodes; each passes it on when it
@@ -163,6 +178,7 @@ private:
 
     uint32_t id_ = 0;
     uint32_t number_ = 0;
+    bool used_ = false;
 };
 
 inline std::vector<int> all_nodes()
