@@ -23,6 +23,8 @@
  * A virtual node moves when none of its functions is under way: one that blocks
  * delays the move, and never stops the others.
  *
+ * The file is long because the owner, its messages and the move are one protocol.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef MTTL_VIRTUAL_HPP
