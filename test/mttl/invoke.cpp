@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "mttl_test.hpp"
+#include "no_memory.hpp"
 
 #include <list>
 #include <map>
@@ -142,10 +143,10 @@ std::string no_such_node()
         s.hold();       // lives here, on the stack
         const auto numbers = [&] {      // the next ticket and the next channel: one comes again at once, the other does not
             const uint32_t ticket = n.open_ticket(&s);
-            const int channel = n.open_channel();
+            const uint32_t landing = n.open_landing();
             n.close_ticket(ticket);
-            n.close_channel(static_cast<uint16_t>(channel));
-            return std::pair(ticket, channel);
+            n.close_landing(n.id(), landing, 0);
+            return std::pair(ticket, detail::landing_channel(landing));
         };
         std::vector<char> data(2 * n.network().small_bytes());
         const auto before = numbers();
@@ -332,6 +333,37 @@ std::string futures()
         never = r.get_future();
         spawn([&] { r = promise<int>(); });
         WAN_CHECK(caught<error>([&] { never.get(); }) == given_up);
+        // At once, also where what it is replaced by lives on.
+        promise<int> old, fresh;
+        never = old.get_future();
+        future<int> kept = fresh.get_future();
+        old = std::move(fresh);
+        WAN_CHECK(caught<error>([&] { never.get(); }) == given_up && !kept.ready());
+        old.set_value(6);
+        WAN_CHECK(kept.get() == 6);
+        // Without memory, of which giving up needs some, that is an error all the same and not the end; also of what would
+        // have followed.
+        for (int after = 0; after < 8; ++after) {
+            std::string said;
+            {
+                promise<int> s;
+                never = s.get_future();
+                future<int> next;
+                if (after % 2)
+                    next = never.then([](int v) { return v; });
+                fail_allocation(1, after / 2);
+                s = promise<int>(std::move(old));
+                allocation_failed();
+                try {
+                    (after % 2 ? next : never).get();
+                } catch (const error &e) {
+                    said = e.what();
+                } catch (const std::bad_alloc &) {
+                    said = given_up;
+                }
+            }
+            WAN_CHECK_THAT(said == given_up, said);
+        }
         return "";
     });
 }

@@ -127,6 +127,97 @@ std::string groups()
     return "";
 }
 
+// Below the groups: one thread waits for a contribution, and gets it; who comes as well is refused.
+std::string contributed()
+{
+    scheduler s;
+    detail::contributions c(s);
+    const detail::contribution_key key{1, 2, 3};
+    int got = 0;
+    std::string why;
+    s.spawn_detached([&] { c.receive(key, &got, sizeof got); });
+    s.spawn_detached([&] {
+        int none = 0;
+        try {
+            c.receive(key, &none, sizeof none);
+        } catch (const error &e) {
+            why = e.what();
+        }
+    });
+    while (s.has_ready())
+        s.run_ready();
+    WAN_CHECK_THAT(why == "two threads are in the same collective of a group", why);
+    const int seven = 7;
+    c.take(key, std::as_bytes(std::span(&seven, 1)));
+    while (s.has_ready())
+        s.run_ready();
+    WAN_CHECK(got == 7 && s.blocked_count() == 0);
+    // Outside a thread, what has not come is an error; what has come is there, once.
+    why.clear();
+    try {
+        c.receive(key, &got, sizeof got);
+    } catch (const error &e) {
+        why = e.what();
+    }
+    WAN_CHECK(why == "blocked outside a thread");
+    const int eight = 8;
+    c.take(key, std::as_bytes(std::span(&eight, 1)));
+    bool twice = false;
+    try {
+        c.take(key, std::as_bytes(std::span(&eight, 1)));
+    } catch (const wire_error &) {
+        twice = true;
+    }
+    c.receive(key, &got, sizeof got);
+    WAN_CHECK(twice && got == 8);
+    return "";
+}
+
+// What goes wrong in a collective is an error of who did it.
+std::string wrong_groups()
+{
+    return jobs(2, [](memory_job &) -> std::string {
+        Barrier all;
+        Reduction<int> sum;
+        const int me = my_node();
+        // Two threads at once: the second is refused, the first goes on.
+        std::string why;
+        thread_handle first = spawn([&] {
+            if (me == 0)
+                all.exec();
+        });
+        yield();
+        if (me == 0) {
+            try {
+                all.exec();
+            } catch (const error &e) {
+                why = e.what();
+            }
+            post(1, [] {});
+        } else {
+            for (int i = 0; i < 300; ++i)
+                yield();
+            all.exec();
+        }
+        first.join();
+        WAN_CHECK_THAT(me || why == "two threads are in the same collective of a group", why);
+        WAN_CHECK(sum.exec(1) == 2);
+        // Of different sizes.
+        why.clear();
+        std::vector<int> v(static_cast<size_t>(me ? 3 : 2), 1);
+        try {
+            sum.exec(std::span<int>(v));
+        } catch (const error &e) {
+            why = e.what();
+        }
+        const std::string wanted = "nodes disagree on the size of a collective: ";
+        WAN_CHECK_THAT(why == wanted + (me ? "8 bytes came, 12 were expected" : "12 bytes came, 8 were expected"), why);
+        Barrier after;
+        after.exec();
+        return "";
+    }, spmd());
+}
+
 // Whatever blocks a thread lets the others of its node run until it goes on: none of it blocks the process.
 std::string everything_yields()
 {
@@ -287,6 +378,8 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(wan_test::test<syncs>),
         cmocka_unit_test(wan_test::test<groups>),
+        cmocka_unit_test(wan_test::test<wrong_groups>),
+        cmocka_unit_test(wan_test::test<contributed>),
         cmocka_unit_test(wan_test::test<everything_yields>),
         cmocka_unit_test(wan_test::test<exit_waits>),
         cmocka_unit_test(wan_test::test<blocked_at_exit>),

@@ -26,7 +26,7 @@ test_mttl_stacks_LDADD = $(CMOCKA_LIBS)
 test_mttl_threads_SOURCES = test/mttl/threads.cpp test/mttl/mttl_test.hpp
 test_mttl_threads_CPPFLAGS = $(mttl_cppflags)
 test_mttl_threads_LDADD = $(CMOCKA_LIBS)
-test_mttl_invoke_SOURCES = test/mttl/invoke.cpp test/mttl/mttl_test.hpp
+test_mttl_invoke_SOURCES = test/mttl/invoke.cpp test/mttl/mttl_test.hpp test/mttl/no_memory.hpp
 test_mttl_invoke_CPPFLAGS = $(mttl_cppflags)
 test_mttl_invoke_LDADD = $(CMOCKA_LIBS)
 test_mttl_flow_SOURCES = test/mttl/flow.cpp test/mttl/mttl_test.hpp
@@ -38,7 +38,7 @@ test_mttl_pointers_LDADD = $(CMOCKA_LIBS)
 test_mttl_life_SOURCES = test/mttl/life.cpp test/mttl/mttl_test.hpp
 test_mttl_life_CPPFLAGS = $(mttl_cppflags)
 test_mttl_life_LDADD = $(CMOCKA_LIBS)
-test_mttl_virtual_SOURCES = test/mttl/virtual.cpp test/mttl/mttl_test.hpp
+test_mttl_virtual_SOURCES = test/mttl/virtual.cpp test/mttl/mttl_test.hpp test/mttl/no_memory.hpp
 test_mttl_virtual_CPPFLAGS = $(mttl_cppflags)
 test_mttl_virtual_LDADD = $(CMOCKA_LIBS)
 

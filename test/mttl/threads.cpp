@@ -6,6 +6,9 @@
  */
 #include "mttl_test.hpp"
 
+#include <sys/mman.h>
+
+#include <cerrno>
 #include <cfenv>
 #include <csetjmp>
 
@@ -440,6 +443,44 @@ std::string other_faults()
                   in_thread(fault);
               }, &said) == 1000 + SIGSEGV);
     WAN_CHECK_THAT(said.empty(), said);
+    // A call that a signal interrupts goes on where it did so before.
+    for (const int flags : {static_cast<int>(SA_RESTART), 0, -1})
+        WAN_CHECK(in_child([&] {
+                      if (flags < 0)
+                          std::signal(SIGSEGV, SIG_IGN);
+                      else
+                          handler([](int) { ++calls; }, flags);
+                      scheduler s;
+                      int ends[2];
+                      if (pipe(ends) != 0)
+                          _exit(1);
+                      const pid_t self = getpid();
+                      if (fork() == 0) {
+                          for (int i = 0; i < 100; ++i)     // until it reads
+                              if (usleep(1000); getppid() == self)
+                                  kill(self, SIGSEGV);
+                          [[maybe_unused]] const auto written = write(ends[1], "x", 1);
+                          _exit(0);
+                      }
+                      char c;
+                      const bool interrupted = read(ends[0], &c, 1) < 0 && errno == EINTR;
+                      std::signal(SIGSEGV, SIG_IGN);
+                      _exit(interrupted == (flags == 0) ? 53 : 1);
+                  }) == 53);
+    // Below the stack that it is called on lies a guard, too: one that needs more of it does not write elsewhere.
+    WAN_CHECK(in_child([&] {
+                  handler([](int) { ++calls; }, 0);
+                  const scheduler s;
+                  stack_t stack{};
+                  int ends[2];
+                  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) || pipe(ends) != 0)
+                      _exit(1);
+                  char *const lowest = static_cast<char *>(stack.ss_sp);
+                  const auto given = [&](const char *at) { return write(ends[1], at, 1) == 1; };
+                  const auto mapped = [](char *page) { return msync(page, 4096, MS_ASYNC) == 0; };
+                  _exit(given(lowest) && !given(lowest - 1) && mapped(lowest - 4096) && !given(lowest - 65536) &&
+                                mapped(lowest - 65536) ? 54 : 1);
+              }) == 54);
     // Who wants none has none.
     WAN_CHECK(in_child([&] {
                   scheduler s({.report = false});

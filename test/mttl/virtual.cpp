@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "mttl_test.hpp"
+#include "no_memory.hpp"
 
 namespace {
 
@@ -22,7 +23,8 @@ struct cell {
 
 struct plant {
     int leaves = 0;
-    bool rooted = false;
+    bool rooted = false;        // it cannot be taken out,
+    bool tender = false;        // or not be put in elsewhere
 };
 
 } // namespace
@@ -33,8 +35,15 @@ template <> struct mttl::serial<plant> {
         if (p.rooted)
             throw std::logic_error("it has roots");
         w.raw(p.leaves);
+        w.raw(p.tender);
     }
-    static plant get(reader &r) { return {r.raw<int>(), false}; }
+    static plant get(reader &r)
+    {
+        const int leaves = r.raw<int>();
+        if (r.raw<bool>())
+            throw std::domain_error("it does not take");
+        return {leaves, false, false};
+    }
 };
 
 template <> struct mttl::serial<cell> {
@@ -296,7 +305,6 @@ std::string leaving()
     });
 }
 
-// Exit waits for messages that follow a virtual node, however often it moves.
 // One whose state does not travel stays, with all that it has, and who wanted it moved is told.
 std::string stays()
 {
@@ -328,6 +336,139 @@ std::string stays()
     });
 }
 
+// One that cannot be read where it is to go stays as well: what was sent meanwhile is taken here, in its order.
+std::string comes_back()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        static VirtualNodes<plant> plants;
+        plants = VirtualNodes<plant>::create(3);
+        const auto grow = [](plant &p) { return ++p.leaves; };
+        plants.invoke(1, [](plant &p) { p.tender = true; });
+        const auto tend = [] {
+            int refused = 0;
+            std::vector<future<int>> grown;
+            std::vector<future<void>> moves;
+            for (int i = 0; i < 12; ++i) {
+                grown.push_back(plants.ainvoke(1, [](plant &p) { return ++p.leaves; }));
+                moves.push_back(plants.move(1, i % 3));
+                if (i % 4 == 0)
+                    invoke(1, [] {});
+            }
+            for (future<void> &m : moves) {
+                try {
+                    m.get();
+                } catch (const std::domain_error &e) {
+                    refused += e.what() == std::string("it does not take");
+                }
+            }
+            int last = 0, wrong = 0;
+            for (future<int> &g : grown) {
+                const int now = g.get();
+                wrong += now <= last;
+                last = now;
+            }
+            return refused * 100 + wrong;
+        };
+        std::vector<future<int>> all;
+        for (int from = 0; from < 3; ++from)
+            all.push_back(ainvoke(from, tend));
+        for (future<int> &f : all) {
+            const int said = f.get();
+            WAN_CHECK_THAT(said == 800, std::to_string(said));
+        }
+        WAN_CHECK(plants.where(1) == 1 && plants.invoke(1, [](plant &p) { return p.leaves; }) == 36);
+        plants.invoke(1, [](plant &p) { p.tender = false; });
+        for (const int to : {0, 2, 1, 0}) {
+            plants.move(1, to).get();
+            WAN_CHECK(plants.where(1) == to);
+        }
+        WAN_CHECK(plants.invoke(1, grow) == 37);
+        return "";
+    });
+}
+
+// A process that cannot leave with all that it has, has not left; what did go is known, and comes back.
+std::string leaves_in_part()
+{
+    return jobs(3, [](memory_job &) -> std::string {
+        static VirtualNodes<plant> plants;
+        plants = VirtualNodes<plant>::create(12);
+        const auto owned = [](int n) { return invoke(n, [] { return plants.here(); }); };
+        const std::vector<uint32_t> before = owned(1);
+        WAN_CHECK(before == std::vector<uint32_t>({4, 5, 6, 7}));
+        for (const bool tender : {false, true}) {
+            plants.invoke(5, [](plant &p, bool t) { (t ? p.tender : p.rooted) = true; }, tender);
+            std::string what;
+            try {
+                plants.leave(1);
+            } catch (const std::logic_error &e) {
+                what = e.what();
+            }
+            WAN_CHECK_THAT(what == (tender ? "it does not take" : "it has roots"), what);
+            WAN_CHECK(owned(1) == std::vector<uint32_t>({5}));
+            // It is there still for those that leave now, and has not handed over what it kept.
+            plants.leave(0);
+            WAN_CHECK(owned(0).empty() && owned(1).size() > 1);
+            plants.take_back(0);
+            plants.invoke(5, [](plant &p) { p.rooted = p.tender = false; });
+            plants.move(5, 2).get();
+            plants.take_back(1);
+            WAN_CHECK(owned(1) == std::vector<uint32_t>({4, 6, 7}));
+            plants.move(5, 1).get();
+            // One that does not come back now does later.
+            plants.leave(1);
+            WAN_CHECK(owned(1).empty());
+            plants.invoke(6, [](plant &p) { p.rooted = true; });
+            what.clear();
+            try {
+                plants.take_back(1);
+            } catch (const std::logic_error &e) {
+                what = e.what();
+            }
+            WAN_CHECK(what == "it has roots" && owned(1) == std::vector<uint32_t>({4, 5, 7}));
+            plants.invoke(6, [](plant &p) { p.rooted = false; });
+            plants.take_back(1);
+            WAN_CHECK(owned(1) == before);
+        }
+        return "";
+    }, {}, 8);
+}
+
+// A message that could not be sent leaves no gap: those behind it are started.
+std::string no_gaps()
+{
+    int failures = 0;
+    options narrow;
+    narrow.node.window = 1;
+    const std::string wrong = jobs(2, [&failures](memory_job &job) -> std::string {
+        const auto cells = VirtualNodes<cell>::create(2);
+        std::string trace;
+        int sent = 0;
+        std::vector<thread_handle> all;
+        for (int i = 0; i < 12; ++i)
+            all.push_back(spawn([&, i] {
+                if (i % 4 == 1)     // of what goes to the port, which has a header and some room: of this thread or another one
+                    fail_allocation(9100, static_cast<int>(job.fabric().random()() % 3));
+                try {
+                    cells.post(1, [](cell &c, const std::vector<char> &v) { c.one += static_cast<int>(v.size()); },
+                               std::vector<char>(9000));
+                    ++sent;
+                } catch (const std::bad_alloc &) {
+                    ++failures;
+                }
+            }));
+        for (thread_handle &t : all)
+            t.join();
+        allocation_failed();
+        WAN_CHECK_THAT(cells.invoke(1, [](cell &c) { return c.one; }) == 9000 * sent, std::to_string(sent));
+        cells.move(1, 0).get();
+        return "";
+    }, narrow);
+    WAN_CHECK_THAT(!wrong.empty() || failures >= 4, std::to_string(failures));
+    return wrong;
+}
+
+// Exit waits for messages that follow a virtual node, however often it moves.
 std::string exit_waits()
 {
     static int taken;
@@ -356,6 +497,8 @@ int main()
         cmocka_unit_test(wan_test::test<basics>),     cmocka_unit_test(wan_test::test<pointers>),
         cmocka_unit_test(wan_test::test<travelling>), cmocka_unit_test(wan_test::test<blocked>),
         cmocka_unit_test(wan_test::test<leaving>),    cmocka_unit_test(wan_test::test<stays>),
+        cmocka_unit_test(wan_test::test<comes_back>), cmocka_unit_test(wan_test::test<leaves_in_part>),
+        cmocka_unit_test(wan_test::test<no_gaps>),
         cmocka_unit_test(wan_test::test<exit_waits>),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

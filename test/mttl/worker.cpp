@@ -3,7 +3,7 @@
  * once, between every pair of processes, with functions of a shared library.
  * Prints `mttl ok N checks` on node 0.
  *
- * Usage: worker [spmd | meetings | limits | overflow | plugins A B | throw | lost | code]
+ * Usage: worker [spmd | meetings | overlapping | two_reductions | limits | overflow | plugins A B | throw | lost | code]
  *        meetings: of two nodes, before MPI's collectives; for MTTL_WINDOW=2
  *        overflow: a function on the last node takes a quarter of a megabyte of its stack
  *        plugins: also with the libraries A and B (plugin.cpp), loaded in another order on each second process
@@ -193,6 +193,71 @@ int meetings(int, char **)
     return 0;
 }
 
+// Groups that share members are made at the same time, in other orders on other nodes, by threads of which others go on.
+int overlapping(int, char **)
+{
+    const int n = nodes(), me = my_node();
+    CHECK(n >= 3);
+    long turns = 0;
+    bool ended = false;
+    thread_handle other = spawn([&] {
+        for (; !ended; yield())
+            ++turns;
+    });
+    for (int round = 0; round < 15; ++round) {
+        std::vector<std::vector<int>> groups;
+        for (int k = 0; k < n; ++k)
+            groups.push_back({k, (k + 1) % n, (k + 2) % n});
+        // Where one thread makes several, each node in an order of its own; and all at once.
+        std::rotate(groups.begin(), groups.begin() + (me * 7 + round) % n, groups.end());
+        if (me % 2)
+            std::reverse(groups.begin(), groups.end());
+        std::vector<thread_handle> all;
+        int sum = 0;
+        for (const std::vector<int> &g : groups) {
+            if (std::find(g.begin(), g.end(), me) == g.end())
+                continue;
+            all.push_back(spawn([&, g] {
+                for (int i = (me + g[0] + round) % 4; i > 0; --i)
+                    invoke(g[static_cast<size_t>(i) % 3], [] {});
+                Barrier b(g);
+                b.exec();
+                ++sum;
+            }));
+        }
+        for (thread_handle &t : all)
+            t.join();
+        CHECK(sum == 3);
+    }
+    ended = true;
+    other.join();
+    CHECK(turns > 0);
+    if (me == 0)
+        std::printf("mttl ok overlapping %d checks\n", checks);
+    return 0;
+}
+
+// With MPI's reductions that wait, two at a time on one node are an error and no standstill.
+int two_reductions(int, char **)
+{
+    CHECK(nodes() == 2);
+    Reduction<int> a, b;
+    const auto one = [](Reduction<int> &r) {
+        try {
+            r.exec(1);
+        } catch (const error &e) {
+            std::printf("%s\n", e.what());
+            std::fflush(stdout);
+            throw;
+        }
+    };
+    thread_handle t = spawn([&] { one(my_node() ? a : b); });
+    thread_handle u = spawn([&] { one(my_node() ? b : a); });
+    u.join();       // the second one gets the error, the first one waits
+    t.join();
+    return 0;
+}
+
 // All processes send to all virtual nodes while each moves one of them on, and leave and come back in turn.
 struct counted {
     int taken = 0;
@@ -255,6 +320,53 @@ void migrate()
         cells.leave(last);
         CHECK(invoke(last, [] { return cells.here(); }).empty());
     }
+}
+
+// Landings that go while a write is expected: it is refused, or dropped, large ones too, and their channels are usable.
+std::optional<Landing<double>> outlives;
+double outlived;
+
+void late_writes(int from)
+{
+    std::vector<double> in(100000, -1);
+    for (int round = 0; round < 20; ++round) {
+        bool thrown = false;
+        LandingPtr<double> p;
+        const size_t n = round % 2 ? 100000 : 10;
+        future<void> written;
+        try {
+            Landing<double> l(in.data(), n, from);
+            p = l.handle();
+            l.arm();
+            const auto write = [](LandingPtr<double> q, size_t m) { q.write(std::vector<double>(m, 7).data(), m); };
+            if (round % 4 < 2)
+                written = ainvoke(from, write, p, n);
+            for (int turns = round % 5; turns > 0; --turns)
+                invoke(from, [] {});
+            throw std::runtime_error("unwound");
+        } catch (const std::runtime_error &) {
+            thrown = true;
+        }
+        CHECK(thrown);
+        if (written.valid()) {
+            try {
+                written.get();
+            } catch (const std::runtime_error &) {
+            }
+        }
+        CHECK(invoke(from, [](LandingPtr<double> q) {
+            const double one = 1;
+            try {
+                q.write(&one, 1);
+            } catch (const error &e) {
+                return std::string(e.what()).find("where the landing for it has gone") != std::string::npos;
+            }
+            return false;
+        }, p));
+    }
+    // Armed when the job ends, and gone after it.
+    outlives.emplace(&outlived, 1, from);
+    outlives->arm();
 }
 
 // The most memory that this process has used so far, MiB.
@@ -411,6 +523,7 @@ int on_zero(int, char **)
         all.push_back(ainvoke(to, fn<together>));
     when_all(std::move(all)).get();
     migrate();
+    late_writes(nodes() - 1);
     // Variables are each process's own.
     for (int to = 1; to < nodes(); ++to) {
         invoke(to, [] { value = 10 + my_node(); });
@@ -454,6 +567,10 @@ int main(int argc, char **argv)
         return run(argc, argv, overflow);
     if (mode == "meetings")
         return run(argc, argv, meetings, start::spmd);
+    if (mode == "overlapping")
+        return run(argc, argv, overlapping, start::spmd);
+    if (mode == "two_reductions")
+        return run(argc, argv, two_reductions, start::spmd);
     if (mode == "spmd")
         return run(argc, argv, everywhere, start::spmd);
     if (mode == "plugins")

@@ -1,6 +1,6 @@
 /*
  * What a node has asked for and waits for: results by ticket, data by channel,
- * contributions to collectives.
+ * contributions to collectives; and what it may still write to landings of others.
  * A ticket and a channel are numbers that the other side sends back; here they
  * are turned into whoever waits.  Nothing here sends.
  *
@@ -12,6 +12,8 @@
 #include "contributions.hpp"
 #include "future.hpp"
 #include "port.hpp"
+
+#include <unordered_map>
 
 namespace [[gnu::visibility("default")]] mttl {
 namespace detail {
@@ -79,7 +81,7 @@ private:
 /** Channels of the port that are in use, with the transfer that each is for. */
 class channel_table {
 public:
-    explicit channel_table(scheduler &s) : threads_(s), all_(port::channels), reserved_(s) {}
+    explicit channel_table(scheduler &s) : threads_(s), all_(port::channels), uses_(port::channels), reserved_(s) {}
 
     /** Blocks while all are in use; 0 is never given. */
     uint16_t open(transfer *t)
@@ -95,8 +97,13 @@ public:
             free_.wait(threads_);
         }
     }
-    /** One without a transfer: the caller posts the receives itself. */
-    uint16_t open() { return open(&reserved_); }
+    /** One without a transfer, for a landing, which posts the receives itself.  The number has also how often the channel
+     *  has been one: who writes there may do so late. */
+    uint32_t open_landing()
+    {
+        const uint16_t i = open(&reserved_);
+        return ++uses_[i] * port::channels + i;
+    }
     void close(uint16_t i)
     {
         all_[i] = nullptr;
@@ -107,9 +114,76 @@ public:
 private:
     scheduler &threads_;
     std::vector<transfer *> all_;
+    std::vector<uint32_t> uses_;
     size_t next_ = 0;
     wait_queue free_;
     transfer reserved_;
+};
+
+/** The port's channel of a landing. */
+inline int landing_channel(uint32_t landing) { return static_cast<int>(landing % port::channels); }
+
+/** What this node has written to the landings of others. */
+class landing_table {
+public:
+    /** One write more; false: it has gone. */
+    bool write(int node, uint32_t landing)
+    {
+        entry &e = at(node, landing);
+        if (e.gone || e.landing != landing)
+            return false;
+        ++e.writes;
+        return true;
+    }
+    /** It has gone, after so many writes; how many more are on their way. */
+    uint64_t close(int node, uint32_t landing, uint64_t landed)
+    {
+        entry &e = at(node, landing);
+        e.gone = true;
+        return e.writes - landed;
+    }
+
+private:
+    struct entry {
+        uint32_t landing = 0;       // the last one on its channel
+        bool gone = true;
+        uint64_t writes = 0;
+    };
+    entry &at(int node, uint32_t landing)
+    {
+        entry &e = all_[uint64_t{static_cast<uint32_t>(node)} * port::channels + static_cast<uint64_t>(landing_channel(landing))];
+        // A channel is used again when this node has been told that its landing has gone; an old handle is behind.
+        if (e.gone && static_cast<int32_t>(landing - e.landing) > 0)
+            e = {landing, false, 0};
+        return e;
+    }
+    std::unordered_map<uint64_t, entry> all_;
+};
+
+/** Of the threads of a process that wait inside the network, one at a time. */
+class network_turn {
+public:
+    explicit network_turn(scheduler &s) : threads_(s) {}
+    bool held() const { return held_; }
+    /** By a thread that reduces. */
+    bool reduces() const { return reduces_; }
+    /** Blocks the thread until nobody has it. */
+    void take(bool reduces)
+    {
+        while (held_)
+            next_.wait(threads_);
+        held_ = true, reduces_ = reduces;
+    }
+    void give()
+    {
+        held_ = reduces_ = false;
+        next_.wake_one(threads_);
+    }
+
+private:
+    scheduler &threads_;
+    bool held_ = false, reduces_ = false;
+    wait_queue next_;
 };
 
 /** All of it. */
@@ -118,6 +192,7 @@ struct awaited {
     ticket_table tickets;
     channel_table channels;
     detail::contributions contributions;
+    landing_table landings;
 };
 
 } // namespace detail

@@ -249,15 +249,23 @@ public:
     promise(promise &&) noexcept = default;
     promise &operator=(promise &&o) noexcept
     {
-        std::swap(s_, o.s_);
+        promise t(std::move(o));    // what was promised here is given up now
+        std::swap(s_, t.s_);
         return *this;
     }
-    /** One that has not been kept is an error for who waits. */
+    /** One that has not been kept is an error for who waits; without memory, perhaps std::bad_alloc. */
     ~promise()
     {
-        if (s_ && !s_->ready && s_->holders > 1 && detail::here) {
-            s_->failed = std::make_exception_ptr(error("a promise was given up: nobody will keep it"));
+        if (!s_ || s_->ready || s_->holders <= 1 || !detail::here)
+            return;
+        try {
+            throw error("a promise was given up: nobody will keep it");
+        } catch (...) {
+            s_->failed = std::current_exception();
+        }
+        try {
             s_->complete(*detail::here);
+        } catch (...) {     // no thread for the continuation: it has gone, and what it promised is given up as well
         }
     }
 

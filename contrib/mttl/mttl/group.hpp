@@ -28,6 +28,27 @@ namespace [[gnu::visibility("default")]] mttl {
 
 namespace detail {
 
+/** This process's turn inside the network.  Threads that make groups wait for it.  A reduction that waits there
+ *  (collectives::mpi) does not: on another process, the order may be the other way round, and both would wait for ever. */
+class network_wait {
+public:
+    network_wait(node &n, bool reduces) : node_(n)
+    {
+        network_turn &turn = n.network_turn();
+        if (reduces ? turn.held() : turn.reduces())
+            throw error(std::string(reduces ? "a reduction began" : "a group was made") + " on node " + std::to_string(n.id()) +
+                        (turn.reduces() ? " while another thread there was in a reduction" : " while another thread there made a group") +
+                        ": with MTTL_COLLECTIVES=mpi the process waits there; do one after the other, or use mpi_nonblocking");
+        turn.take(reduces);
+    }
+    network_wait(const network_wait &) = delete;
+    network_wait &operator=(const network_wait &) = delete;
+    ~network_wait() { node_.network_turn().give(); }
+
+private:
+    node &node_;
+};
+
 /** Who is in it, who I am in it, and what its messages are called. */
 class group_base {
 public:
@@ -43,12 +64,8 @@ public:
             throw error("node " + std::to_string(*twice) + " is in a group twice");
         node_.out().checked(each.front()), node_.out().checked(each.back());
         id_ = node_.group_open(members_);
-        if (node_.collective() != collectives::own && members_.size() > 1) {
-            // The network makes it where the process waits: all are here, and nobody waits for what this one still holds.
-            meet(made, wire::ahead);
-            node_.out().flush();
-            native_ = node_.network().native(members_, id_, node_.collective());
-        }
+        if (node_.collective() != collectives::own && members_.size() > 1)
+            make_native(each);
     }
     group_base(const group_base &) = delete;
     group_base &operator=(const group_base &) = delete;
@@ -75,6 +92,7 @@ protected:
     template <class Combine>
     void double_up(uint32_t first_step, void *mine, void *other, size_t bytes, Combine combine, uint8_t flags = 0)
     {
+        const in_use now(used_);
         const size_t n = size();
         size_t power = 1;
         while (2 * power <= n)
@@ -107,6 +125,7 @@ protected:
     /** Blocks the thread while the network does start(native group, completion). */
     template <class Start> void through_network(Start start)
     {
+        const in_use now(used_);
         transfer t(node_.threads());
         node_.out().flush();    // the process may wait inside the network: small writes that are held leave before
         start(*native_, &t);
@@ -120,9 +139,46 @@ protected:
     std::unique_ptr<native_group> native_;
 
 private:
-    static constexpr uint32_t made = 1000;
+    static constexpr uint32_t asked = 1000, made = 1001;
+
+    /** One thread at a time; found here, before anything is sent that would be an error of others. */
+    struct in_use {
+        explicit in_use(bool &u) : used(u)
+        {
+            if (std::exchange(used, true))
+                throw error("two threads are in the same collective of a group");
+        }
+        in_use(const in_use &) = delete;
+        in_use &operator=(const in_use &) = delete;
+        ~in_use() { used = false; }
+        bool &used;
+    };
+
+    /** The network makes a group where the process waits, so no two that share members may be made at once, in whatever
+     *  order their members come here.  A word goes along the members in the order of the nodes; each passes it on when it
+     *  is here and it is its turn, which it keeps: a circle of members that wait for each other cannot come about.  When
+     *  the last one has it, all are ready and none is in another group; until then all processes serve. */
+    void make_native(const std::vector<int> &line)
+    {
+        const size_t at = static_cast<size_t>(std::find(line.begin(), line.end(), node_.id()) - line.begin());
+        if (at > 0)
+            node_.receive_collective(id_, 0, asked, nullptr, 0);
+        const network_wait turn(node_, false);
+        if (at + 1 < line.size()) {
+            node_.send_collective(line[at + 1], id_, 0, asked, nullptr, 0, wire::ahead);
+            node_.out().flush();
+            node_.receive_collective(id_, 0, made, nullptr, 0);
+        } else {
+            for (size_t i = 0; i < at; ++i)
+                node_.send_collective(line[i], id_, 0, made, nullptr, 0, wire::ahead);
+        }
+        node_.out().flush();        // nobody waits for what this one still holds
+        native_ = node_.network().native(members_, id_, node_.collective());
+    }
+
     uint32_t id_ = 0;
     uint32_t number_ = 0;
+    bool used_ = false;
 };
 
 inline std::vector<int> all_nodes()
@@ -195,14 +251,17 @@ public:
     template <class Op = std::plus<>> void exec(std::span<T> values, Op op = {})
     {
         if constexpr (std::is_empty_v<Op> && std::is_default_constructible_v<Op>) {
+            const auto reduce = [&](native_group &g, completion *c) {
+                g.allreduce(values.data(), values.size(), detail::native_operation_of<T, Op>(), c);
+            };
             if (native_ && node_.collective() == collectives::mpi) {
+                const detail::network_wait turn(node_, true);
                 meet(0, wire::ahead);
                 next();
+                return through_network(reduce);
             }
             if (native_)
-                return through_network([&](native_group &g, completion *c) {
-                    g.allreduce(values.data(), values.size(), detail::native_operation_of<T, Op>(), c);
-                });
+                return through_network(reduce);
         }
         other_.resize(values.size());
         double_up(0, values.data(), other_.data(), values.size_bytes(),

@@ -46,6 +46,8 @@ public:
     }
     /** Whether data is arriving that travels by itself. */
     bool arriving() const { return arriving_ > 0; }
+    /** Announced writes that were dropped. */
+    uint64_t late_writes() const { return late_writes_; }
 
     void message(int from, const std::byte *data, size_t bytes) override
     {
@@ -117,6 +119,23 @@ private:
         inbox &owner;
         int from;
         uint32_t ticket;
+    };
+
+    /** Announced writes that come when their landing has gone. */
+    struct dropped_writes final : completion {
+        dropped_writes(inbox &n, uint32_t l, uint64_t number) : owner(n), landing(l), left(number) { ++owner.arriving_; }
+        ~dropped_writes() { --owner.arriving_; }
+        void done() override
+        {
+            ++owner.late_writes_;
+            if (--left)
+                return;
+            owner.awaited_.channels.close(static_cast<uint16_t>(landing_channel(landing)));
+            delete this;
+        }
+        inbox &owner;
+        uint32_t landing;
+        uint64_t left;
     };
 
     /** How far a message has been taken; on the loop's stack. */
@@ -274,6 +293,23 @@ private:
             awaited_.contributions.take(k, wire::payload(data, bytes, sizeof c, h.length));
             return sizeof c + h.length;
         }
+        case wire::gone: {
+            const auto p = wire::payload(data, bytes, sizeof h, h.length);
+            const uint64_t late = awaited_.landings.close(from, h.ticket, wire::get<uint64_t>(p.data(), p.size()));
+            outbox_.send(from, wire::plain_head{{wire::late, 0, 0, h.ticket}}, [&](writer &w) { w.raw(late); });
+            return sizeof h + h.length;
+        }
+        case wire::late: {
+            const auto p = wire::payload(data, bytes, sizeof h, h.length);
+            const auto late = wire::get<uint64_t>(p.data(), p.size());
+            const int channel = landing_channel(h.ticket);
+            if (late == 0)
+                awaited_.channels.close(static_cast<uint16_t>(channel));
+            auto *all = late ? new dropped_writes(*this, h.ticket, late) : nullptr;
+            for (uint64_t i = 0; i < late; ++i)
+                port_.discard(from, channel, all);
+            return sizeof h + h.length;
+        }
         case wire::credit: {
             outbox_.give_credit(from, h.ticket);
             return sizeof h;
@@ -332,6 +368,7 @@ private:
     std::vector<std::deque<late>> late_;    // by node
     uint64_t taken_ = 0, taken_from_own_ = 0;
     size_t arriving_ = 0;                   // payloads that travel by themselves
+    uint64_t late_writes_ = 0;
     nobody nobody_;
 };
 

@@ -9,11 +9,12 @@
  *   in.arm();                              out.write(y, n);
  *   in.wait();
  *
- * Writes land in the order of arm(); a write before arm() waits in MPI.  They
- * are ordered only among themselves: small writes that were held for others have
- * left before them, but what a function has sent without credit has not (it is
- * kept, see outbox.hpp), and what arrives together is told to the receiver in an
- * order of the port's.
+ * Writes land in the order of arm(); a write before arm() waits in MPI.  When a
+ * Landing goes, the writer is told: what it writes later throws, and what is on
+ * its way is dropped (node::late_writes() counts).  Writes are ordered only among
+ * themselves: small writes that were held for others have left before them, but
+ * what a function has sent without credit has not (it is kept, see outbox.hpp),
+ * and what arrives together is told to the receiver in an order of the port's.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,24 +29,28 @@ namespace [[gnu::visibility("default")]] mttl {
 template <class T> class LandingPtr {
 public:
     LandingPtr() = default;
-    LandingPtr(int node, uint16_t channel) : node_(node), channel_(channel) {}
+    LandingPtr(int node, uint32_t landing) : node_(node), landing_(landing) {}
 
-    /** Writes `n` elements, as many as are awaited; blocks the thread until `from` may be reused. */
+    /** Writes `n` elements, as many as are awaited; blocks the thread until `from` may be reused.  Throws error where this
+     *  node has been told that the landing has gone; what was on its way then is dropped there. */
     void write(const T *from, size_t n) const
     {
         if (n > port::nsend_bytes / sizeof(T))
             throw error("an announced write of more than 1 GiB: write in parts");
         mttl::node &h = mttl::node::here();
+        h.out().checked(node_);
+        if (!h.writes_to_landing(node_, landing_))
+            throw error("an announced write to node " + std::to_string(node_) + ", where the landing for it has gone");
         detail::transfer sent(h.threads());
         h.out().flush(node_);       // small writes that are held: they were before
-        h.network().nsend(node_, channel_, from, n * sizeof(T), &sent);
+        h.network().nsend(node_, detail::landing_channel(landing_), from, n * sizeof(T), &sent);
         sent.wait();
     }
     int node() const { return node_; }
 
 private:
     int32_t node_ = -1;
-    int32_t channel_ = 0;
+    uint32_t landing_ = 0;
 };
 
 template <class T> class Landing final : completion {
@@ -54,20 +59,27 @@ template <class T> class Landing final : completion {
 public:
     /** The next write of `from` lands at `to`, `n` elements; throws std::out_of_range where there is no such node. */
     Landing(T *to, size_t n, int from)
-        : node_(node::here()), to_(to), n_(n), from_(node_.out().checked(from)), channel_(node_.open_channel())
+        : node_(node::here()), to_(to), n_(n), from_(node_.out().checked(from)), landing_(node_.open_landing())
     {
     }
     Landing(const Landing &) = delete;
     Landing &operator=(const Landing &) = delete;
-    /** Waits for a write that is still expected: until then the memory is the port's. */
+    /** A write that is still expected is not waited for, unless it is landing right now: whoever writes is told that this
+     *  has gone, and what has been sent is dropped.  Nothing at all where the node that it was made on does not run any more. */
     ~Landing()
     {
-        if (armed_)
-            wait();
-        node_.close_channel(channel_);
+        if (node::current() != &node_)
+            return;
+        try {
+            if (armed_ && !landed_ && !node_.network().cancel(this))
+                while (!landed_)
+                    waiting_.wait(node_.threads());
+            node_.close_landing(from_, landing_, writes_);
+        } catch (...) {     // no memory: the channel is not used again
+        }
     }
 
-    LandingPtr<T> handle() const { return {node_.id(), channel_}; }
+    LandingPtr<T> handle() const { return {node_.id(), landing_}; }
 
     /** Expects the next write; the memory is the port's until wait() has returned. */
     void arm() { arm(to_, n_); }
@@ -79,7 +91,7 @@ public:
         if (n > port::nsend_bytes / sizeof(T))
             throw error("a landing of more than 1 GiB: write in parts");
         to_ = to, n_ = n, armed_ = true;
-        node_.network().recv_node(from_, channel_, to_, n_ * sizeof(T), this);
+        node_.network().recv_node(from_, detail::landing_channel(landing_), to_, n_ * sizeof(T), this);
     }
     /** Blocks the thread until it has landed. */
     void wait()
@@ -95,6 +107,7 @@ private:
     void done() override
     {
         landed_ = true;
+        ++writes_;
         waiting_.wake_all(node_.threads());
     }
 
@@ -102,7 +115,8 @@ private:
     T *to_;
     size_t n_;
     int from_;
-    uint16_t channel_;
+    uint32_t landing_;
+    uint64_t writes_ = 0;       // that have landed
     bool armed_ = false, landed_ = false;
     detail::wait_queue waiting_;
 };

@@ -13,6 +13,7 @@
 
 #include "port.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -38,6 +39,8 @@ public:
     void send(int to, size_t bytes) override;
     void nsend(int to, int channel, const void *data, size_t bytes, completion *c) override;
     void recv_node(int from, int channel, void *data, size_t bytes, completion *c) override;
+    bool cancel(completion *c) override;
+    void discard(int from, int channel, completion *c) override;
     void recv_any(port_sink *sink) override { sink_ = sink; }
     bool probe() override;
     bool wait() override { return false; }
@@ -100,6 +103,7 @@ private:
         void *data;
         size_t bytes;
         completion *c;
+        bool dropped = false;   // whatever size it has
     };
     struct channel {
         std::deque<data_send> sends;
@@ -162,7 +166,34 @@ inline void memory_port::nsend(int to, int channel, const void *data, size_t byt
 inline void memory_port::recv_node(int from, int channel, void *data, size_t bytes, completion *c)
 {
     ++counters_.recv_nodes;
-    fabric_.channels_[{from, node_, channel}].recvs.push_back({data, bytes, c});
+    fabric_.channels_[{from, node_, channel}].recvs.push_back({data, bytes, c, false});
+}
+
+inline bool memory_port::cancel(completion *c)
+{
+    for (auto &[k, ch] : fabric_.channels_) {
+        if (std::get<1>(k) != node_)
+            continue;
+        const auto r = std::find_if(ch.recvs.begin(), ch.recvs.end(), [c](const auto &e) { return e.c == c; });
+        if (r == ch.recvs.end())
+            continue;
+        // What has been sent may have been matched, as in MPI.
+        if (static_cast<size_t>(r - ch.recvs.begin()) < ch.sends.size() && fabric_.chance())
+            return false;
+        ch.recvs.erase(r);
+        if (ch.sends.empty() && ch.recvs.empty())
+            fabric_.channels_.erase(k);
+        return true;
+    }
+    return false;
+}
+
+inline void memory_port::discard(int from, int channel, completion *c)
+{
+    auto &ch = fabric_.channels_[{from, node_, channel}];
+    if (ch.sends.size() <= ch.recvs.size())
+        throw error("data was to be dropped that has not been sent");
+    ch.recvs.push_back({nullptr, 0, c, true});
 }
 
 inline bool memory_port::probe()
@@ -189,9 +220,9 @@ inline bool memory_port::probe()
                 --fabric_.data_under_way_;
                 if (ch.sends.empty() && ch.recvs.empty())
                     fabric_.channels_.erase(k);
-                if (s.bytes != r.bytes)
+                if (s.bytes != r.bytes && !r.dropped)
                     throw error("sent " + std::to_string(s.bytes) + " bytes, received " + std::to_string(r.bytes));
-                if (s.bytes)
+                if (s.bytes && !r.dropped)
                     std::memcpy(r.data, s.data ? s.data : s.copy.data(), s.bytes);
                 if (s.c)
                     fabric_.at(from).finished_.push_back(s.c);

@@ -7,8 +7,12 @@
  *   mpi               MPI_Ibarrier; and MPI_Allreduce, for components that
  *                     serve, or measure links in, blocking collectives only.
  *                     The process waits inside it and serves nobody, so all
- *                     members meet before.  Two groups that overlap must not
- *                     reduce at the same time in different orders.
+ *                     members meet before.  Two threads of a process must not
+ *                     reduce at the same time: the second gets an error.
+ *
+ * Either way, an object is made by MPI_Comm_create_group, which waits; MPI has
+ * no other one for a group.  So it is entered when all members are ready and in
+ * no other one (group.hpp), and takes some latencies, in which they serve nobody.
  *
  * Sums of arithmetic types are MPI_SUM; any other operator without state is
  * given to MPI as one that does not commute.  One with state stays with the

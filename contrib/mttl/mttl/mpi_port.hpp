@@ -44,7 +44,7 @@ public:
         MPI_Comm_rank(comm_, &node_);
         MPI_Comm_size(comm_, &nodes_);
         requests_.push_back(MPI_REQUEST_NULL);
-        who_.push_back(nullptr);
+        who_.emplace_back();
     }
     mpi_port(const mpi_port &) = delete;
     mpi_port &operator=(const mpi_port &) = delete;
@@ -88,7 +88,45 @@ public:
         ++counters_.recv_nodes;
         MPI_Request r;
         check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, control_tag + 1 + channel, comm_, &r), "MPI_Irecv");
-        track(r, c);
+        track(r, c, true);
+    }
+
+    bool cancel(completion *c) override
+    {
+        for (size_t i = 1; i < who_.size(); ++i) {
+            if (who_[i].told != c || !who_[i].receives)
+                continue;
+            check(MPI_Cancel(&requests_[i]), "MPI_Cancel");
+            MPI_Status s;
+            int ended = 0, cancelled = 0;
+            check(MPI_Test(&requests_[i], &ended, &s), "MPI_Test");
+            if (!ended)
+                return false;       // it has been matched, and is arriving
+            MPI_Test_cancelled(&s, &cancelled);
+            requests_.erase(requests_.begin() + static_cast<ptrdiff_t>(i));
+            who_.erase(who_.begin() + static_cast<ptrdiff_t>(i));
+            if (!cancelled)
+                c->done();
+            return cancelled;
+        }
+        // It has come, together with what is being taken now.
+        for (completion *&t : told_)
+            if (t == c)
+                std::exchange(t, nullptr)->done();
+        return false;
+    }
+
+    void discard(int from, int channel, completion *c) override
+    {
+        MPI_Message m;
+        MPI_Status s;
+        int bytes = 0;
+        check(MPI_Mprobe(from, control_tag + 1 + channel, comm_, &m, &s), "MPI_Mprobe");
+        MPI_Get_count(&s, MPI_BYTE, &bytes);
+        auto d = std::make_unique<discarded>(static_cast<size_t>(bytes), c);
+        MPI_Request r;
+        check(MPI_Imrecv(d->data.data(), bytes, MPI_BYTE, &m, &r), "MPI_Imrecv");
+        track(r, d.release(), true);
     }
 
     void recv_any(port_sink *sink) override
@@ -137,10 +175,10 @@ public:
     }
 
     /** A request of the caller's own, such as of MPI_Iallreduce; not one of the eight. */
-    void track(MPI_Request r, completion *c)
+    void track(MPI_Request r, completion *c, bool receives = false)
     {
         requests_.push_back(r);
-        who_.push_back(c);
+        who_.push_back({c, receives});
     }
 
     void finish() override
@@ -149,11 +187,16 @@ public:
         sending_.clear();
         busy_.clear();
         post_taken();
+        // Also the receives of threads and landings that are given up.
+        for (size_t i = 1; i < who_.size(); ++i)
+            if (who_[i].receives)
+                inbox_requests_.push_back(requests_[i]);
         for (MPI_Request &r : inbox_requests_) {
             MPI_Cancel(&r);
             MPI_Wait(&r, MPI_STATUS_IGNORE);
         }
         inbox_requests_.clear();
+        requests_.resize(1), who_.resize(1);
         operators_->finish();
         MPI_Comm_free(&comm_);
         if (ours_)
@@ -174,6 +217,21 @@ private:
     static constexpr size_t posted = 8;         // receives ahead: more than a round trip brings from one node
     // Buffers collected at once: few, so that they and MPI's requests stay in the cache.
     static constexpr size_t send_batch = 16;
+
+    struct waits {
+        completion *told = nullptr;
+        bool receives = false;
+    };
+    struct discarded final : completion {
+        discarded(size_t bytes, completion *c) : data(bytes), next(c) {}
+        void done() override
+        {
+            next->done();
+            delete this;
+        }
+        std::vector<std::byte> data;
+        completion *next;
+    };
 
     static void check(int code, const char *call)
     {
@@ -225,13 +283,13 @@ private:
                 message = true;
                 status = statuses_[static_cast<size_t>(k)];
             } else {
-                told_.push_back(who_[i]);
-                who_[i] = nullptr;
+                told_.push_back(who_[i].told);
+                who_[i].told = nullptr;
             }
         }
         size_t kept = 1;
         for (size_t i = 1; i < requests_.size(); ++i)
-            if (who_[i]) {
+            if (who_[i].told) {
                 requests_[kept] = requests_[i];
                 who_[kept++] = who_[i];
             }
@@ -240,8 +298,9 @@ private:
         requests_[0] = MPI_REQUEST_NULL;
         if (message)
             inbox_requests_[head_] = MPI_REQUEST_NULL;
-        for (completion *c : told_)
-            c->done();
+        for (completion *&c : told_)
+            if (completion *one = std::exchange(c, nullptr))
+                one->done();
         if (message)
             deliver(status);
         return true;
@@ -289,7 +348,7 @@ private:
     size_t collect_at_ = send_batch;
 
     std::vector<MPI_Request> requests_;                         // [0] stands for the head of the inbox
-    std::vector<completion *> who_;
+    std::vector<waits> who_;
     std::vector<completion *> told_;
     std::vector<int> indices_;
     std::vector<MPI_Status> statuses_;

@@ -176,9 +176,23 @@ public:
 
     // ---- announced writes, for landing.hpp ----
 
-    /** A number that this node's own recv_node calls may use as a channel. */
-    uint16_t open_channel() { return awaited_.channels.open(); }
-    void close_channel(uint16_t c) { awaited_.channels.close(c); }
+    /** A number for a landing; its channel is detail::landing_channel(). */
+    uint32_t open_landing() { return awaited_.channels.open_landing(); }
+    /** One write more to a landing of that node; false: it has gone. */
+    bool writes_to_landing(int to, uint32_t landing) { return awaited_.landings.write(to, landing); }
+    /** A landing for writes of `from` has gone, after so many of them.  Those that `from` has sent all the same are dropped,
+     *  before the channel is used again, and later ones are refused there. */
+    void close_landing(int from, uint32_t landing, uint64_t landed)
+    {
+        outbox_.send(from, wire::plain_head{{wire::gone, 0, 0, landing}}, [&](writer &w) { w.raw(landed); });
+    }
+    /** Announced writes that came when their landing had gone, and were dropped. */
+    uint64_t late_writes() const { return inbox_.late_writes(); }
+
+    // ---- where the process waits inside the network, for group.hpp ----
+
+    /** Held by the thread that makes a group of the network's own, or waits there. */
+    detail::network_turn &network_turn() { return network_turn_; }
 
     // ---- answers, for invoke.hpp ----
 
@@ -286,6 +300,7 @@ private:
     registry registry_;
     detail::outbox outbox_;
     detail::awaited awaited_{scheduler_};
+    detail::network_turn network_turn_{scheduler_};
     detail::inbox inbox_{port_, scheduler_, registry_, outbox_, awaited_, &node::unknown_function};
     std::vector<std::shared_ptr<void>> owned_;  // by type
     static inline size_t owned_types_ = 0;

@@ -96,15 +96,20 @@ public:
         peer &q = at(to);
         const size_t least = sizeof header + (known ? known : least_payload);
         bool pays = false;      // for the next message
+        bool spare = false;     // has credit that the message of another thread may spare it
+        const auto next_message = [&] {
+            flush(to);
+            q.paid |= std::exchange(spare, false);
+        };
         for (;;) {
             if (keeps(h, q)) {
                 keep(to, q, header, put);
                 return;
             }
             if (h.flags & wire::credited)
-                take_credit(to, q, pays);
+                take_credit(to, q, pays, spare);
             if (q.used && q.used + least > small_) {
-                flush(to);
+                next_message();
                 continue;
             }
             const bool batched = q.used || stays(header, least, q);
@@ -113,14 +118,14 @@ public:
             try {
                 put(w);
             } catch (...) {
-                if (pays && !q.credited) {
-                    q.paid = false;
+                if (pays && (spare || !q.credited)) {
+                    q.paid &= spare;
                     give_credit(to, 1);
                 }
                 throw;
             }
             if (w.spilled() && batched && q.used) {     // alone it may fit
-                flush(to);
+                next_message();
                 continue;
             }
             own_data *own = nullptr;
@@ -145,6 +150,8 @@ public:
                 flush(to);
             if (own)
                 send_data(to, 0, own->data.data(), own->data.size(), own);
+            if (spare)
+                give_credit(to, 1);
             return;
         }
     }
@@ -252,7 +259,7 @@ private:
     bool keeps(const wire::head &h, const peer &q)
     {
         if (h.flags & wire::credited)
-            return q.credit == 0 && !q.paid && may_keep_ > 0 && threads_.runs_now() &&
+            return q.credit == 0 && (!q.paid || !q.kept.empty()) && may_keep_ > 0 && threads_.runs_now() &&
                    !(h.kind == wire::write && (h.flags & wire::apart));
         return !q.kept.empty() && h.kind != wire::credit && !(h.flags & wire::ahead);
     }
@@ -288,8 +295,9 @@ private:
     }
 
     /** Blocks until the next message to that node is paid for; `pays`: whether this thread has seen to that.  Else not
-     *  with one that is paid for already where something is kept, which may be this thread's and goes first. */
-    void take_credit(int to, peer &q, bool &pays)
+     *  with one that is paid for already where something is kept, which may be this thread's and goes first.  `spare`: it
+     *  has been served when the next message was paid for already; it keeps its credit until it is in that message. */
+    void take_credit(int to, peer &q, bool &pays, bool &spare)
     {
         if (q.paid && (pays || q.kept.empty()))
             return;
@@ -305,8 +313,7 @@ private:
             q.waiting.push_back(&me);
             while (!me.served)
                 threads_.block();
-            if (q.paid)             // by another thread meanwhile: one message, one credit
-                give_credit(to, 1);
+            spare = q.paid;         // by another thread meanwhile: one message, one credit
         }
         q.paid = true;
     }

@@ -88,22 +88,23 @@ public:
 
 private:
     static constexpr size_t stack_bytes = 64 * 1024;        // a frame of all registers is up to 11 KB
+    static constexpr size_t guard_bytes = 64 * 1024;        // below it, for handlers of others that need more
 
     void give_stack()
     {
         stack_t now{};
         if (sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
             return;     // the system thread has one
-        void *p = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(nullptr, guard_bytes + stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED)
             return;     // then there is no message
         stack_t mine{};
-        mine.ss_sp = p;
+        mine.ss_sp = static_cast<std::byte *>(p) + guard_bytes;
         mine.ss_size = stack_bytes;
-        if (sigaltstack(&mine, nullptr) == 0)
-            stack_ = p;
+        if (mprotect(mine.ss_sp, stack_bytes, PROT_READ | PROT_WRITE) == 0 && sigaltstack(&mine, nullptr) == 0)
+            stack_ = static_cast<std::byte *>(p);
         else
-            munmap(p, stack_bytes);
+            munmap(p, guard_bytes + stack_bytes);
     }
     void take_stack()
     {
@@ -115,23 +116,26 @@ private:
                 return;
             }
         stack_t now{};
-        if (sigaltstack(nullptr, &now) == 0 && now.ss_sp == stack_) {
+        if (sigaltstack(nullptr, &now) == 0 && now.ss_sp == stack_ + guard_bytes) {
             stack_t none{};
             none.ss_flags = SS_DISABLE;
             sigaltstack(&none, nullptr);
         }
-        munmap(stack_, stack_bytes);
+        munmap(stack_, guard_bytes + stack_bytes);
     }
 
     static void take_signal()
     {
         // A handler that came later and stayed may go on to ours, which must not go on to it.
         struct sigaction now{};
-        if (taken_ && (sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL))
+        if (sigaction(SIGSEGV, nullptr, &now) != 0 || (taken_ && ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL)))
             return;
         struct sigaction mine{};
         mine.sa_sigaction = &overflow_watch::fault;
         mine.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        // Calls that a signal interrupts go on, as with the handler that was there, or where it was ignored.
+        if ((now.sa_flags & SA_RESTART) || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_IGN))
+            mine.sa_flags |= SA_RESTART;
         sigemptyset(&mine.sa_mask);
         taken_ |= sigaction(SIGSEGV, &mine, &before_) == 0;
     }
@@ -190,7 +194,7 @@ private:
     asked ask_;
     const void *owner_;
     overflow_watch *next_ = nullptr;
-    void *stack_ = nullptr;
+    std::byte *stack_ = nullptr;        // with its guard
     const pthread_t thread_ = pthread_self();
 
     static inline std::mutex changes_;

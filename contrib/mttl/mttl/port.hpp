@@ -13,6 +13,9 @@
  *   _pmttl_brecnode   recv_node   MPI_Irecv from a node
  *   _pmttl_brecany    recv_any    MPI_Irecv from any node, posted ahead
  *
+ * And two for what is not wanted any more: `cancel` (MPI_Cancel, MPI_Test) of a
+ * receive, `discard` (MPI_Mprobe, MPI_Imrecv) of data that nobody waits for.
+ *
  * Two things differ from the paper.  A receive from any node is posted before
  * the message comes, so that nothing is probed: a process that has nothing to
  * run waits once per message, inside MPI.  And `send` never waits for the
@@ -112,6 +115,10 @@ public:
     virtual void nsend(int to, int channel, const void *data, size_t bytes, completion *c) = 0;
     /** Receives into caller's memory, exactly `bytes`; ordered per node and channel. */
     virtual void recv_node(int from, int channel, void *data, size_t bytes, completion *c) = 0;
+    /** Withdraws a recv_node.  True: nothing had come for it, and `c` is not told.  False: `c` has been told, or will be. */
+    virtual bool cancel(completion *c) = 0;
+    /** Receives the next data on a channel, of any size, and drops it.  It must have been sent: the process may wait here. */
+    virtual void discard(int from, int channel, completion *c) = 0;
 
     /** Posts the receives from any node; messages then go to `sink`. */
     virtual void recv_any(port_sink *sink) = 0;

@@ -66,7 +66,8 @@ inline uint64_t fnv1a(std::string_view s, uint64_t h = 14695981039346656037u)
 inline uint32_t function_id(std::string_view name)
 {
     const uint64_t h = fnv1a(name);
-    return static_cast<uint32_t>(h ^ (h >> 32));
+    const auto id = static_cast<uint32_t>(h ^ (h >> 32));
+    return id < 16 ? id + 16 : id;      // those below mean something else, see virtual.hpp
 }
 
 /** The file name of the library that an address is in; "" for the program itself. */

@@ -14,13 +14,16 @@
  * How: each process knows, for each virtual node, an owner and how many moves
  * ago that was true (`epoch`).  A process that is not the owner any more knows
  * to whom it handed over, at a higher epoch, so a message follows the moves and
- * arrives; one that comes before the state does waits for it.  The owner tells
- * the sender where it is now.  Messages carry a number per sender and virtual
+ * arrives.  The old owner keeps the state until the new one has it, and what
+ * comes meanwhile: a state that cannot be read there stays here, and whoever
+ * wanted it moved is told.  The owner tells the sender where it is now.  Messages carry a number per sender and virtual
  * node, and these travel with the state: each is taken once, and those of one
  * process are started in the order in which it sent them, whatever way they took.
  *
  * A virtual node moves when none of its functions is under way: one that blocks
  * delays the move, and never stops the others.
+ *
+ * The file is long because the owner, its messages and the move are one protocol.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -47,7 +50,8 @@ struct virtual_head {
     uint32_t epoch = 0;             // of the owner that the sender knew of
     int32_t origin = 0;
     uint32_t ticket = 0;            // whom the result is for; 0: nobody
-    uint32_t function = 0;          // 0: move, the argument is the process
+    uint32_t function = 0;          // or move, whose argument is the process, or nothing
+    static constexpr uint32_t move = 0, nothing = 1;
     uint64_t place = 0;             // among the messages of its origin to this virtual node
     uint32_t forwarded = 0;
     uint32_t unused = 0;            // 40 bytes, all of them defined
@@ -156,7 +160,8 @@ public:
     {
         std::vector<uint32_t> v;
         for (const auto &[number, s] : slots_)
-            v.push_back(number);
+            if (!s->going)
+                v.push_back(number);
         std::sort(v.begin(), v.end());
         return v;
     }
@@ -168,8 +173,19 @@ public:
         node &n = node::here();
         virtual_head h;
         h.space = id_, h.number = v, h.origin = n.id(), h.ticket = ticket, h.function = function;
-        h.place = places_[v]++;
-        pass_on({h, std::move(arguments)});
+        sequence &mine = sequences_[v];
+        fill(v, mine);
+        h.place = mine.next++;
+        try {
+            pass_on({h, std::move(arguments)});
+        } catch (...) {
+            // Nobody may wait for it.  Others may have sent while this thread waited.
+            if (mine.next == h.place + 1)
+                mine.next = h.place;
+            else
+                mine.holes.push_back(h.place);
+            throw;
+        }
     }
 
     static void deliver(virtual_message m) { named(m.head.space).take(std::move(m)); }
@@ -177,14 +193,26 @@ public:
     // What leave() and take_back() need of a process.
     bool left = false;
     std::vector<uint32_t> handed_over;
-    /** Those handed over to this process stay others'. */
+    /** It is handed over, if it is this process's own: those handed over to this process stay others'. */
     void leave(uint32_t v)
     {
         const auto it = slots_.find(v);
-        if (it != slots_.end() && it->second->home < 0) {
+        if (it != slots_.end() && it->second->home < 0)
             it->second->home = node::here().id();
-            handed_over.push_back(v);
-        }
+    }
+    /** Of this process's own, after a move that was refused: whether it is elsewhere, to be taken back some day. */
+    bool still_handed(uint32_t v)
+    {
+        const auto it = slots_.find(v);
+        if (it == slots_.end() || it->second->going)
+            return true;
+        it->second->home = -1;
+        return false;
+    }
+    bool own(uint32_t v) const
+    {
+        const auto it = slots_.find(v);
+        return it != slots_.end() && it->second->home < 0;
     }
 
 private:
@@ -197,6 +225,11 @@ private:
         uint64_t next = 0;
         std::map<uint64_t, virtual_message> early;
     };
+    /** This process's messages to one virtual node. */
+    struct sequence {
+        uint64_t next = 0;
+        std::vector<uint64_t> holes;            // places of messages that could not be sent
+    };
     struct slot {
         T object{};
         std::map<int32_t, line> lines;          // by origin
@@ -204,7 +237,25 @@ private:
         std::deque<virtual_message> ready;      // in order; a thread for each is queued
         size_t under_way = 0;
         int32_t home = -1;                      // the process that handed it over, until it has it back
+        bool going = false;                     // its state has been sent and not been acknowledged
+        std::vector<virtual_message> held;      // have come since
     };
+
+    void fill(uint32_t v, sequence &mine)
+    {
+        while (!mine.holes.empty()) {
+            virtual_head h;
+            h.space = id_, h.number = v, h.origin = node::here().id(), h.function = virtual_head::nothing;
+            h.place = mine.holes.back();
+            mine.holes.pop_back();
+            try {
+                pass_on({h, {}});
+            } catch (...) {
+                mine.holes.push_back(h.place);
+                throw;
+            }
+        }
+    }
 
     void pass_on(virtual_message m)
     {
@@ -218,22 +269,27 @@ private:
         const uint32_t v = m.head.number;
         const auto it = slots_.find(v);
         if (it == slots_.end()) {
-            if (m.head.epoch > hints_[v].epoch) {
-                early_[v].push_back(std::move(m));  // the state is on its way here
-                return;
-            }
-            ++forwarded_;
-            m.head.forwarded = 1;
-            pass_on(std::move(m));
+            forward(std::move(m));
             return;
         }
         slot &s = *it->second;
+        if (s.going) {
+            s.held.push_back(std::move(m));
+            return;
+        }
         ++s.under_way;      // it stays, also while this thread waits to send
         if (m.head.forwarded)
             post(m.head.origin, fn<&virtual_space::learn>, id_, v, node::here().id(), hints_[v].epoch);
         accept(v, s, std::move(m));
         if (--s.under_way == 0)
             go(v);
+    }
+
+    void forward(virtual_message m)
+    {
+        ++forwarded_;
+        m.head.forwarded = 1;
+        pass_on(std::move(m));
     }
 
     void accept(uint32_t v, slot &s, virtual_message m)
@@ -271,9 +327,9 @@ private:
     void run(uint32_t v, slot &s, const virtual_message &m)
     {
         node &n = node::here();
-        if (m.head.function == 0) {
+        if (m.head.function == virtual_head::move) {
             s.moves.push_back(m);
-        } else {
+        } else if (m.head.function != virtual_head::nothing) {
             virtual_call c;
             c.from = m.head.origin, c.ticket = m.head.ticket, c.arguments = m.arguments, c.object = &s.object;
             if (const handler_function f = n.functions().find(m.head.function))
@@ -299,36 +355,84 @@ private:
         const auto it = slots_.find(v);
         slot &s = *it->second;
         node &n = node::here();
-        while (!s.moves.empty()) {
+        while (!s.going && !s.moves.empty()) {
             const virtual_message m = std::move(s.moves.front());
             s.moves.pop_front();
             reader r(m.arguments);
             const auto to = r.raw<int32_t>();
             if (to == n.id()) {
+                if (s.home == to)
+                    s.home = -1;
                 if (m.head.ticket)
                     n.answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
-            } else if (hand_over(it, to, m.head)) {
-                return;
+            } else {
+                hand_over(v, s, to, m.head);
             }
         }
     }
 
-    /** False: it stays, because what it has does not travel; who asked for the move is told. */
-    bool hand_over(typename std::unordered_map<uint32_t, std::unique_ptr<slot>>::iterator it, int32_t to, const virtual_head &asked)
+    /** Sends the state; who asked for the move is told there, or here when it stays because it does not travel. */
+    void hand_over(uint32_t v, slot &s, int32_t to, const virtual_head &asked)
     {
-        const uint32_t v = it->first;
-        virtual_message state{asked, {}};
+        const uint32_t epoch = hints_[v].epoch + 1;
+        s.going = true;
         try {
-            state.arguments = packed(*it->second);
+            virtual_message state{asked, packed(s)};
+            state.head.epoch = epoch;
+            // It may block, and what comes meanwhile is held: so on a thread of its own.
+            node::here().threads().spawn_detached([this, v, to, state = std::move(state)] {
+                try {
+                    mttl::invoke(to, fn<&virtual_space::install>, state);
+                } catch (...) {
+                    return stays(v, state.head);
+                }
+                gone(v, to, state.head.epoch);
+            });
         } catch (...) {
-            node::here().answer_exception(asked.origin, asked.ticket, 0);
-            return false;
+            s.going = false;
+            refuse_move(asked);
         }
+    }
+    static void refuse_move(const virtual_head &asked)
+    {
+        try {
+            node::here().answer_exception(asked.origin, asked.ticket, 0);
+        } catch (...) {
+            node::here().lost_exception(asked.origin);
+        }
+    }
+    /** The new owner has it. */
+    void gone(uint32_t v, int32_t to, uint32_t epoch)
+    {
+        const auto it = slots_.find(v);
+        if (it == slots_.end() || !it->second->going || hints_[v].epoch + 1 != epoch)
+            return;     // it is back already, see arrive()
+        const std::vector<virtual_message> held = std::move(it->second->held);
         slots_.erase(it);
-        hints_[v] = {to, hints_[v].epoch + 1};
-        state.head.epoch = hints_[v].epoch;
-        post(to, fn<&virtual_space::install>, state);
-        return true;
+        hints_[v] = {to, epoch};
+        each(held, &virtual_space::forward);
+    }
+    /** On a thread, from which nothing may be thrown. */
+    void each(const std::vector<virtual_message> &all, void (virtual_space::*f)(virtual_message))
+    {
+        for (const virtual_message &m : all) {
+            try {
+                (this->*f)(m);
+            } catch (...) {
+                node::here().lost_exception(m.head.origin);
+            }
+        }
+    }
+    /** It was not taken there: in a catch clause that says why. */
+    void stays(uint32_t v, const virtual_head &asked)
+    {
+        slot &s = *slots_.at(v);
+        refuse_move(asked);
+        s.going = false;
+        ++s.under_way;
+        each(std::exchange(s.held, {}), &virtual_space::take);
+        if (--s.under_way == 0)
+            go(v);
     }
     static std::vector<std::byte> packed(const slot &s)
     {
@@ -371,21 +475,27 @@ private:
         for (auto moves = r.raw<uint64_t>(); moves > 0; --moves)
             fresh->moves.push_back(serial<virtual_message>::get(r));
         r.end();
+        // From here on it is here, whatever happens: who sent it must not be told otherwise.
         slot &s = *fresh;
-        slots_[v] = std::move(fresh);
+        s.under_way = 1;    // it stays until those that waited here have been taken
+        auto &at = slots_[v];
+        std::vector<virtual_message> held;
+        if (at)             // it has gone all around before this process was told that it had arrived
+            held = std::move(at->held);
+        at = std::move(fresh);
         hints_[v] = {node::here().id(), m.head.epoch};
-        ++s.under_way;      // it stays until those that waited here have been taken
-        if (m.head.ticket)
-            node::here().answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
-        const auto waited = early_.find(v);
-        if (waited != early_.end()) {
-            const std::vector<virtual_message> all = std::move(waited->second);
-            early_.erase(waited);
-            for (const virtual_message &e : all)
-                take(e);
+        try {
+            if (m.head.ticket)
+                node::here().answer(m.head.origin, m.head.ticket, 0, [](writer &) {});
+        } catch (...) {
+            node::here().lost_exception(m.head.origin);
         }
-        if (--s.under_way == 0)
-            go(v);
+        // And who sent it is told before it goes on.
+        node::here().threads().spawn_detached([this, v, &s, held = std::move(held)] {
+            each(held, &virtual_space::take);
+            if (--s.under_way == 0)
+                go(v);
+        });
     }
 
     static void learn(uint32_t space, uint32_t v, int32_t owner, uint32_t epoch)
@@ -398,8 +508,7 @@ private:
     uint32_t id_;
     std::vector<hint> hints_;
     std::unordered_map<uint32_t, std::unique_ptr<slot>> slots_;             // those that are here
-    std::unordered_map<uint32_t, std::vector<virtual_message>> early_;      // came before the state
-    std::unordered_map<uint32_t, uint64_t> places_;                         // messages sent from here
+    std::unordered_map<uint32_t, sequence> sequences_;                      // of messages sent from here
     uint64_t forwarded_ = 0;
 };
 
@@ -475,7 +584,8 @@ public:
     /** Messages that this process has sent on to where a virtual node went. */
     uint64_t forwarded() const { return at().forwarded(); }
 
-    /** Process `p` hands its virtual nodes to the others that have not left, in turn; blocks until all have arrived. */
+    /** Process `p` hands its virtual nodes to the others that have not left, in turn; blocks until all have arrived.
+     *  Throws where one could not move: that one stays, and `p` has not left; take_back() brings back the others. */
     void leave(int p) const
     {
         mttl::invoke(p, [](VirtualNodes s) { s.leave_here(); }, *this);
@@ -511,34 +621,67 @@ private:
     {
         if (v >= count_)
             throw std::out_of_range("mttl: no virtual node " + std::to_string(v) + " among " + std::to_string(count_));
-        at().send(v, function, s ? node::here().open_ticket(s) : 0, std::move(arguments));
+        const uint32_t ticket = s ? node::here().open_ticket(s) : 0;
+        try {
+            at().send(v, function, ticket, std::move(arguments));
+        } catch (...) {
+            if (ticket)
+                node::here().close_ticket(ticket);
+            throw;
+        }
     }
 
     void leave_here() const
     {
         at().left = true;
-        std::vector<int> stay;
-        for (int to = 0; to < node::here().size(); ++to)
-            if (!mttl::invoke(to, [](VirtualNodes s) { return s.at().left; }, *this))
-                stay.push_back(to);
-        if (stay.empty()) {
+        try {
+            std::vector<int> stay;
+            for (int to = 0; to < node::here().size(); ++to)
+                if (!mttl::invoke(to, [](VirtualNodes s) { return s.at().left; }, *this))
+                    stay.push_back(to);
+            if (stay.empty())
+                throw error("no process would be left for the virtual nodes");
+            const std::vector<uint32_t> all = here();
+            std::vector<bool> own;
+            std::vector<future<void>> moves;
+            for (const uint32_t v : all) {
+                own.push_back(at().own(v));
+                at().leave(v);
+                moves.push_back(move(v, stay[moves.size() % stay.size()]));
+            }
+            finish(all, moves, [&](size_t i, bool moved) { return own[i] && (moved || at().still_handed(all[i])); });
+        } catch (...) {
             at().left = false;
-            throw error("no process would be left for the virtual nodes");
+            throw;
         }
-        std::vector<future<void>> all;
-        for (const uint32_t v : here()) {
-            at().leave(v);
-            all.push_back(move(v, stay[all.size() % stay.size()]));
-        }
-        when_all(std::move(all)).get();
     }
     void take_back_here() const
     {
         at().left = false;
-        std::vector<future<void>> all;
-        for (const uint32_t v : std::exchange(at().handed_over, {}))
-            all.push_back(move(v, my_node()));
-        when_all(std::move(all)).get();
+        const std::vector<uint32_t> all = std::exchange(at().handed_over, {});
+        std::vector<future<void>> moves;
+        for (const uint32_t v : all)
+            moves.push_back(move(v, my_node()));
+        finish(all, moves, [&](size_t i, bool moved) { return !moved && at().still_handed(all[i]); });
+    }
+    /** Waits for all moves; those that are `out(i, whether it moved)` are handed over then.  Throws the first exception. */
+    template <class Out> void finish(const std::vector<uint32_t> &all, std::vector<future<void>> &moves, Out out) const
+    {
+        std::exception_ptr failed;
+        for (size_t i = 0; i < moves.size(); ++i) {
+            bool moved = false;
+            try {
+                moves[i].get();
+                moved = true;
+            } catch (...) {
+                if (!failed)
+                    failed = std::current_exception();
+            }
+            if (out(i, moved))
+                at().handed_over.push_back(all[i]);
+        }
+        if (failed)
+            std::rethrow_exception(failed);
     }
 
     uint32_t id_ = 0, count_ = 0;

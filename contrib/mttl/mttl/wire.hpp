@@ -12,6 +12,8 @@
  *   read         24  none (apart: the data goes on channel `length`)
  *   collective   16  a contribution
  *   credit        8  none: `ticket` messages have been taken
+ *   gone          8  number of writes that landed; `ticket` is a landing that has gone
+ *   late          8  number of those on their way; `ticket` is that landing
  *
  * Functions are named by a hash of their name: there are no addresses of code
  * here.  Addresses of data are those of a GlobalPtr, and belong to the node
@@ -26,7 +28,7 @@
 
 namespace mttl::wire {
 
-enum kind : uint8_t { invoke = 1, reply, write, written, read, collective, credit };
+enum kind : uint8_t { invoke = 1, reply, write, written, read, collective, credit, gone, late };
 
 enum flag : uint8_t {
     apart = 1,      // the payload is not in this message
