@@ -148,8 +148,8 @@ void command_line::declare(CLI::App &app)
     CLI::App &told = *app.add_subcommand(
         "report", "What happened in a job, from the file that it wrote (--mca coll_wan_report FILE.json): sites, links, "
                   "calls, their times and the least possible, plans and why; with two files, both side by side.");
-    told.add_option("file", report.files, "the report, or two of them")->type_name("FILE")->required();
-    told.add_option("--html", report.html, "write a page with map and time line instead; - is standard output")
+    told.add_option("file", report.files, "the report, or two of them; for --html those of other ranks of the job behind it, which complete adaptive trees")->type_name("FILE")->required();
+    told.add_option("--html", report.html, "write a page with map, trees and time line instead; - is standard output")
         ->type_name("FILE");
     told.callback([this] { code = info::report_run(report); });
 
