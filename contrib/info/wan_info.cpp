@@ -188,6 +188,14 @@ int main(int argc, char **argv)
         app.parse(argc, argv);
         return given.code;
     } catch (const CLI::ParseError &e) {
+        // CLI11's own words do not say what there is.
+        if (dynamic_cast<const CLI::RequiredError *>(&e) && app.get_subcommands().empty()) {
+            std::cerr << "wan-info: " << (argc > 1 ? "'" + std::string(argv[1]) + "' is no command: " : "a command is missing: ") << "write one of";
+            for (const CLI::App *command : app.get_subcommands([](const CLI::App *c) { return !c->get_group().empty(); }))
+                std::cerr << (command == app.get_subcommands([](const CLI::App *) { return true; }).front() ? " " : ", ") << command->get_name();
+            std::cerr << "; wan-info COMMAND --help says more\n";
+            return 2;
+        }
         return app.exit(e) == 0 ? 0 : 2;
     } catch (const std::exception &e) {
         std::cerr << "wan-info: " << e.what() << "\n";
