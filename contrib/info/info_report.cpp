@@ -461,21 +461,40 @@ json report_read(const std::string &file)
     return r;
 }
 
+namespace {
+
+/** Whether b is the report of another rank of a's job: nothing names a job, so what all its ranks share is compared. */
+bool same_job(const json &a, const json &b)
+{
+    const json &x = a.at("process"), &y = b.at("process");
+    return x.at("rank") != y.at("rank") && x.at("ranks") == y.at("ranks") && x.value("spawned", 0) == y.value("spawned", 0)
+           && a.at("version") == b.at("version");
+}
+
+} // namespace
+
 int report_run(const report_words &w)
 {
-    if (w.files.size() > 2)
-        throw wrong_word("report: give one file, or two to compare");
-    if (w.files.size() == 2 && !w.html.empty())
-        throw wrong_word("--html: the page is of one report: give one file");
+    if (w.files.size() > 2 && w.html.empty())
+        throw wrong_word("report: give one file, or two to compare; more, of the ranks of one job, only for --html");
     std::string file = w.files[0];
     try {
         const json a = report_read(file);
-        if (w.files.size() == 2) {
+        if (!w.html.empty()) {
+            std::vector<json> others;
+            for (size_t k = 1; k < w.files.size(); ++k) {
+                file = w.files[k];
+                others.push_back(report_read(file));
+                if (!same_job(a, others.back()))
+                    throw wrong_word("--html: " + file + " is not of another rank of the job of " + w.files[0]
+                                     + ": the page is of one job; give one file, or those that it wrote with %r in coll_wan_report");
+            }
+            const std::string page = report_page(a, others);
+            write_file("--html", w.html, page);
+        } else if (w.files.size() == 2) {
             file = w.files[1];
             const json b = report_read(file);
             compare_print(a, b, w);
-        } else if (!w.html.empty()) {
-            write_file("--html", w.html, report_page(a));
         } else {
             summary_print(a);
         }

@@ -17,7 +17,7 @@ namespace info {
 using json = nlohmann::ordered_json;
 
 struct report_words {
-    std::vector<std::string> files;     // one or two
+    std::vector<std::string> files;     // one or two; for a page, those of other ranks behind it
     std::string html;                   // file to write, "-": standard output
 };
 
@@ -25,8 +25,8 @@ int report_run(const report_words &w);
 
 /** Throws wrong_word for what is no report that this program knows. */
 json report_read(const std::string &file);
-/** The page of a report. */
-std::string report_page(const json &report);
+/** The page of a report; what adaptive trees are like is told by those of the job's other ranks, too. */
+std::string report_page(const json &report, const std::vector<json> &others = {});
 
 // Words of both.
 /** "1.5 MB". */

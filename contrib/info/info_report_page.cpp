@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <numbers>
 
 namespace info {
@@ -323,12 +324,19 @@ std::string trials_table(const json &c)
 
 constexpr size_t most_drawn_ways = 4, most_sites_of_ways = 16;
 
-/** Who sends to whom in a call by this plan; numbers of hosts are the report's. */
-std::string way_svg(const json &c, const json &plan, const std::string &title, const std::string &id)
-{
+/** The hosts of a communicator, numbered as the report does it. */
+struct hosts_drawn {
     picture seen;
     std::vector<picture::spot> spots;
     std::vector<std::string> who;
+
+    /** root: a rank; which host is its, or, where it is the first one of its host, -1. */
+    hosts_drawn(const json &c, const json &root, int64_t root_host);
+    std::string svg(const std::string &title, const std::string &id) const;
+};
+
+hosts_drawn::hosts_drawn(const json &c, const json &root, int64_t root_host)
+{
     for (const json &s : c.at("sites"))
         seen.sites.push_back({str(s.at("site")), {}});
     for (const json &h : c.at("hosts")) {
@@ -338,14 +346,26 @@ std::string way_svg(const json &c, const json &plan, const std::string &title, c
         spots.push_back({site, hosts.size()});
         // Ranks of a host need not follow each other: the first one names it.
         who.push_back("the host of rank " + std::to_string(first) + (ranks > 1 ? " (" + std::to_string(ranks) + " ranks)" : ""));
-        hosts.push_back({std::to_string(first) + (ranks > 1 ? "+" : ""), who.back(), plan.at("root") == first});
+        hosts.push_back({std::to_string(first) + (ranks > 1 ? "+" : ""), who.back(),
+                         root_host >= 0 ? root_host + 1 == static_cast<int64_t>(spots.size()) : root == first});
     }
+}
+
+/** Who sends to whom in a call by this plan. */
+std::string way_svg(const json &c, const json &plan, const std::string &title, const std::string &id)
+{
+    hosts_drawn of(c, plan.at("root"), -1);
     for (const json &f : plan.at("flows")) {
         const auto from = f.at(0).get<size_t>(), to = f.at(1).get<size_t>();
         const auto bytes = f.at(2).get<uint64_t>(), messages = f.at(3).get<uint64_t>();
-        seen.flows.push_back({spots.at(from), spots.at(to), bytes, messages,
-                              who.at(from) + " to " + who.at(to) + ": " + amount_text(bytes) + ", " + count_text(messages, "message")});
+        of.seen.flows.push_back({of.spots.at(from), of.spots.at(to), bytes, messages,
+                                 of.who.at(from) + " to " + of.who.at(to) + ": " + amount_text(bytes) + ", " + count_text(messages, "message")});
     }
+    return of.svg(title, id);
+}
+
+std::string hosts_drawn::svg(const std::string &title, const std::string &id) const
+{
     const looks page{150, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
     const drawing d = draw(seen, page, id);
     return scrolling(format("<svg class=\"way\" viewBox=\"-4 -4 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\">",
@@ -385,8 +405,84 @@ std::string ways_section(const json &c)
                              + "\n" + out;
 }
 
-/** before: the sites of the one before, which are not told twice. */
-std::string communicator_section(const json &c, std::string &before)
+/** An adaptive tree, by root and kind, with the edges that any of the reports told. */
+struct grown_tree {
+    json root, kind;
+    int64_t changes = 0;
+    std::map<int64_t, json> edges;      // by the rank at the lower end, which has one parent and knows it best
+};
+
+/** Of a communicator of the first report, and the same one of others'. */
+std::vector<grown_tree> trees_of(const json &c, const std::vector<const json *> &same)
+{
+    std::vector<grown_tree> all;
+    const auto add = [&](const json &told) {
+        for (const json &t : told.value("trees", json::array())) {
+            auto it = std::find_if(all.begin(), all.end(), [&](const grown_tree &g) { return g.root == t.at("root") && g.kind == t.at("kind"); });
+            if (it == all.end())
+                it = all.insert(it, {t.at("root"), t.at("kind"), 0, {}});
+            it->changes += number(t.at("changes"));
+            for (const json &e : t.at("edges"))
+                if (e.at(1) == told.at("rank"))
+                    it->edges[number(e.at(1))] = e;
+                else
+                    it->edges.emplace(number(e.at(1)), e);
+        }
+    };
+    add(c);
+    for (const json *s : same)
+        add(*s);
+    return all;
+}
+
+/** Adaptive trees as they were at the end. */
+std::string trees_section(const json &c, const std::vector<const json *> &same)
+{
+    if (!c.contains("hosts") || c.at("hosts").empty() || c.at("sites").size() > most_sites_of_ways)
+        return "";
+    std::string out;
+    size_t shown = 0;
+    const std::vector<grown_tree> all = trees_of(c, same);
+    for (const grown_tree &g : all) {
+        if (shown == most_drawn_ways)
+            break;
+        int64_t root_host = -1;
+        for (const auto &[to, e] : g.edges)
+            for (size_t end : {0, 1})
+                if (e.at(end) == g.root)
+                    root_host = number(e.at(end + 2));
+        hosts_drawn of(c, g.root, root_host);
+        std::map<std::pair<size_t, size_t>, std::pair<uint64_t, std::string>> between;      // hosts: ranks, and which edges
+        for (const auto &[to, e] : g.edges) {
+            auto &[ranks, said] = between[{e.at(2).get<size_t>(), e.at(3).get<size_t>()}];
+            ranks += e.at(4).get<uint64_t>();
+            said += (said.empty() ? "rank " : "; rank ") + e.at(0).dump() + " to rank " + e.at(1).dump() + ", for " + count_text(e.at(4), "rank");
+        }
+        for (const auto &[hosts, flow] : between)
+            if (hosts.first != hosts.second)
+                of.seen.flows.push_back({of.spots.at(hosts.first), of.spots.at(hosts.second), flow.first, 1, flow.second});
+        const auto ranks = c.at("ranks").get<size_t>();
+        const std::string title = str(g.kind) + " tree of root " + g.root.dump() + ": "
+                                  + (g.edges.size() + 1 == ranks ? "all " + std::to_string(g.edges.size()) + " edges"
+                                                                 : std::to_string(g.edges.size()) + " of its " + std::to_string(ranks - 1) + " edges")
+                                  + ", " + std::to_string(g.changes) + (g.changes == 1 ? " change of a parent" : " changes of parents");
+        out += element("details",
+                       element("summary", text(title))
+                           + of.svg(title, "-" + c.at("communicator").dump() + "-" + c.at("from_ns").dump() + "-t" + std::to_string(shown)),
+                       shown == 0 ? "class=\"ways trees\" open=\"open\"" : "class=\"ways trees\"")
+               + "\n";
+        ++shown;
+    }
+    return out.empty() ? ""
+                       : element("p", text("Adaptive trees as they were at the end, away from the root; arrows are as wide as there are ranks behind them, those on "
+                                           "one host are not drawn. A rank knows its own edges: with reports of all ranks (coll_wan_report run.%r.json, wan-info "
+                                           "report run.*.json --html FILE) trees are whole."))
+                             + "\n" + out
+                             + (all.size() > shown ? element("p", std::to_string(all.size() - shown) + " more trees are not drawn.") + "\n" : "");
+}
+
+/** before: the sites of the one before, which are not told twice; same: this communicator in reports of other ranks. */
+std::string communicator_section(const json &c, const std::vector<const json *> &same, std::string &before)
 {
     std::string out =
         element("h3", text(communicator_text(c)) + ": " + count_text(c.at("ranks"), "rank"), "class=\"communicator\"") + "\n";
@@ -397,6 +493,7 @@ std::string communicator_section(const json &c, std::string &before)
     before = sites;
     out += c.at("calls").empty() ? element("p", "No calls.") : calls_table(c);
     out += ways_section(c);
+    out += trees_section(c, same);
     out += trials_table(c);
     for (const json &d : c.at("declined"))
         out += element("p", count_text(d.at("calls"), "call") + " of " + text(str(d.at("collective")))
@@ -475,9 +572,39 @@ std::string fact(const std::string &value, const char *what)
     return element("div", element("b", text(value)) + what);
 }
 
+/** A communicator's own words, how often there was one like it before. */
+size_t occurrence(const json &report, const json &c, const json *&found, size_t wanted)
+{
+    size_t n = 0;
+    for (const json &x : report.at("communicators"))
+        if (x.at("communicator") == c.at("communicator") && x.at("name") == c.at("name") && x.at("ranks") == c.at("ranks")
+            && x.value("hosts", json()) == c.value("hosts", json())) {
+            if (&x == &c)
+                return n;
+            if (n++ == wanted)
+                found = &x;
+        }
+    return n;
+}
+
+/** The same communicator in reports of other ranks, where it is there. */
+std::vector<const json *> same_elsewhere(const json &r, const json &c, const std::vector<json> &others)
+{
+    std::vector<const json *> all;
+    const json *found = nullptr;
+    const size_t which = occurrence(r, c, found, SIZE_MAX);
+    for (const json &other : others) {
+        found = nullptr;
+        (void) occurrence(other, c, found, which);
+        if (found)
+            all.push_back(found);
+    }
+    return all;
+}
+
 } // namespace
 
-std::string report_page(const json &r)
+std::string report_page(const json &r, const std::vector<json> &others)
 {
     const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
     std::string parameters, marks, refused, sections, sites, notes, first;
@@ -491,7 +618,7 @@ std::string report_page(const json &r)
                                      + element("td", text(n.value("remedy", "")), "class=\"w\""))
                    + "\n";
     for (const json *c : by_time(r))
-        sections += communicator_section(*c, sites);
+        sections += communicator_section(*c, same_elsewhere(r, *c, others), sites);
     for (const std::string &s : left_out_of(r))
         notes += element("p", text(s)) + "\n";
     for (const std::string &s : in_short(r))

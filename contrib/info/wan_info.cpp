@@ -148,8 +148,8 @@ void command_line::declare(CLI::App &app)
     CLI::App &told = *app.add_subcommand(
         "report", "What happened in a job, from the file that it wrote (--mca coll_wan_report FILE.json): sites, links, "
                   "calls, their times and the least possible, plans and why; with two files, both side by side.");
-    told.add_option("file", report.files, "the report, or two of them")->type_name("FILE")->required();
-    told.add_option("--html", report.html, "write a page with map and time line instead; - is standard output")
+    told.add_option("file", report.files, "the report, or two of them; for --html those of other ranks of the job behind it, which complete adaptive trees")->type_name("FILE")->required();
+    told.add_option("--html", report.html, "write a page with map, trees and time line instead; - is standard output")
         ->type_name("FILE");
     told.callback([this] { code = info::report_run(report); });
 
@@ -188,6 +188,14 @@ int main(int argc, char **argv)
         app.parse(argc, argv);
         return given.code;
     } catch (const CLI::ParseError &e) {
+        // CLI11's own words do not say what there is.
+        if (dynamic_cast<const CLI::RequiredError *>(&e) && app.get_subcommands().empty()) {
+            std::cerr << "wan-info: " << (argc > 1 ? "'" + std::string(argv[1]) + "' is no command: " : "a command is missing: ") << "write one of";
+            for (const CLI::App *command : app.get_subcommands([](const CLI::App *c) { return !c->get_group().empty(); }))
+                std::cerr << (command == app.get_subcommands([](const CLI::App *) { return true; }).front() ? " " : ", ") << command->get_name();
+            std::cerr << "; wan-info COMMAND --help says more\n";
+            return 2;
+        }
         return app.exit(e) == 0 ? 0 : 2;
     } catch (const std::exception &e) {
         std::cerr << "wan-info: " << e.what() << "\n";

@@ -180,6 +180,49 @@ class Numbers(Job):
         self.assertEqual((k['calls'], k['predicted_ns'], k['wan']['calls'], k['wan']['this_process_bytes']), (3, None, 0, None))
         self.assertEqual(k['choice']['why'], 'coll_wan_bcast_algorithm names it')
 
+    def test_adaptive_trees(self):
+        """Each rank tells its own edges; together they are a tree, which the page of all reports draws."""
+        for attempt in range(3):        # where a parent changes in the last moment the two ends differ
+            self.job('--mca', 'coll_wan_report', 'r.%r.json', '--mca', 'coll_wan_allreduce_algorithm', 'adaptive', program=('long_run', '2'))
+            files = [f'r.{r}.json' for r in range(RANKS)]
+            worlds = [self.communicator(self.read(f), 'MPI_COMM_WORLD') for f in files]
+            parent, edges = {}, set()
+            for rank, world in enumerate(worlds):
+                tree, = [t for t in world['trees'] if (t['root'], t['kind']) == (0, 'latency')]
+                of_host = {0: 0, 2: 0, 1: 1, 3: 1}      # ranks in the two pretended sites, a host each
+                for a, b, of_a, of_b, below in tree['edges']:
+                    self.assertIn(rank, (a, b))
+                    self.assertEqual((of_a, of_b), (of_host[a], of_host[b]))
+                    edges.add((a, b))
+                    if b == rank:
+                        self.assertNotIn(rank, parent)
+                        parent[rank] = a
+                        self.assertEqual(below, 1 + sum(e[4] for e in tree['edges'] if e[0] == rank), tree)
+                    self.assertTrue(1 <= below < RANKS)
+                self.assertEqual(tree['changes'] > 0, rank != 0, tree)
+            if set(parent) == {1, 2, 3} and edges == {(a, b) for b, a in parent.items()}:
+                break
+        self.assertEqual((set(parent), edges), ({1, 2, 3}, {(a, b) for b, a in parent.items()}))
+        for rank in parent:
+            above = [rank]
+            while above[-1] in parent:
+                above.append(parent[above[-1]])
+                self.assertLess(len(above), RANKS + 1, parent)
+            self.assertEqual(above[-1], 0)
+        if not os.path.exists(TOOL):
+            return
+        show = lambda *f: subprocess.run([TOOL, 'report', *f, '--html', '-'], cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        whole, alone = show(*files), show(files[0])
+        self.assertIn('latency tree of root 0: all 3 edges', whole.stdout)
+        xml.fromstring(whole.stdout.split('\n', 1)[1])
+        for a, b in edges:
+            if of_host[a] != of_host[b]:
+                self.assertIn(f'rank {a} to rank {b}, for ', whole.stdout)
+        first = [e for e in edges if 0 in e]
+        self.assertIn(f'latency tree of root 0: {len(first)} of its 3 edges' if len(first) < 3 else 'all 3 edges', alone.stdout)
+        wrong = show(files[0], files[1], files[1].replace('1', '0'))
+        self.assertEqual((wrong.returncode, wrong.stdout.count('is not of another rank')), (2, 1), wrong.stdout)
+
     def test_fallbacks(self):
         """Parameters that differ: what passes by is counted."""
         self.job('--mca', 'coll_wan_report', 'run.json', environment={'WAN_ODD_RANKS': 'OMPI_MCA_coll_wan_segment=4096'})

@@ -70,6 +70,12 @@ void wan_comm::leave_trees()
     if (!node)
         return;
     std::lock_guard hold(trees->lock);
+    if (report) {
+        try {
+            report->keep_trees();
+        } catch (const std::exception &) {      // no memory: the report is without them
+        }
+    }
     {
         std::lock_guard hold_counters(lock);
         counters.tree_changes += node->node().tree_changes();

@@ -63,6 +63,12 @@ public:
     /** Which one carries so many bytes. */
     tree_name tree_for(int root, uint64_t bytes) const { return {root, bytes >= options_.threshold_bytes}; }
     const tree *tree_at(tree_name name) const;
+    /** f(tree), for each. */
+    template <typename F> void each_tree(F f) const
+    {
+        for (const auto &[name, t] : trees_)
+            f(std::as_const(*t));
+    }
     const adaptive_counters &seen() const { return counters_; }
     const neighbours &near() const { return near_; }
     /** Of parents, in all its trees. */

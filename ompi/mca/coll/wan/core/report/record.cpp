@@ -81,6 +81,9 @@ std::string words_of(const request &r)
 
 std::string knob_of(wan_collective_t c) { return std::string("coll_wan_") + kind_of(c).name + "_algorithm"; }
 
+/** Of adaptive trees, those with the lowest roots; of one, so many edges. */
+constexpr size_t most_told_trees = 16, most_told_edges = 64;
+
 /** A picture of more shows nothing; and all pictures of a communicator may take so many bytes. */
 constexpr int most_told_hosts = 64;
 constexpr size_t most_told_bytes = 48 << 10;
@@ -91,6 +94,16 @@ int host_count(const topology &t)
     for (int s = 0; s < t.site_count(); ++s)
         hosts += t.node_count(site_id{static_cast<uint32_t>(s)});
     return hosts;
+}
+
+/** Which of "hosts" a rank is on. */
+int host_number(const topology &t, int rank)
+{
+    const topology::position at = t.locate(rank);
+    int number = at.node;
+    for (uint32_t s = 0; s < value(at.site); ++s)
+        number += t.node_count(site_id{s});
+    return number;
 }
 
 /** [from, to, bytes, messages] of each pair of hosts, which are numbered as in "hosts". */
@@ -284,10 +297,45 @@ void record::happened(std::string_view what, const std::string &text)
 
 size_t record::memory_bytes() const
 {
-    size_t bytes = sizeof *this + declined_.capacity() * sizeof(left) + links_.capacity() * sizeof(size_t);
+    size_t bytes = sizeof *this + trees_.capacity() + declined_.capacity() * sizeof(left) + links_.capacity() * sizeof(size_t);
     for (const auto &[key, c] : classes_)
         bytes += sizeof *c + class_overhead + c->forms.capacity() * sizeof(call_kind::form) + c->times.memory_bytes();
     return bytes;
+}
+
+void record::keep_trees()
+{
+    json_text out;
+    out.array();
+    const topology &t = comm_.topo;
+    const int me = comm_.me;
+    size_t told = 0;
+    if (host_count(t) <= most_told_hosts) {
+        comm_.node->node().each_tree([&](const tree &x) {
+            const int root = x.name().root;
+            rank_set others = rank_set::range(0, t.size()) - rank_set::one(me);
+            const auto children = x.shares(others);
+            if ((children.empty() && x.parent() < 0) || told++ >= most_told_trees)
+                return;
+            out.object().member("root", root).member("kind", x.name().bandwidth ? "bandwidth" : "latency");
+            out.member("changes", x.changes()).key("edges").array();
+            const auto edge = [&](int from, int to, int below) {
+                out.array().value(from).value(to).value(host_number(t, from)).value(host_number(t, to)).value(below).end();
+            };
+            int below = 1;
+            for (size_t i = 0; i < children.size(); ++i) {
+                below += children[i].second.size();
+                if (i < most_told_edges)
+                    edge(me, children[i].first, children[i].second.size());
+            }
+            if (x.parent() >= 0)
+                edge(x.parent(), me, below);
+            out.end().end();
+        });
+    }
+    std::string text = out.end().take();
+    if (take(text.capacity()))
+        trees_ = std::move(text);
 }
 
 void record::finish()
@@ -295,6 +343,13 @@ void record::finish()
     json_text out;
     book::totals sums;
     book::highlight most;
+    if (comm_.node && !finished_) {     // it goes before they are left: a program has MPI_T open
+        std::lock_guard hold(comm_.trees->lock);
+        try {
+            keep_trees();
+        } catch (const std::exception &) {    // no memory: without them
+        }
+    }
     {
         std::lock_guard hold(comm_.lock);
         if (std::exchange(finished_, true))
@@ -369,6 +424,7 @@ void record::print(json_text &out, book::totals &sums, book::highlight &most)
         print_class(out, *c, across, sums, most);
     out.end();
     print_trials(out, comm_);
+    out.key("trees").as_it_is(trees_);
     out.end();
 }
 
@@ -377,7 +433,7 @@ void record::fit(std::vector<const call_kind *> &all, const crossing_flows &acro
 {
     constexpr size_t of_record = 8192, of_kind = 2400, of_form = 480;
     const size_t room = book::most_bytes - std::min(book::most_bytes, book_->held_bytes() - held_);
-    size_t wanted = of_record, kept = 0;
+    size_t wanted = of_record + trees_.size(), kept = 0;
     for (; kept < all.size(); ++kept) {
         size_t more = of_kind + of_form * all[kept]->forms.size();
         for (const auto &f : all[kept]->forms)

@@ -80,6 +80,8 @@ public:
     void call(const char *name) { name_ = name; }
     /** Calls that were handed to the module before. */
     void passed(uint64_t calls) { passed_ = calls; }
+    /** This process's edges in the adaptive trees as they are now, before they are left; with the lock of the trees. */
+    void keep_trees();
     /** Nothing more comes: into the book with it.  Once. */
     void finish();
 
@@ -103,6 +105,7 @@ private:
     uint64_t left_out_ = 0, passed_ = 0;        // calls
     std::vector<left> declined_;
     std::vector<size_t> links_;                 // numbers of measurements
+    std::string trees_ = "[]";                  // JSON
     size_t held_ = 0;                           // of the book's memory
 
     bool take(size_t bytes);
