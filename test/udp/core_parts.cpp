@@ -291,6 +291,49 @@ std::string controllers()
     return "";
 }
 
+/**
+ * A path of 1 MB/s and 100 ms that begins to queue within a round: its first trips are short, the
+ * later ones long.  Slow start stops at one and a half products (and 2 ms of late processes),
+ * before the round ends, and goes on when the trips become short again.
+ */
+std::string slow_start_sees_a_queue()
+{
+    constexpr uint64_t rate = 1'000'000, step = 1000;
+    constexpr uint64_t most = rate / 10 * 3 / 2 + rate / 1000 * 2;
+    for (bool forgiving : {false, true}) {
+        auto c = make_cubic(1500, forgiving);
+        rtt trip;
+        trip.sample(ms, 100 * ms, 0);
+        uint64_t delivered = 0;
+        time_ns now = second;
+        const auto ack = [&](time_ns measured, uint64_t prior, uint64_t at) {
+            now += ms;
+            delivered += step;
+            trip.sample(now, measured, 0);
+            c->acked({now, step, c->window(), delivered, at, prior, now - measured, false, true, trip});
+        };
+        for (int i = 0; i < 110; ++i)       // one round of short trips: 15 KB at first, and doubled
+            ack(100 * ms, 0, rate);
+        WAN_CHECK_THAT(c->window() > 120'000 && c->window() < most, std::to_string(c->window()));
+        for (int i = 0; i < 7; ++i)         // a few late ones among them tell nothing
+            ack(150 * ms, 0, rate);
+        ack(100 * ms, 0, rate);
+        const uint64_t before = c->window();
+        ack(150 * ms, 0, rate);
+        WAN_CHECK(c->window() == before + step);
+        for (int i = 0; i < 300; ++i)       // the same round still, whose shortest trip was a short one
+            ack(150 * ms, 0, rate);
+        WAN_CHECK_THAT(c->window() == most, std::to_string(c->window()));
+        for (int i = 0; i < 50; ++i)        // what the path delivers has doubled: so has what may be under way
+            ack(150 * ms, 0, 2 * rate);
+        WAN_CHECK_THAT(c->window() == most + 50 * step, std::to_string(c->window()));
+        for (int i = 0; i < 300; ++i)
+            ack(100 * ms, 0, rate);
+        WAN_CHECK_THAT(c->window() == most + 350 * step, std::to_string(c->window()));
+    }
+    return "";
+}
+
 std::string permission()
 {
     config c;
@@ -463,6 +506,6 @@ std::string ring_order()
 int main()
 {
     const CMUnitTest tests[] = {TEST(wire_frames), TEST(arrivals_window), TEST(assembly_random), TEST(path_mtu_search), TEST(pacer_rate),
-                                TEST(overstated_delay), TEST(controllers), TEST(permission), TEST(seals), TEST(ring_order)};
+                                TEST(overstated_delay), TEST(controllers), TEST(slow_start_sees_a_queue), TEST(permission), TEST(seals), TEST(ring_order)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
