@@ -291,6 +291,49 @@ std::string controllers()
     return "";
 }
 
+/**
+ * A path of 1 MB/s and 100 ms that begins to queue within a round: its first trips are short, the
+ * later ones long.  Slow start stops at one and a half products (and 2 ms of late processes),
+ * before the round ends, and goes on when the trips become short again.
+ */
+std::string slow_start_sees_a_queue()
+{
+    constexpr uint64_t rate = 1'000'000, step = 1000;
+    constexpr uint64_t most = rate / 10 * 3 / 2 + rate / 1000 * 2;
+    for (bool forgiving : {false, true}) {
+        auto c = make_cubic(1500, forgiving);
+        rtt trip;
+        trip.sample(ms, 100 * ms, 0);
+        uint64_t delivered = 0;
+        time_ns now = second;
+        const auto ack = [&](time_ns measured, uint64_t prior, uint64_t at) {
+            now += ms;
+            delivered += step;
+            trip.sample(now, measured, 0);
+            c->acked({now, step, c->window(), delivered, at, prior, now - measured, false, true, trip});
+        };
+        for (int i = 0; i < 110; ++i)       // one round of short trips: 15 KB at first, and doubled
+            ack(100 * ms, 0, rate);
+        WAN_CHECK_THAT(c->window() > 120'000 && c->window() < most, std::to_string(c->window()));
+        for (int i = 0; i < 7; ++i)         // a few late ones among them tell nothing
+            ack(150 * ms, 0, rate);
+        ack(100 * ms, 0, rate);
+        const uint64_t before = c->window();
+        ack(150 * ms, 0, rate);
+        WAN_CHECK(c->window() == before + step);
+        for (int i = 0; i < 300; ++i)       // the same round still, whose shortest trip was a short one
+            ack(150 * ms, 0, rate);
+        WAN_CHECK_THAT(c->window() == most, std::to_string(c->window()));
+        for (int i = 0; i < 50; ++i)        // what the path delivers has doubled: so has what may be under way
+            ack(150 * ms, 0, 2 * rate);
+        WAN_CHECK_THAT(c->window() == most + 50 * step, std::to_string(c->window()));
+        for (int i = 0; i < 300; ++i)
+            ack(100 * ms, 0, rate);
+        WAN_CHECK_THAT(c->window() == most + 350 * step, std::to_string(c->window()));
+    }
+    return "";
+}
+
 std::string permission()
 {
     config c;
@@ -329,7 +372,7 @@ std::string permission()
     now += 2 * grants::crowd_memory;
     a[0].wanted = 700'000;
     g.update(a[0], now, 0);
-    WAN_CHECK(a[0].permitted == 700'000);
+    WAN_CHECK(a[0].permitted == 700'000 + g.renewed(a[0]) && g.renewed(a[0]) >= grants::part_least);    // what was submitted meanwhile goes unasked
     // Of many that may send each has a part at first, but on our own host; there nobody is a crowd.
     c.senders = 31;
     c.unscheduled = 64 << 10;
@@ -393,6 +436,46 @@ std::string permission()
         }
         WAN_CHECK_THAT(steps < 100'000, "a budget of " + std::to_string(incast));
     }
+    return "";
+}
+
+/** The size of a crowd of near peers that may come (the job's, at first) or came is remembered for a minute, and divides what goes unasked. */
+std::string crowd_is_remembered()
+{
+    config c;
+    c.senders = 31;
+    c.unscheduled = 64 << 10;
+    grants g(c);
+    std::vector<grants::account> a(5);
+    for (uint32_t i = 0; i < a.size(); ++i) {
+        a[i].peer = i;
+        a[i].trip = 100 * us;
+        g.open(a[i]);
+    }
+    const auto unasked = [&](time_ns now) {
+        g.update(a[0], now, 0);
+        g.grown().clear();
+        return g.renewed(a[0]);
+    };
+    const auto part_of = [&](uint64_t all) { return g.budget(a[0].trip) / 2 / all; };
+    WAN_CHECK_THAT(unasked(ms) == part_of(31), std::to_string(g.renewed(a[0])));
+    WAN_CHECK(unasked(grants::wary_memory) == part_of(31));
+    WAN_CHECK(unasked(grants::wary_memory + 2 * ms) == c.unscheduled);     // nobody came
+    time_ns now = 2 * grants::wary_memory;
+    for (auto &x : a) {
+        x.wanted = 1'000'000;
+        x.consumed += 1000;
+        g.update(x, now, 1000);
+    }
+    WAN_CHECK_THAT(g.wanting() == 5 && g.renewed(a[0]) == part_of(5), std::to_string(g.wanting()) + " " + std::to_string(g.renewed(a[0])));
+    for (auto &x : a)
+        g.close(x), x.wanted = 0;
+    now += 2 * grants::crowd_memory;
+    WAN_CHECK_THAT(unasked(now) == part_of(5), std::to_string(g.renewed(a[0])));    // gone, but may come back
+    grants::account stranger;       // whose trip is long: none of them
+    stranger.trip = 50 * ms;
+    WAN_CHECK(g.renewed(stranger) == c.unscheduled);
+    WAN_CHECK(unasked(now + grants::wary_memory) == c.unscheduled);
     return "";
 }
 
@@ -463,6 +546,6 @@ std::string ring_order()
 int main()
 {
     const CMUnitTest tests[] = {TEST(wire_frames), TEST(arrivals_window), TEST(assembly_random), TEST(path_mtu_search), TEST(pacer_rate),
-                                TEST(overstated_delay), TEST(controllers), TEST(permission), TEST(seals), TEST(ring_order)};
+                                TEST(overstated_delay), TEST(controllers), TEST(slow_start_sees_a_queue), TEST(permission), TEST(crowd_is_remembered), TEST(seals), TEST(ring_order)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

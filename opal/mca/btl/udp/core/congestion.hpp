@@ -47,6 +47,8 @@ public:
     virtual void lost(const loss_event &e) = 0;
     /** Bytes that may be under way. */
     virtual uint64_t window() const = 0;
+    /** Bytes under way with which the path is busy and its queue short; all there are where this is not known. */
+    virtual uint64_t enough(const rtt &) const { return ~uint64_t(0); }
     /** Bytes/s. */
     virtual uint64_t pace(const rtt &trip) const = 0;
     /** After a loss that turned out to be a late arrival. */

@@ -3,7 +3,10 @@
  *
  * Slow start ends at the first loss that counts, or when round trips show for some
  * rounds that a queue is growing; meanwhile, from the first trips of a round on, it is
- * slower, and if they become short again it was no queue (HyStart++, RFC 9406).  The tolerant form lets a loss count only
+ * slower, and if they become short again it was no queue (HyStart++, RFC 9406).  Both look at
+ * the first trips of a round, which lag a round behind a queue that doubles in one: so while the
+ * latest trips are long, the window does not pass one and a half times what the path delivers in
+ * a shortest trip.  The tolerant form lets a loss count only
  * when it comes with signs of a queue: round trips longer than the shortest by an
  * eighth (and 200 us: the noise of two schedulers), or more than a seventh of all
  * datagrams lost.  Where loss is random, CUBIC would reduce its window in spite
@@ -38,7 +41,9 @@ public:
             return;     // what was not needed is no proof that more would fit
         const double bytes = static_cast<double>(e.bytes);
         if (window_ < threshold_) {
-            window_ += slow_rounds_ || grown(round_min_, e.trip) ? bytes / slow_divisor : bytes;
+            const double step = slow_rounds_ || grown(round_min_, e.trip) ? bytes / slow_divisor : bytes;
+            const double most = queued(e.trip) ? products(slow_most, e.trip) : threshold_;
+            window_ = std::max(window_, std::min(window_ + step, most));
             return;
         }
         if (epoch_ == 0)
@@ -88,6 +93,13 @@ public:
     }
 
     uint64_t window() const override { return static_cast<uint64_t>(window_); }
+    uint64_t enough(const rtt &trip) const override
+    {
+        // A rate that was limited by what there was to send, or still doubles, is not the path's.
+        if (full_rounds_ < busy_rounds || (window_ < threshold_ && !queued(trip)))
+            return ~uint64_t(0);
+        return static_cast<uint64_t>(std::max(products(busy, trip), floor()));
+    }
     uint64_t pace(const rtt &trip) const override
     {
         const double gain = window_ < threshold_ ? 2.0 : 1.2;
@@ -108,6 +120,11 @@ private:
         return *std::max_element(rates_, rates_ + rounds_kept) * static_cast<double>(trip.smallest()) / second;
     }
 
+    /** Products of rate and shortest trip, and what leaves while a process is late. */
+    double products(double n, const rtt &trip) const { return delivered(trip) * (n + late / static_cast<double>(trip.smallest())); }
+    /** Whether all of the latest trips waited in a queue. */
+    bool queued(const rtt &trip) const { return grown(*std::min_element(latest_, latest_ + samples_least), trip); }
+
     bool looks_random(const loss_event &e) const
     {
         if (counted_lost_ > loss_bound * (counted_acked_ + counted_lost_) && counted_lost_ > 20 * mtu_)
@@ -125,12 +142,15 @@ private:
             end_slow_round(e.trip);
             round_min_ = never;
             rates_[++rounds_ % rounds_kept] = 0;
+            full_rounds_ = full_round_ ? full_rounds_ + 1 : 0;
+            full_round_ = false;
             samples_ = 0;
             counted_acked_ *= 0.75;     // about the last four rounds
             counted_lost_ *= 0.75;
         }
         round_min_ = std::min(round_min_, e.trip.latest());
-        ++samples_;
+        full_round_ |= !e.app_limited;
+        latest_[samples_++ % samples_least] = e.trip.latest();
     }
 
     /** Whether the shortest trip of a round is so long that a queue may be growing. */
@@ -173,6 +193,10 @@ private:
     static constexpr unsigned rounds_kept = 8;
     static constexpr unsigned slow_rounds_most = 5, slow_divisor = 4, samples_least = 8;    // RFC 9406
 
+    static constexpr double slow_most = 1.5, busy = 1.25;   // products: half a queue of one, and what a pause of an eighth of a trip needs
+    static constexpr double late = 2 * ms;                  // the pacer's burst
+    static constexpr unsigned busy_rounds = 2;              // after which the rate is that of the path
+
     double mtu_;
     bool tolerant_;
     double window_, threshold_ = 1e18, most_ = 0, friendly_ = 0, k_ = 0;
@@ -180,7 +204,9 @@ private:
     time_ns epoch_ = 0, reduced_at_ = -1;
     uint64_t round_end_ = 0;
     time_ns round_min_ = never, last_round_min_ = 0;
-    unsigned samples_ = 0, silences_ = 0, rounds_ = 0, slow_rounds_ = 0;
+    time_ns latest_[samples_least] = {};
+    unsigned samples_ = 0, silences_ = 0, rounds_ = 0, slow_rounds_ = 0, full_rounds_ = 0;
+    bool full_round_ = false;
     double rates_[rounds_kept] = {};    // bytes/s
     double counted_acked_ = 0, counted_lost_ = 0;
 };

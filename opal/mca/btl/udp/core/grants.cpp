@@ -167,7 +167,7 @@ void grants::share(time_ns now)
     if (waiting_.size() == 1 && config_.incast == 0 && !crowded_) {
         account &a = *waiting_.front();
         const uint64_t before = a.permitted;
-        give(a, a.wanted);
+        give(a, a.wanted + renewed(a));
         a.alone = a.permitted;
         if (a.permitted > before)
             grown_.push_back(&a);

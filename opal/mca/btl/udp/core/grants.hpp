@@ -20,6 +20,9 @@
  * To ask costs a short trip; what a burst loses costs timeouts.  Far peers are trusted again
  * sooner, for there asking is dear.
  *
+ * Who is alone gets more than it wants: small messages that were submitted since take of what bulk
+ * asked for, and the end of a block would wait as long as they keep coming.
+ *
  * Permission is a number of bytes since the start and never taken back; one that
  * stays unused (its peer is silent, or only asks) leaves the budget after a while.  The
  * part of it that bulk leaves to what is more urgent counts as unused at once: many

@@ -41,13 +41,45 @@ void modern::submit(outgoing &o, time_ns now)
     ++queue_blocks_;
     last_activity_ = now;
     trim_due_ = true;
+    if (o.stream < 2 && o.length <= small_most) {
+        if (small_at_ && trip_.known() && now - small_at_ < often * trip_.smoothed())
+            brisk_until_ = now + brisk_trips * trip_.smoothed();
+        small_at_ = now;
+    }
 }
 
 // ---- what may leave ---------------------------------------------------------
 
+/** Bytes that may be under way. */
+uint64_t modern::window(time_ns now) const
+{
+    const uint64_t most = control_->window();
+    return now < brisk_until_ && now >= others_until_ ? std::min(most, control_->enough(trip_)) : most;
+}
+
+/**
+ * A queue that stays long although ours is short is that of others: to leave the path to them would
+ * help nobody.  The shortest of some round trips tells: a host that is busy makes single ones long.
+ */
+void modern::look_for_others(time_ns now)
+{
+    if (now >= brisk_until_ || now < others_until_ || control_->enough(trip_) >= control_->window()) {
+        held_since_ = 0;
+        return;
+    }
+    if (held_since_ == 0 || now - held_since_ > others_trips * trip_.smoothed()) {
+        if (held_since_ && held_least_ > trip_.smallest() * 3 / 2 + 2 * ms)
+            others_until_ = now + others_memory;
+        held_least_ = never;
+        held_since_ = now;
+    }
+    held_least_ = std::min(held_least_, trip_.latest());
+}
+
 uint64_t modern::may_begin(unsigned stream) const
 {
-    const uint64_t kept = stream == 2 ? grants::reserve(config_) : 0;
+    // What urgent ones took since bulk asked came out of what is kept for them: else its last bytes would always be one small block short.
+    const uint64_t kept = stream == 2 ? grants::reserve(config_) - std::min(urgent_charge_, grants::reserve(config_)) : 0;
     return permitted_ > begun_charge_ + kept ? permitted_ - begun_charge_ - kept : 0;
 }
 
@@ -75,7 +107,7 @@ bool modern::blocked() const
 bool modern::probes_path(time_ns now) const
 {
     // Only where much is sent: many peers' first probes at once would fill a queue.
-    return trip_.known() && delivered_ >= probes_from && now - last_activity_ < trim_after && mtu_.wants(now) != 0 && under_way_ < control_->window();
+    return trip_.known() && delivered_ >= probes_from && now - last_activity_ < trim_after && mtu_.wants(now) != 0 && under_way_ < window(now);
 }
 
 time_ns modern::probe_at() const
@@ -95,7 +127,7 @@ time_ns modern::deadline(time_ns now)
         return now;
     time_ns t = std::min({ack_at_, probe_at(), loss_at_, unanswered_ ? never : alive_at()});
     const bool urgent = sendable(0) || sendable(1);
-    const uint64_t window = control_->window();
+    const uint64_t window = this->window(now);
     if (urgent && under_way_ < window + beyond_window * mtu_.value())
         return now;
     if ((urgent || sendable(2)) && under_way_ < window)
@@ -120,6 +152,7 @@ void modern::put_demand(writer &w)
         return;
     w.eliciting = true;
     wanted_told_ = f.amount;
+    urgent_charge_ = 0;
 }
 
 bool modern::fill_lost(writer &w, unsigned stream)
@@ -165,6 +198,7 @@ bool modern::fill_new(writer &w, unsigned stream)
         pieces_.push_back({&o, o.begun, length});
         ++w.pieces;
         begun_charge_ += start + length;
+        urgent_charge_ += stream == 2 ? 0 : start + length;
         queued_charge_ -= start + length;
         o.begun += length;
         if (o.begun == o.length) {
@@ -246,7 +280,7 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
     }
     if (dead_)
         return 0;
-    const uint64_t window = control_->window();
+    const uint64_t window = this->window(now);
     unsigned allowed = 0;
     if (probes_owed_)
         allowed = 3;
@@ -396,8 +430,10 @@ void modern::acked(const wire::frame &f, time_ns now)
     const uint64_t rate = static_cast<uint64_t>(static_cast<double>(delivered_ - e.delivered) * second / static_cast<double>(elapsed));
     delivered_at_ = now;
     first_sent_ = e.sent;
+    const bool free = window(now) == control_->window();
     control_->acked({now, bytes, before, delivered_, rate, e.delivered, e.sent, e.app_limited,
-                     !e.app_limited || 2 * before > control_->window(), trip_});
+                     free && (!e.app_limited || 2 * before > control_->window()), trip_});
+    look_for_others(now);
     detect(now);
     retire(now);
 }
@@ -553,7 +589,7 @@ size_t modern::push(time_ns now)
 
 bool modern::may_write(uint64_t bytes) const
 {
-    const uint64_t window = control_->window(), most = std::min({std::min(bytes, config_.window) + block_charge, window, config_.unscheduled, config_.window});
+    const uint64_t window = this->window(last_activity_), most = std::min({std::min(bytes, config_.window) + block_charge, window, config_.unscheduled, config_.window});
     if (dead_ || has_lost() || queued_charge_ != 0)
         return false;
     // With nothing under way all that the peer ever permits unasked is there, be it less than usual.
@@ -565,7 +601,7 @@ peer_view modern::view() const
     peer_view v;
     v.delay = trip_.known() ? trip_.smoothed() : 0;
     v.delay_min = trip_.known() ? trip_.smallest() : 0;
-    v.window = control_->window();
+    v.window = window(last_activity_);
     v.window_own = account_.window;
     v.permitted = may_begin(0);
     v.under_way = under_way_;

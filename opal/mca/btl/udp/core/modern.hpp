@@ -15,7 +15,8 @@
  *
  * What may leave: what the congestion window, the pacer and the receiver's
  * permission allow; control and small blocks before bulk.  Lost bytes need no new
- * permission.
+ * permission.  In the queue of the path small blocks cannot pass: while they come often
+ * with bulk, no more is under way than keeps the path busy, unless others fill that queue.
  *
  * Receiving: frames go to the assembly of their stream; Acks are delayed, come
  * at once when something is missing, and ride on data whenever there is some.
@@ -68,6 +69,10 @@ private:
     static constexpr unsigned beyond_window = 8;    // datagrams of control and small blocks
     static constexpr uint64_t probes_from = 16 << 10;   // bytes delivered
     static constexpr unsigned ack_memory = 8;       // Acks in which an arrival is named
+    static constexpr unsigned often = 4, brisk_trips = 8;   // round trips: from one small block to the next; after the last
+    static constexpr uint32_t small_most = 1024;    // bytes: Open MPI starts long messages with urgent blocks, too
+    static constexpr unsigned others_trips = 6;     // in which our own part of the queue goes
+    static constexpr time_ns others_memory = rtt::memory;
     static constexpr time_ns trim_after = 1 * second;
     static constexpr time_ns pushed_memory = 1 * second;    // in which the Ack of what was pushed tells the round trip
 
@@ -93,6 +98,8 @@ private:
     // sending
     bool has_lost() const { return !lost_[0].empty() || !lost_[1].empty() || !lost_[2].empty(); }
     bool has_new(unsigned stream) const { return queue_[stream].first != nullptr; }
+    uint64_t window(time_ns now) const;
+    void look_for_others(time_ns now);
     uint64_t may_begin(unsigned stream) const;
     bool sendable(unsigned stream) const;
     uint64_t wanted() const;
@@ -143,10 +150,12 @@ private:
     unsigned reorder_ = reorder_least, backoff_ = 0, probes_owed_ = 0;
     time_ns loss_at_ = never, last_eliciting_ = 0, unanswered_ = 0, last_activity_ = 0;
     bool trim_due_ = false;
+    time_ns small_at_ = 0, brisk_until_ = 0, others_until_ = 0, held_since_ = 0, held_least_ = never;
     uint64_t delivered_ = 0, app_limited_until_ = 0;
     time_ns delivered_at_ = 0, first_sent_ = 0;
 
     uint64_t begun_charge_ = 0, queued_charge_ = 0, permitted_, wanted_told_ = 0;
+    uint64_t urgent_charge_ = 0;            // begun since the last request
     uint64_t queue_bytes_ = 0, queue_blocks_ = 0;
 
     assembly streams_[wire::streams];
