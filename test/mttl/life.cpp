@@ -201,6 +201,28 @@ std::string wrong_groups()
         }
         first.join();
         WAN_CHECK_THAT(me || why == "two threads are in the same collective of a group", why);
+        // The second brings more values: what the first receives still lands where it will look.
+        std::vector<int> few{1, 2}, many(100'000, 7);
+        why.clear();
+        thread_handle reducing = spawn([&] {
+            if (me == 0)
+                sum.exec(std::span<int>(few));
+        });
+        yield();
+        if (me == 0) {
+            try {
+                sum.exec(std::span<int>(many));
+            } catch (const error &e) {
+                why = e.what();
+            }
+        } else {
+            for (int i = 0; i < 300; ++i)
+                yield();
+            sum.exec(std::span<int>(few));
+        }
+        reducing.join();
+        WAN_CHECK_THAT(me || why == "two threads are in the same collective of a group", why);
+        WAN_CHECK(few[0] == 2 && few[1] == 4);
         WAN_CHECK(sum.exec(1) == 2);
         // Of different sizes.
         why.clear();

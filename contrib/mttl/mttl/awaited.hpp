@@ -139,9 +139,15 @@ public:
     uint64_t close(int node, uint32_t landing, uint64_t landed)
     {
         entry &e = at(node, landing);
+        if (e.landing != landing)
+            return 0;
         e.gone = true;
+        if (landed > e.writes)
+            throw wire_error("more writes have landed than were sent");
         return e.writes - landed;
     }
+    /** The one counted last has not left. */
+    void unwrite(int node, uint32_t landing) { --at(node, landing).writes; }
 
 private:
     struct entry {
@@ -170,14 +176,15 @@ public:
     /** Blocks the thread until nobody has it. */
     void take(bool reduces)
     {
-        while (held_)
-            next_.wait(threads_);
+        if (held_)
+            next_.wait(threads_);       // and gets it from who gives it
         held_ = true, reduces_ = reduces;
     }
+    /** To who waits longest at once: nobody comes between. */
     void give()
     {
-        held_ = reduces_ = false;
-        next_.wake_one(threads_);
+        reduces_ = false;
+        held_ = next_.wake_one(threads_);
     }
 
 private:

@@ -122,6 +122,8 @@ protected:
         if (paired)
             send(me_ + 1, hand_out, mine, bytes, flags);
     }
+    /** Throws where another thread is in a collective of it. */
+    void unused() const { in_use::check(used_); }
     /** Blocks the thread while the network does start(native group, completion). */
     template <class Start> void through_network(Start start)
     {
@@ -145,7 +147,12 @@ private:
     struct in_use {
         explicit in_use(bool &u) : used(u)
         {
-            if (std::exchange(used, true))
+            check(used);
+            used = true;
+        }
+        static void check(bool used)
+        {
+            if (used)
                 throw error("two threads are in the same collective of a group");
         }
         in_use(const in_use &) = delete;
@@ -263,6 +270,7 @@ public:
             if (native_)
                 return through_network(reduce);
         }
+        unused();           // by a thread that receives into it now
         other_.resize(values.size());
         double_up(0, values.data(), other_.data(), values.size_bytes(),
                   [&](bool mine_is_lower) { combine(values, op, mine_is_lower); });

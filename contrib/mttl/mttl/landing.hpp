@@ -39,11 +39,16 @@ public:
             throw error("an announced write of more than 1 GiB: write in parts");
         mttl::node &h = mttl::node::here();
         h.out().checked(node_);
+        h.out().flush(node_);       // small writes that are held: they were before
         if (!h.writes_to_landing(node_, landing_))
             throw error("an announced write to node " + std::to_string(node_) + ", where the landing for it has gone");
         detail::transfer sent(h.threads());
-        h.out().flush(node_);       // small writes that are held: they were before
-        h.network().nsend(node_, detail::landing_channel(landing_), from, n * sizeof(T), &sent);
+        try {
+            h.network().nsend(node_, detail::landing_channel(landing_), from, n * sizeof(T), &sent);
+        } catch (...) {
+            h.no_write_to_landing(node_, landing_);
+            throw;
+        }
         sent.wait();
     }
     int node() const { return node_; }
@@ -108,6 +113,11 @@ private:
     {
         landed_ = true;
         ++writes_;
+        waiting_.wake_all(node_.threads());
+    }
+    void withdrawn() override
+    {
+        landed_ = true;
         waiting_.wake_all(node_.threads());
     }
 

@@ -100,8 +100,10 @@ public:
             MPI_Status s;
             int ended = 0, cancelled = 0;
             check(MPI_Test(&requests_[i], &ended, &s), "MPI_Test");
-            if (!ended)
-                return false;       // it has been matched, and is arriving
+            if (!ended) {
+                who_[i].cancelling = true;
+                return false;       // it has been matched and is arriving, or the cancelling takes time
+            }
             MPI_Test_cancelled(&s, &cancelled);
             requests_.erase(requests_.begin() + static_cast<ptrdiff_t>(i));
             who_.erase(who_.begin() + static_cast<ptrdiff_t>(i));
@@ -178,7 +180,7 @@ public:
     void track(MPI_Request r, completion *c, bool receives = false)
     {
         requests_.push_back(r);
-        who_.push_back({c, receives});
+        who_.push_back({c, receives, false});
     }
 
     void finish() override
@@ -221,6 +223,7 @@ private:
     struct waits {
         completion *told = nullptr;
         bool receives = false;
+        bool cancelling = false;
     };
     struct discarded final : completion {
         discarded(size_t bytes, completion *c) : data(bytes), next(c) {}
@@ -275,6 +278,7 @@ private:
             return false;
         // Told after the lists are in order again: who is told may add to them.
         told_.clear();
+        withdrawn_.clear();
         bool message = false;
         MPI_Status status{};
         for (int k = 0; k < done; ++k) {
@@ -283,7 +287,10 @@ private:
                 message = true;
                 status = statuses_[static_cast<size_t>(k)];
             } else {
-                told_.push_back(who_[i].told);
+                int cancelled = 0;
+                if (who_[i].cancelling)
+                    MPI_Test_cancelled(&statuses_[static_cast<size_t>(k)], &cancelled);
+                (cancelled ? withdrawn_ : told_).push_back(who_[i].told);
                 who_[i].told = nullptr;
             }
         }
@@ -301,6 +308,8 @@ private:
         for (completion *&c : told_)
             if (completion *one = std::exchange(c, nullptr))
                 one->done();
+        for (completion *c : withdrawn_)
+            c->withdrawn();
         if (message)
             deliver(status);
         return true;
@@ -349,7 +358,7 @@ private:
 
     std::vector<MPI_Request> requests_;                         // [0] stands for the head of the inbox
     std::vector<waits> who_;
-    std::vector<completion *> told_;
+    std::vector<completion *> told_, withdrawn_;
     std::vector<int> indices_;
     std::vector<MPI_Status> statuses_;
 };

@@ -180,6 +180,8 @@ public:
     uint32_t open_landing() { return awaited_.channels.open_landing(); }
     /** One write more to a landing of that node; false: it has gone. */
     bool writes_to_landing(int to, uint32_t landing) { return awaited_.landings.write(to, landing); }
+    /** The one counted last could not be sent. */
+    void no_write_to_landing(int to, uint32_t landing) { awaited_.landings.unwrite(to, landing); }
     /** A landing for writes of `from` has gone, after so many of them.  Those that `from` has sent all the same are dropped,
      *  before the channel is used again, and later ones are refused there. */
     void close_landing(int from, uint32_t landing, uint64_t landed)

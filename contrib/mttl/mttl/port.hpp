@@ -43,6 +43,8 @@ struct error : std::runtime_error {
 /** Someone to tell that an nsend or recv_node is done; lives until told. */
 struct completion {
     virtual void done() = 0;
+    /** Instead of done(), where cancel() has said false and nothing came after all. */
+    virtual void withdrawn() { done(); }
 
 protected:
     ~completion() = default;

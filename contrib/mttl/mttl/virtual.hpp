@@ -475,13 +475,13 @@ private:
         for (auto moves = r.raw<uint64_t>(); moves > 0; --moves)
             fresh->moves.push_back(serial<virtual_message>::get(r));
         r.end();
-        // From here on it is here, whatever happens: who sent it must not be told otherwise.
         slot &s = *fresh;
         s.under_way = 1;    // it stays until those that waited here have been taken
+        const auto held = std::make_shared<std::vector<virtual_message>>();
         auto &at = slots_[v];
-        std::vector<virtual_message> held;
+        // From here on it is here, whatever happens: who sent it must not be told otherwise.
         if (at)             // it has gone all around before this process was told that it had arrived
-            held = std::move(at->held);
+            *held = std::move(at->held);
         at = std::move(fresh);
         hints_[v] = {node::here().id(), m.head.epoch};
         try {
@@ -491,11 +491,16 @@ private:
             node::here().lost_exception(m.head.origin);
         }
         // And who sent it is told before it goes on.
-        node::here().threads().spawn_detached([this, v, &s, held = std::move(held)] {
-            each(held, &virtual_space::take);
+        const auto go_on = [this, v, &s, held] {
+            each(*held, &virtual_space::take);
             if (--s.under_way == 0)
                 go(v);
-        });
+        };
+        try {
+            node::here().threads().spawn_detached(go_on);
+        } catch (...) {     // no memory for a thread
+            go_on();
+        }
     }
 
     static void learn(uint32_t space, uint32_t v, int32_t owner, uint32_t epoch)
@@ -643,13 +648,15 @@ private:
                 throw error("no process would be left for the virtual nodes");
             const std::vector<uint32_t> all = here();
             std::vector<bool> own;
-            std::vector<future<void>> moves;
-            for (const uint32_t v : all) {
+            for (const uint32_t v : all)
                 own.push_back(at().own(v));
-                at().leave(v);
-                moves.push_back(move(v, stay[moves.size() % stay.size()]));
-            }
-            finish(all, moves, [&](size_t i, bool moved) { return own[i] && (moved || at().still_handed(all[i])); });
+            move_all(
+                all,
+                [&](size_t i) {
+                    at().leave(all[i]);
+                    return move(all[i], stay[i % stay.size()]);
+                },
+                [&](size_t i, bool moved) { return own[i] && (moved || at().still_handed(all[i])); });
         } catch (...) {
             at().left = false;
             throw;
@@ -659,20 +666,29 @@ private:
     {
         at().left = false;
         const std::vector<uint32_t> all = std::exchange(at().handed_over, {});
-        std::vector<future<void>> moves;
-        for (const uint32_t v : all)
-            moves.push_back(move(v, my_node()));
-        finish(all, moves, [&](size_t i, bool moved) { return !moved && at().still_handed(all[i]); });
+        move_all(
+            all, [&](size_t i) { return move(all[i], my_node()); },
+            [&](size_t i, bool moved) { return !moved && at().still_handed(all[i]); });
     }
-    /** Waits for all moves; those that are `out(i, whether it moved)` are handed over then.  Throws the first exception. */
-    template <class Out> void finish(const std::vector<uint32_t> &all, std::vector<future<void>> &moves, Out out) const
+    /** start(i) of each until one throws; waits for those.  What is `out(i, whether it moved)` is handed over then.
+     *  Throws the first exception. */
+    template <class Start, class Out> void move_all(const std::vector<uint32_t> &all, Start start, Out out) const
     {
         std::exception_ptr failed;
-        for (size_t i = 0; i < moves.size(); ++i) {
+        std::vector<future<void>> moves;
+        try {
+            for (size_t i = 0; i < all.size(); ++i)
+                moves.push_back(start(i));
+        } catch (...) {
+            failed = std::current_exception();
+        }
+        for (size_t i = 0; i < all.size(); ++i) {
             bool moved = false;
             try {
-                moves[i].get();
-                moved = true;
+                if (i < moves.size()) {
+                    moves[i].get();
+                    moved = true;
+                }
             } catch (...) {
                 if (!failed)
                     failed = std::current_exception();
