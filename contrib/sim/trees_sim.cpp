@@ -318,7 +318,7 @@ private:
             for (size_t i = 0; i < n; ++i)
                 inout[i] = static_cast<std::byte>(static_cast<unsigned>(inout[i]) + static_cast<unsigned>(in[i]));
         };
-        const uint64_t op = reduce ? node.reduce_begin(0, buffer, own ? result.data() : buffer.data(), add, 1) : node.broadcast_begin(0, buffer);
+        const uint64_t op = reduce ? node.reduce_begin(0, buffer, own ? result.data() : buffer.data(), {add, 1}) : node.broadcast_begin(0, buffer);
         node.step(p_.now_ns());
         while (!node.done(op))
             serve(1e18);

@@ -18,13 +18,14 @@ namespace {
 using namespace adaptive_test;
 using namespace wan_test;
 
-enum class kind { broadcast, reduce, allreduce };
+enum class kind { broadcast, reduce, allreduce, gather };
 
 struct planned {
     kind what;
     int root;
     size_t words;
     int window;             // operations under way at once, before it begins
+    joining how = joining::any;     // reductions: what may be combined
 };
 
 uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
@@ -41,6 +42,17 @@ void add(const std::byte *in, std::byte *inout, size_t bytes)
         std::memcpy(&a, in + i, 8), std::memcpy(&b, inout + i, 8);
         b += a;
         std::memcpy(inout + i, &b, 8);
+    }
+}
+
+/** Neither commutes nor forgets: x -> a x + b, and the other one after it. */
+void compose(const std::byte *in, std::byte *inout, size_t bytes)
+{
+    for (size_t i = 0; i + 16 <= bytes; i += 16) {
+        uint64_t f[2], g[2];
+        std::memcpy(f, in + i, 16), std::memcpy(g, inout + i, 16);
+        const uint64_t both[] = {f[0] * g[0], g[0] * f[1] + g[1]};
+        std::memcpy(inout + i, both, 16);
     }
 }
 
@@ -105,7 +117,13 @@ std::string run_job(uint64_t seed, sums &all)
     const int window = static_cast<int>(1 + below(4));
     const int other = static_cast<int>(below(static_cast<uint64_t>(size)));
     for (planned &p : job)
-        p = {static_cast<kind>(below(3)), below(8) == 0 ? static_cast<int>(below(static_cast<uint64_t>(size))) : below(2) ? 0 : other, below(4) ? below(20) : below(2000), window};
+        {
+        p = {static_cast<kind>(below(4)), below(8) == 0 ? static_cast<int>(below(static_cast<uint64_t>(size))) : below(2) ? 0 : other, below(4) ? below(20) : below(2000), window};
+        if ((p.what == kind::reduce || p.what == kind::allreduce) && below(2)) {
+            p.how = below(2) ? joining::neighbours : joining::halves;
+            p.words += p.words % 2;
+        }
+    }
     const int64_t timeout = o.reduce_timeout_ns ? o.reduce_timeout_ns : net.far_ns * 4;
     const bool lateness = below(2);
     const int64_t pause = below(2) ? 0 : static_cast<int64_t>(below(100)) * ms;     // of computing, so that trees can change in between
@@ -118,11 +136,22 @@ std::string run_job(uint64_t seed, sums &all)
     const auto value = [&](size_t op, size_t rank, size_t i) { return mixed(seed + op, rank, i); };
     const auto check = [&](const worker::open &w, int rank) -> std::string {
         const planned &p = job[w.index];
-        if (p.what == kind::reduce && rank != p.root)
+        if ((p.what == kind::reduce || p.what == kind::gather) && rank != p.root)
             return "";
-        for (size_t i = 0; i < p.words; ++i) {
-            uint64_t expected = 0;
-            for (size_t r = 0; r < workers.size(); ++r)
+        std::vector<uint64_t> ordered(p.words);
+        for (size_t r = 0; p.how != joining::any && r < workers.size(); ++r) {
+            std::vector<uint64_t> before = std::exchange(ordered, {});
+            for (size_t i = 0; i < p.words; ++i)
+                ordered.push_back(value(w.index, r, i));
+            if (r > 0)
+                compose(std::as_bytes(std::span(before)).data(), std::as_writable_bytes(std::span(ordered)).data(), p.words * 8);
+        }
+        for (size_t i = 0; p.what == kind::gather && i < w.out.size(); ++i)
+            if (w.out[i] != value(w.index, i / p.words, i % p.words))
+                return "Gather " + std::to_string(w.index) + " is wrong at " + std::to_string(i);
+        for (size_t i = 0; p.what != kind::gather && i < p.words; ++i) {
+            uint64_t expected = p.how == joining::any ? 0 : ordered[i];
+            for (size_t r = 0; p.how == joining::any && r < workers.size(); ++r)
                 if (p.what != kind::broadcast || static_cast<int>(r) == p.root)
                     expected += value(w.index, r, i);
             if (w.out[i] != expected)
@@ -171,10 +200,16 @@ std::string run_job(uint64_t seed, sums &all)
             if (op.what == kind::broadcast) {
                 u->out = u->in;
                 u->op = p.node.broadcast_begin(op.root, std::as_writable_bytes(std::span(u->out)));
-            } else if (op.what == kind::reduce)
-                u->op = p.node.reduce_begin(op.root, in, out.data(), add, 8);
-            else
-                u->op = p.node.allreduce_begin(in, out.data(), add, 8);
+            } else if (op.what == kind::gather) {
+                u->out.resize(rank == op.root ? op.words * workers.size() : 0);
+                u->op = p.node.gather_begin(op.root, in, [base = u->out.data(), n = op.words](int r) {
+                    return reinterpret_cast<std::byte *>(base + n * static_cast<size_t>(r));
+                });
+            } else {
+                const bool commutes = op.how == joining::any;
+                const adaptive_node::operation_rules rules{commutes ? combiner(add) : combiner(compose), commutes ? 8ull : 16ull, op.how};
+                u->op = op.what == kind::reduce ? p.node.reduce_begin(op.root, in, out.data(), rules) : p.node.allreduce_begin(in, out.data(), rules);
+            }
             p.node.step(sim.now);
             w.under_way.push_back(std::move(u));
             more = true;
@@ -222,8 +257,9 @@ std::string run_job(uint64_t seed, sums &all)
     uint64_t delivered = 0, most = 0, served = 0, data = 0;
     for (const planned &p : job) {
         const uint64_t ranks = static_cast<uint64_t>(size), cuts = 1 + p.words * 8 / std::max<uint64_t>(8, o.segment_bytes / 8 * 8);
-        delivered += p.what != kind::reduce ? ranks - 1 : 0;
-        most += (p.what != kind::reduce ? ranks * cuts : 0) + (p.what != kind::broadcast ? ranks * cuts * (2 + ranks) + 2 * ranks : 0);
+        const bool broadcasts = p.what == kind::broadcast || p.what == kind::allreduce;
+        delivered += broadcasts ? ranks - 1 : 0;
+        most += (broadcasts ? ranks * cuts : 0) + (p.what != kind::broadcast ? ranks * cuts * (2 + ranks) + 2 * ranks : 0);
     }
     for (const auto &p : sim.all)
         served += p->node.seen().along_tree + p->node.seen().direct, data += p->data_sent;

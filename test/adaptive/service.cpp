@@ -110,7 +110,7 @@ struct calls {
         if (!members[r])
             return;
         adaptive_node &n = members[r]->node();
-        ops.emplace_back(r, n.allreduce_begin(in[r], out[r].data(), add, 1));
+        ops.emplace_back(r, n.allreduce_begin(in[r], out[r].data(), {add, 1}));
         n.step(job_.now);
     }
     bool done() const

@@ -457,8 +457,7 @@ static int bind_reduction(mca_coll_wan_bound_t *bound, const wan_args_t *args, i
         total *= ranks;
     }
     /* Of predefined types all ranks know it alike; others may begin beside their address. */
-    call->dense = ompi_op_is_intrinsic(args->op) && ompi_datatype_is_predefined(args->rtype)
-                  && (ptrdiff_t) call->element_bytes == call->extent;
+    call->dense = ompi_datatype_is_predefined(args->rtype) && (ptrdiff_t) call->element_bytes == call->extent;
     bound->nothing = 0 == total || 0 == call->element_bytes;
     if (bound->nothing) {
         return OMPI_SUCCESS;

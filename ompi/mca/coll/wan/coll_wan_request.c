@@ -228,6 +228,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
         return rc;
     }
     request->bound.call.epoch = request->epoch;
+    request->bound.call.stream = request->number < WAN_TAGS_NONBLOCKING ? 1 : 2 + request->number - WAN_TAGS_NONBLOCKING;
     if (!request->bound.nothing) {
         const int tag = request_is_neighbor(request)
                             ? module->neighbors.tag - (int) (request->number - WAN_NUMBER_NEIGHBOR)

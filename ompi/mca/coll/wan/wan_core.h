@@ -480,6 +480,8 @@ typedef struct wan_call {
                                    by what was known then */
     bool internal;              /* not one of the program's: it is not counted */
     bool blocks;                /* the caller waits from beginning to end: how long says something of the links */
+    unsigned stream;            /* calls of one of these begin in one order on all ranks: 0 blocking, 1 non-blocking ones,
+                                   more: the starts of one persistent request */
 } wan_call_t;
 
 /*

@@ -78,9 +78,13 @@ void wan_comm::leave_trees()
     }
     {
         std::lock_guard hold_counters(lock);
-        counters.tree_changes += node->node().tree_changes();
-        counters.tree_direct += node->node().seen().direct;
+        each_node([&](auto &n) {
+            counters.tree_changes += n.node().tree_changes();
+            counters.tree_direct += n.node().seen().direct;
+        });
     }
+    for (const auto &[stream, more] : std::exchange(more_nodes, {}))
+        trees->close(more);
     trees->close(std::exchange(node, nullptr));
 }
 
@@ -256,7 +260,7 @@ int wan_comm::take(const wan::fact_vector &v)
     learn();
     if (node && why != purpose::learn) {
         std::lock_guard hold(trees->lock);
-        node->node().measure_again();
+        each_node([](auto &n) { n.node().measure_again(); });
     }
     return WAN_OK;
 }

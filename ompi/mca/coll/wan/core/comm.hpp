@@ -21,6 +21,8 @@
 #include "tune/candidates.hpp"
 #include "tune/rules.hpp"
 
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -33,7 +35,9 @@ struct wan_comm {
     wan::wishes wish[WAN_COLLECTIVES];
     bool wants_trees[WAN_COLLECTIVES] = {};     // adaptive ones
     wan::adaptive_service *trees = nullptr;     // once they are open
-    wan::adaptive_service::member *node = nullptr;
+    wan::adaptive_service::member *node = nullptr;                  // of the first stream (wan_call_t)
+    std::function<wan::adaptive_service::member *(unsigned stream, int64_t now_ns)> node_open;    // one more; with the lock of `trees`
+    std::map<unsigned, wan::adaptive_service::member *> more_nodes;        // of other streams
     std::vector<std::pair<const wan_knob_t *, int64_t>> shaping;    // what shapes plans, as given to this rank
     std::vector<wan::facts> known;      // one after the other, as links were measured; empty before
     wan::fact_vector learned{};         // what the last of them was made from; all 0 before
@@ -100,6 +104,14 @@ struct wan_comm {
     std::shared_ptr<const prepared> prepare(const wan::edges &e);
 
     void leave_trees();
+    /** Its adaptive nodes; with the lock of `trees`. */
+    template <typename F> void each_node(F f) const
+    {
+        if (node)
+            f(*node);
+        for (const auto &[stream, more] : more_nodes)
+            f(*more);
+    }
     /** Of what the map says of the links between these sites. */
     uint64_t links_digest() const;
 
@@ -171,7 +183,8 @@ struct wan_run {
         wan_collective_t collective;
         int root;
         uint64_t bytes;
-        uint64_t op;            // of the node
+        wan::adaptive_service::member *node;
+        uint64_t op;            // of it
     };
     std::optional<by_trees> trees{};    // in place of an engine
 

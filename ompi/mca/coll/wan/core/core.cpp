@@ -408,7 +408,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             comm->trial = 0;
         wan::request r = wan::request_of(comm->topo, *call);
         r.polled = !call->blocks && !call->internal;
-        if (wan::by_trees(*comm, *call, r)) {
+        if (wan::by_trees(*comm, *call)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             wan::report_note(**run, *call, r);
             return WAN_OK;

@@ -149,10 +149,10 @@ void wan_comm_count(const wan_comm_t *comm, wan_counters_t *sum)
     uint64_t changes = 0, direct = 0;
     if (comm->trees) {
         std::lock_guard hold(comm->trees->lock);
-        if (comm->node) {
-            changes = comm->node->node().tree_changes();
-            direct = comm->node->node().seen().direct;
-        }
+        comm->each_node([&](auto &n) {
+            changes += n.node().tree_changes();
+            direct += n.node().seen().direct;
+        });
     }
     std::lock_guard hold(const_cast<wan_comm_t *>(comm)->lock);
     const auto *one = reinterpret_cast<const uint64_t *>(&comm->counters);

@@ -88,11 +88,12 @@ int64_t adaptive_node::timeout_ns(tree_name name, uint64_t bytes) const
     if (longest == 0)
         longest = near_.largest_rtt_ns() ? rtts_before_trees * near_.largest_rtt_ns() : any_timeout_ns;
     const tree *t = tree_at(name);
+    const auto takes_ns = [](uint64_t n, uint64_t rate) { return static_cast<int64_t>(static_cast<__int128>(n) * 1'000'000'000 / rate); };
     if (t && name.bandwidth && t->view().est) {
         const auto below = static_cast<uint64_t>(t->under().size());
-        longest += static_cast<int64_t>(below) * near_.least_rtt_ns();
-        longest += static_cast<int64_t>(static_cast<__int128>(bytes + below * segment_for(bytes, 1)) * 1'000'000'000 / t->view().est);
-    }
+        longest += static_cast<int64_t>(below) * near_.least_rtt_ns() + takes_ns(bytes + below * segment_for(bytes, 1), t->view().est);
+    } else if (const uint64_t rate = t && !name.bandwidth ? near_.bandwidth_or_most(t->parent()) : 0)
+        longest += takes_ns(bytes, rate);
     return longest;
 }
 
@@ -112,19 +113,31 @@ uint64_t adaptive_node::broadcast_begin(int root, std::span<std::byte> buffer)
     return op;
 }
 
-uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes)
+uint64_t adaptive_node::contribute(contribution mine)
 {
     const uint64_t op = next_op_++;
     next_ns_ = 0;
     if (reduction *r = operation_at<reduction>(op))
-        r->begin(tree_for(root, in.size()), in, out, segment_for(in.size(), element_bytes), std::move(combine));
+        r->begin(std::move(mine));
     return op;
 }
 
-uint64_t adaptive_node::allreduce_begin(std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes)
+uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, std::byte *out, operation_rules rules)
+{
+    const tree_name name = tree_for(root, in.size());
+    return contribute({name, in, segment_for(in.size(), rules.element_bytes), rules.how, std::move(rules.combine),
+                       [out](int) { return out; }, name.bandwidth && rules.how != joining::any});
+}
+
+uint64_t adaptive_node::gather_begin(int root, std::span<const std::byte> in, std::function<std::byte *(int rank)> place)
+{
+    return contribute({{root, false}, in, segment_for(in.size(), 1), joining::none, {}, std::move(place)});
+}
+
+uint64_t adaptive_node::allreduce_begin(std::span<const std::byte> in, std::byte *out, operation_rules rules)
 {
     const std::span<std::byte> result(out, in.size());
-    const uint64_t reduce = reduce_begin(0, in, out, std::move(combine), element_bytes);
+    const uint64_t reduce = reduce_begin(0, in, out, std::move(rules));
     const uint64_t op = me_ == 0 ? next_op_++ : broadcast_begin(0, result);
     before_[op] = reduce;
     if (me_ != 0)
@@ -189,7 +202,6 @@ void adaptive_node::child_gone(tree_name tree, int child, uint64_t first, uint64
 void adaptive_node::operation_message(int from, const tell_message &m)
 {
     const bool reduces = m.what == tell_kind::contribute || m.what == tell_kind::redirect || m.what == tell_kind::redirected;
-    tree_of(m.tree);
     if (m.op < next_op_ && !operations_.count(m.op)) {
         if (m.what == tell_kind::redirect)          // true of what is over
             send(from, redirected_answer(m));

@@ -42,10 +42,18 @@ public:
 
     // Each begins an operation and returns its number; buffers stay until done(number), then end(number).
     uint64_t broadcast_begin(int root, std::span<std::byte> buffer);
+    /** How contributions are combined. */
+    struct operation_rules {
+        combiner combine;
+        uint64_t element_bytes = 1;
+        joining how = joining::any;
+    };
     /** out: as many bytes, at the root. */
-    uint64_t reduce_begin(int root, std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes);
+    uint64_t reduce_begin(int root, std::span<const std::byte> in, std::byte *out, operation_rules rules);
     /** Reduction to rank 0 and a broadcast from there, whose number this is. */
-    uint64_t allreduce_begin(std::span<const std::byte> in, std::byte *out, combiner combine, uint64_t element_bytes);
+    uint64_t allreduce_begin(std::span<const std::byte> in, std::byte *out, operation_rules rules);
+    /** place(rank), at the root: where as many bytes of each rank go; `in` may be there already. */
+    uint64_t gather_begin(int root, std::span<const std::byte> in, std::function<std::byte *(int rank)> place);
     bool done(uint64_t op) const;
     void end(uint64_t op);
     /** Forgets all operations, with their buffers. */
@@ -93,6 +101,7 @@ private:
 
     /** nullptr: it is of another kind. */
     template <typename T> T *operation_at(uint64_t op);
+    uint64_t contribute(contribution mine);
     uint64_t segment_for(uint64_t bytes, uint64_t element_bytes) const;
     void operation_message(int from, const tell_message &m);
     void begin_behind();

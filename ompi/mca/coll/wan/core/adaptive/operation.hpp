@@ -16,6 +16,10 @@
  * root.  It has done its part when each child has finished or said so.  What comes
  * round to a process that has passed it on before goes to the root.
  *
+ * Where the order of operands counts, contributions of neighbouring ranks alone are combined (parts.hpp); what
+ * cannot yet be combined travels side by side.  Long ones then take a chain in the order of ranks, towards the root
+ * from both ends.  A Gather is a reduction that combines nothing.
+ *
  * Source: as neighbours.hpp, sections 3.4 and 3.5; that messages list their
  * receiver, and that children are told where to send, is ours.
  *
@@ -24,14 +28,12 @@
 #ifndef WAN_ADAPTIVE_OPERATION_HPP
 #define WAN_ADAPTIVE_OPERATION_HPP
 
+#include "adaptive/parts.hpp"
 #include "adaptive/tree.hpp"
 
 #include <algorithm>
 
 namespace wan {
-
-/** inout = in op inout, of so many bytes; the order of ranks is not kept. */
-using combiner = std::function<void(const std::byte *in, std::byte *inout, size_t bytes)>;
 
 /** How a message travels: in so many segments, of which the last may be shorter.  One without bytes is one segment. */
 struct segments_of {
@@ -109,16 +111,29 @@ private:
     std::vector<target> targets_;
 };
 
+/** What a process gives to a reduction or a Gather, and how it goes on. */
+struct contribution {
+    tree_name tree;
+    std::span<const std::byte> in;      // copied
+    uint64_t segment_bytes = 1;
+    joining how = joining::any;
+    combiner combine;
+    std::function<std::byte *(int rank)> place;         // at the root, until done(): of the result; of Gather, of each rank's block
+    bool in_turn = false;               // along the chain of ranks in place of the tree
+};
+
 class reduction : public operation {
 public:
     using operation::operation;
-    /** `in` is copied; `out`: at the root, until done(). */
-    void begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine);
+    void begin(contribution mine);
     void receive(int from, const tell_message &m, int64_t now_ns) override;
     void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
     void step(int64_t now_ns) override;
     bool done() const override;
-    int64_t deadline() const override { return begun_ && !timed_out_ && !am_root() && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX; }
+    int64_t deadline() const override
+    {
+        return begun_ && !timed_out_ && !am_root() && !mine_.in_turn && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX;
+    }
 
 private:
     struct child {
@@ -127,7 +142,8 @@ private:
         std::vector<bool> finished;     // segments
     };
     struct segment {
-        rank_set have;                  // held here and not passed on
+        parts held;                     // and not passed on; at the root, all
+        rank_set have;                  // who is in that
         rank_set passed;                // contributions that were passed on
         bool finished = false;          // "final" is in line
     };
@@ -135,32 +151,29 @@ private:
         uint64_t index;
         bool last;
         rank_set ranks;
-        std::vector<std::byte> bytes;   // what was passed on at once; else from acc_
-        bool held;                      // from acc_
-        int to;                         // -1: the parent
+        std::vector<std::byte> bytes;
+        int to = -1;                    // -1: the parent
     };
     struct early {
         int from;
         tell_message m;
         std::vector<std::byte> payload;
     };
-    bool am_root() const { return host_.me() == tree_.root; }
-    std::span<std::byte> part(uint64_t index);
+    bool am_root() const { return host_.me() == mine_.tree.root; }
+    void relatives(size_t segments);
     void take(int from, const tell_message &m, int64_t now_ns);
+    void hold(uint64_t index, const tell_message &m);
     void settle(uint64_t index);
     void settle_all();
     void pass(uint64_t index, bool last);
     bool waits(uint64_t index) const;
     void expire();
 
-    tree_name tree_;
+    contribution mine_;
     bool begun_ = false, timed_out_ = false;
     std::vector<early> early_;
     std::vector<int> redirecting_;      // who want nothing of this process
-    std::vector<std::byte> acc_;
-    std::byte *out_ = nullptr;
     segments_of cut_;
-    combiner combine_;
     int parent_ = -1;
     std::vector<child> children_;
     std::vector<segment> segments_;

@@ -48,6 +48,13 @@ public:
                 f(rank);
     }
 
+    /** f(begin, end) of each run of neighbours, in rising order. */
+    template <typename F> void each_run(F f) const
+    {
+        for (const run &r : runs_)
+            f(r.begin, r.end);
+    }
+
     void put(wire_writer &w) const;
     /** False: malformed, or with ranks beyond `ranks`. */
     bool get(wire_reader &r, int ranks);

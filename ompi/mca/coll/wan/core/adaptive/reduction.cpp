@@ -7,38 +7,49 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace wan {
 
-std::span<std::byte> reduction::part(uint64_t index)
+void reduction::relatives(size_t segments)
 {
-    return std::span(acc_).subspan(static_cast<size_t>(cut_.from(index)), static_cast<size_t>(cut_.length(index)));
+    const auto child_is = [&](int rank) { children_.push_back({rank, false, std::vector<bool>(segments)}); };
+    const int me = host_.me(), root = mine_.tree.root;
+    if (mine_.in_turn) {
+        parent_ = me < root ? me + 1 : me - 1;
+        if (me >= root && me + 1 < host_.size())
+            child_is(me + 1);
+        if (me <= root && me > 0)
+            child_is(me - 1);
+        return;
+    }
+    const tree &t = host_.tree_of(mine_.tree);
+    parent_ = t.parent_for(op_);
+    if (std::count(redirecting_.begin(), redirecting_.end(), parent_))
+        parent_ = root;
+    for (int rank : t.children_for(op_))
+        child_is(rank);
 }
 
-void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *out, uint64_t segment_bytes, combiner combine)
+void reduction::begin(contribution mine)
 {
-    tree_ = tree;
+    mine_ = std::move(mine);
     begun_ = true;
-    acc_.assign(in.begin(), in.end());
-    out_ = out;
-    cut_ = {in.size(), segment_bytes};
-    combine_ = std::move(combine);
+    cut_ = {mine_.in.size(), mine_.segment_bytes};
     const auto n = static_cast<size_t>(cut_.count());
-    segment own;
-    own.have = rank_set::one(host_.me());
-    segments_.assign(n, own);
-    const class tree &t = host_.tree_of(tree);
-    if (!am_root()) {
-        parent_ = t.parent_for(op_);
-        if (std::count(redirecting_.begin(), redirecting_.end(), parent_))
-            parent_ = tree.root;
-        for (int rank : t.children_for(op_))
-            children_.push_back({rank, false, std::vector<bool>(n)});
-    } else if (host_.size() == 1) {
-        complete_ = n;
-        std::copy(in.begin(), in.end(), out);
+    segments_.resize(n);
+    if (!mine_.in_turn)
+        host_.tree_of(mine_.tree);      // comes into being
+    if (!am_root())
+        relatives(n);
+    tell_message own;
+    own.ranks = rank_set::one(host_.me());
+    for (size_t i = 0; i < n; ++i) {
+        own.payload = mine_.in.subspan(cut_.from(i), cut_.length(i));
+        hold(i, own);
     }
-    timeout_ns_ = host_.timeout_ns(tree, cut_.bytes);
+    mine_.in = {};
+    timeout_ns_ = host_.timeout_ns(mine_.tree, cut_.bytes * static_cast<uint64_t>(mine_.how == joining::none ? host_.size() : 1));
     for (const early &e : early_) {
         tell_message m = e.m;
         m.payload = e.payload;
@@ -46,6 +57,31 @@ void reduction::begin(tree_name tree, std::span<const std::byte> in, std::byte *
     }
     early_.clear();
     settle_all();
+}
+
+/** What has come, or is its own; at the root of a Gather where it belongs. */
+void reduction::hold(uint64_t index, const tell_message &m)
+{
+    segment &s = segments_[index];
+    const auto length = static_cast<size_t>(cut_.length(index));
+    if (am_root() && mine_.how == joining::none) {
+        auto rest = m.payload;
+        m.ranks.each([&](int rank) {
+            const auto block = rest.first(std::min(length, rest.size()));
+            if (!block.empty())
+                std::memmove(mine_.place(rank) + cut_.from(index), block.data(), block.size());
+            rest = rest.subspan(block.size());
+        });
+    } else
+        s.held.add(mine_.how, m.ranks, m.payload, length, host_.size(), mine_.combine);
+    s.have |= m.ranks;
+    if (!am_root() || s.have.size() < host_.size())
+        return;
+    ++complete_;
+    s.held.take([&](const rank_set &, const std::vector<std::byte> &bytes) {
+        if (length)
+            std::memcpy(mine_.place(mine_.tree.root) + cut_.from(index), bytes.data(), length);
+    });
 }
 
 bool reduction::waits(uint64_t index) const
@@ -59,14 +95,19 @@ void reduction::pass(uint64_t index, bool last)
     segment &s = segments_[index];
     s.finished = last;
     finished_ += last;
-    outgoing o{index, last, s.have, {}, !s.have.empty(), -1};
-    if (!last && o.held) {      // what comes later must not find it changed
-        const auto p = part(index);
-        o.bytes.assign(p.begin(), p.end());
-        o.held = false;
-    }
     s.passed |= s.have;
     s.have = {};
+    outgoing o{index, false, {}, {}};
+    s.held.take([&](const rank_set &ranks, std::vector<std::byte> &bytes) {
+        if (!o.ranks.empty() && o.bytes.size() + bytes.size() > adaptive_most_payload)
+            line_.push_back(std::exchange(o, {index, false, {}, {}}));
+        o.ranks |= ranks;
+        if (o.bytes.empty())
+            o.bytes = std::move(bytes);
+        else
+            o.bytes.insert(o.bytes.end(), bytes.begin(), bytes.end());
+    });
+    o.last = last;
     line_.push_back(std::move(o));
 }
 
@@ -92,7 +133,7 @@ void reduction::expire()
             pass(i, false);
     tell_message m;
     m.what = tell_kind::redirect;
-    m.tree = tree_;
+    m.tree = mine_.tree;
     m.op = op_;
     for (const child &c : children_)
         if (!c.gone && !std::all_of(c.finished.begin(), c.finished.end(), [](bool f) { return f; }))
@@ -107,31 +148,15 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
     if (!am_root() && !timed_out_ && deadline_ns_ != at_once)
         deadline_ns_ = std::max(deadline_ns_, now_ns + timeout_ns_);
     if (!m.ranks.empty()) {
-        const auto here = part(m.index);
-        const size_t n = std::min(here.size(), m.payload.size());
-        // Behind a head of any length; operators want operands where their types may lie.
-        std::vector<std::byte> aligned;
-        const std::byte *there = m.payload.data();
-        if (reinterpret_cast<uintptr_t>(there) % alignof(std::max_align_t) && n) {
-            aligned.assign(there, there + n);
-            there = aligned.data();
-        }
         if (am_root() && s.have.intersects(m.ranks)) {
             ++host_.counters().twice;       // never: what is there is not spoilt
-        } else if (am_root()) {
-            combine_(there, here.data(), n);
-            s.have |= m.ranks;
-            if (s.have.size() == host_.size() && ++complete_ == segments_.size() && cut_.bytes)
-                std::memcpy(out_, acc_.data(), cut_.bytes);
-        } else if (timed_out_ || s.finished) {
+        } else if (!am_root() && (timed_out_ || s.finished)) {
             const bool seen = s.passed.intersects(m.ranks);
             ++(seen ? host_.counters().round : host_.counters().late);
-            line_.push_back({m.index, false, m.ranks, {m.payload.begin(), m.payload.end()}, false, seen ? tree_.root : -1});
+            line_.push_back({m.index, false, m.ranks, {m.payload.begin(), m.payload.end()}, seen ? mine_.tree.root : -1});
             s.passed |= m.ranks;
-        } else {
-            combine_(there, here.data(), n);
-            s.have |= m.ranks;
-        }
+        } else
+            hold(m.index, m);
     }
     if (m.last)
         for (child &c : children_)
@@ -141,7 +166,6 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
 
 void reduction::receive(int from, const tell_message &m, int64_t now_ns)
 {
-    tree_ = m.tree;
     switch (m.what) {
     case tell_kind::contribute:
         if (!begun_) {
@@ -154,7 +178,7 @@ void reduction::receive(int from, const tell_message &m, int64_t now_ns)
     case tell_kind::redirect: {
         redirecting_.push_back(from);
         if (begun_ && parent_ == from)
-            parent_ = tree_.root;
+            parent_ = mine_.tree.root;
         ++host_.counters().redirected;
         host_.send(from, redirected_answer(m));
         return;
@@ -171,7 +195,7 @@ void reduction::receive(int from, const tell_message &m, int64_t now_ns)
 
 void reduction::child_gone(tree_name tree, int rank, uint64_t first, uint64_t end)
 {
-    if (!begun_ || tree != tree_ || op_ < first || op_ >= end)
+    if (!begun_ || mine_.in_turn || tree != mine_.tree || op_ < first || op_ >= end)
         return;
     for (child &c : children_)
         if (c.rank == rank)
@@ -191,18 +215,18 @@ void reduction::step(int64_t now_ns)
     for (; sent < line_.size(); ++sent) {
         const outgoing &o = line_[sent];
         const int to = o.to < 0 ? parent_ : o.to;
-        if (o.ranks.empty() && to == tree_.root)
+        if (o.ranks.empty() && to == mine_.tree.root)
             continue;           // it counts contributions
         if (!host_.room(to))
             break;
         tell_message m;
         m.what = tell_kind::contribute;
-        m.tree = tree_;
+        m.tree = mine_.tree;
         m.op = op_;
         m.index = static_cast<uint32_t>(o.index);
         m.last = o.last;
         m.ranks = o.ranks;
-        m.payload = o.held ? part(o.index) : std::span<const std::byte>(o.bytes);
+        m.payload = o.bytes;
         host_.send(to, m);
     }
     line_.erase(line_.begin(), line_.begin() + static_cast<std::ptrdiff_t>(sent));

@@ -7,6 +7,8 @@
 
 #include "guarded.hpp"
 
+#include <tuple>
+
 // A message holds its payload, a set of all ranks and what else there is to say.
 static_assert(wan::adaptive_most_payload + wan::adaptive_most_ranks / 8 + 64 <= WAN_TREES_MESSAGE_MAX);
 
@@ -22,6 +24,17 @@ namespace wan {
 
 namespace {
 
+/** The number of a communicator's stream: its own for the first one, for others one that nobody else has. */
+uint64_t stream_id(uint64_t id, unsigned stream)
+{
+    if (stream == 0)
+        return id;
+    uint64_t x = id + stream * 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
 /** Bytes of the message; a barrier has none. */
 size_t bytes_of(const wan_call_t &call)
 {
@@ -29,27 +42,42 @@ size_t bytes_of(const wan_call_t &call)
 }
 
 /** f(node), with the lock: what fails here ends the operations of all trees, since others count on this process. */
-template <class F> void with_node(wan_comm &comm, F f)
+template <class F> void with_node(adaptive_service &trees, adaptive_service::member &m, F f)
 {
-    std::lock_guard hold(comm.trees->lock);
-    adaptive_node &node = comm.node->node();
     try {
-        f(node);
+        f(m.node());
     } catch (...) {
-        comm.trees->failed = true;
-        node.abandon();
+        trees.failed = true;
+        m.node().abandon();
         throw;
     }
 }
 
+/** Of calls that begin in one order on all ranks; with the lock. */
+adaptive_service::member &node_of(wan_comm &comm, unsigned stream, int64_t now_ns)
+{
+    if (stream == 0)
+        return *comm.node;
+    auto &m = comm.more_nodes[stream];
+    if (!m)
+        m = comm.node_open(stream, now_ns);
+    return *m;
+}
+
+/** Which contributions may be combined; with coll_wan_stable the same expression in all calls that give each other's results. */
+joining joining_of(const wan_comm &comm, const wan_call_t &call)
+{
+    return comm.wish[call.collective].stable ? joining::halves : call.commutative ? joining::any : joining::neighbours;
+}
+
 } // namespace
 
-bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r)
+bool by_trees(const wan_comm &comm, const wan_call_t &call)
 {
-    // Blocking calls alone begin in one order on all ranks.
-    return comm.node && comm.wants_trees[call.collective] && call.blocks && !call.internal && r.commutative
-           && !(comm.wish[call.collective].stable && kind_of(call.collective).operation)
-           && call.dense && call.element_bytes <= adaptive_most_payload;
+    const bool reduces = kind_of(call.collective).operation;
+    return comm.node && comm.wants_trees[call.collective] && !call.internal && call.dense && !call.counts_vary
+           && call.element_bytes <= adaptive_most_payload
+           && !(reduces && comm.wish[call.collective].stable && !(comm.wants_trees[WAN_REDUCE] && comm.wants_trees[WAN_ALLREDUCE]));
 }
 
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
@@ -63,32 +91,41 @@ wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *p
     run->port = port;
     run->port_ctx = port_ctx;
     run->element_bytes = element;
-    combiner combine;
-    if (call.collective == WAN_REDUCE || call.collective == WAN_ALLREDUCE)
-        combine = [port, port_ctx, element](const std::byte *from, std::byte *to, size_t n) {
-            port->reduce(port_ctx, from, to, n / element);
-        };
-    else
-        combine = [](const std::byte *, std::byte *, size_t) {};
+    adaptive_node::operation_rules rules{[](const std::byte *, std::byte *, size_t) {}, element, joining::any};
+    if (kind_of(call.collective).operation)
+        rules = {[port, port_ctx, element](const std::byte *from, std::byte *to, size_t n) {
+                     port->reduce(port_ctx, from, to, n / element);
+                 },
+                 element, joining_of(comm, call)};
+    const auto place = [base = out.data(), bytes, displs = call.out_vector.displs](int rank) {
+        return base + (displs ? displs[rank] : static_cast<ptrdiff_t>(bytes) * rank);
+    };
 
-    wan_run::by_trees t{call.collective, call.root, bytes, 0};
-    with_node(comm, [&](adaptive_node &node) {
-        node.step(port->now_ns(port_ctx));
+    std::lock_guard hold(comm.trees->lock);
+    const int64_t now_ns = port->now_ns(port_ctx);
+    auto &member = node_of(comm, call.stream, now_ns);
+    wan_run::by_trees t{call.collective, call.root, bytes, &member, 0};
+    with_node(*comm.trees, member, [&](adaptive_node &node) {
+        node.step(now_ns);
         switch (call.collective) {
         case WAN_BCAST: t.op = node.broadcast_begin(call.root, out); break;
-        case WAN_REDUCE: t.op = node.reduce_begin(call.root, in, out.data(), std::move(combine), element); break;
-        default: t.op = node.allreduce_begin(in, out.data(), std::move(combine), element);
+        case WAN_REDUCE: t.op = node.reduce_begin(call.root, in, out.data(), std::move(rules)); break;
+        case WAN_GATHER: t.op = node.gather_begin(call.root, in, place); break;
+        default: t.op = node.allreduce_begin(in, out.data(), std::move(rules));
         }
     });
+    run->waits = call.blocks;
     run->trees = t;
     return run.release();
 }
 
 int trees_progress(wan_run &run)
 {
+    auto [trees, member] = std::tie(*run.comm->trees, *run.trees->node);
     int code = WAN_ERR_PORT;
-    with_node(*run.comm, [&](adaptive_node &node) {
-        if (run.comm->trees->failed || run.comm->node->failed())
+    std::lock_guard hold(trees.lock);
+    with_node(trees, member, [&](adaptive_node &node) {
+        if (trees.failed || member.failed())
             return;         // what was abandoned looks done
         node.step(run.port->now_ns(run.port_ctx));
         code = node.done(run.trees->op) ? WAN_DONE : WAN_OK;
@@ -100,13 +137,13 @@ int trees_progress(wan_run &run)
 bool trees_pending(const wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
-    return run.comm->trees->failed || run.comm->node->failed() || run.comm->node->node().done(run.trees->op);
+    return run.comm->trees->failed || run.trees->node->failed() || run.trees->node->node().done(run.trees->op);
 }
 
 void trees_abandon(wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
-    run.comm->node->abandon();
+    run.comm->each_node([](auto &n) { n.abandon(); });
 }
 
 void trees_account(wan_run &run, int64_t elapsed_ns)
@@ -114,24 +151,25 @@ void trees_account(wan_run &run, int64_t elapsed_ns)
     std::lock_guard hold(run.comm->lock);
     ++run.comm->counters.served[run.trees->collective];
     ++run.comm->counters.tree_calls;
-    run.comm->counters.blocking_ns[run.trees->collective] += static_cast<uint64_t>(elapsed_ns);      // no others take trees
+    if (run.waits)
+        run.comm->counters.blocking_ns[run.trees->collective] += static_cast<uint64_t>(elapsed_ns);
     run.comm->took(elapsed_ns);
     if (run.comm->report)
         run.comm->report->add(run.noted, elapsed_ns, 0, 0);     // what crosses is counted as it goes
-    if (everyone_waits(run.trees->collective))
+    if (run.waits && everyone_waits(run.trees->collective))
         run.comm->seen.record(~(run.trees->bytes * WAN_COLLECTIVES + run.trees->collective), elapsed_ns);
 }
 
 void trees_release(wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
-    run.comm->node->node().end(run.trees->op);
+    run.trees->node->node().end(run.trees->op);
 }
 
 std::string trees_describe(const wan_run &run)
 {
     const auto &t = *run.trees;
-    const bool bandwidth = run.comm->node->node().tree_for(t.root, t.bytes).bandwidth;
+    const bool bandwidth = t.collective != WAN_GATHER && t.node->node().tree_for(t.root, t.bytes).bandwidth;
     return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root)
            + (bandwidth ? " bandwidth" : " latency") + " tree";
 }
@@ -228,7 +266,10 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t id, const 
             comm->counters.wan_bytes += payload;
         };
         comm->trees = &trees->service;
-        comm->node = trees->service.open(id, {processes, processes + comm->topo.size()}, comm->me, crossed, now_ns);
+        comm->node_open = [comm, trees, id, all = std::vector<int>(processes, processes + comm->topo.size()), crossed](unsigned stream, int64_t at_ns) {
+            return trees->service.open(wan::stream_id(id, stream), all, comm->me, crossed, at_ns);
+        };
+        comm->node = comm->node_open(0, now_ns);
         return WAN_OK;
     });
 }

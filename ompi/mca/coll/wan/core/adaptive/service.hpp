@@ -29,14 +29,14 @@ namespace wan {
 struct adaptive_algorithm {
     const char *name = "adaptive";
     const char *summary = "along trees that processes find by themselves, from what they measure of each other, without sites "
-                          "(blocking calls with predefined types and operators, of at most 16384 ranks; reductions not with "
-                          "coll_wan_stable)";
+                          "(predefined types, at most 16384 ranks; with coll_wan_stable reductions where both Reduce and Allreduce are "
+                          "asked for)";
     const char *source = "Phoenix (Saito et al.), with changes";
 };
 inline constexpr adaptive_algorithm adaptive;
 constexpr bool adaptive_serves(wan_collective_t c)
 {
-    return c == WAN_BCAST || c == WAN_REDUCE || c == WAN_ALLREDUCE || c == WAN_BARRIER;
+    return c == WAN_BCAST || c == WAN_REDUCE || c == WAN_ALLREDUCE || c == WAN_BARRIER || c == WAN_GATHER;
 }
 /** The enumerator behind those of the registered algorithms. */
 inline int adaptive_enumerator(wan_collective_t c) { return algorithm_count(c) + 1; }
