@@ -213,6 +213,18 @@ void wan_comm::look(const char *why)
         report->happened("links_looked_at", why);
 }
 
+void wan_comm::adopt(const wan::fact_vector &v)
+{
+    {
+        std::lock_guard hold(lock);
+        measuring.reset();
+    }
+    measuring_to_ = purpose::learn;
+    from_file = false;
+    learned = v;
+    learn();
+}
+
 int wan_comm::take(const wan::fact_vector &v)
 {
     const purpose why = std::exchange(measuring_to_, purpose::learn);

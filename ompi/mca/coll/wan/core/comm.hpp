@@ -49,6 +49,7 @@ struct wan_comm {
     bool measures;                              // links, ever
     std::atomic<int64_t> *spent_everywhere = nullptr;       // by calls between these sites, in this process
     wan::deferral deferred;                     // with `measuring`, as long as links are not known or a file's
+    wan::fact_vector offered{};                 // what measured() held when ranks asked last
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -113,6 +114,8 @@ struct wan_comm {
     void defer(int64_t spent_ns);
     /** Of a call; with the lock held. */
     void took(int64_t elapsed_ns);
+    /** What was measured on another communicator, as all ranks know: in place of measuring. */
+    void adopt(const wan::fact_vector &v);
     /** What was measured last, by all ranks together: see wan_comm_learn(). */
     int take(const wan::fact_vector &v);
 
