@@ -94,6 +94,14 @@ struct wan_comm {
     /** Which of `known` counts for calls of an epoch. */
     size_t era_of(unsigned epoch) const { return facts_of_[std::min<size_t>(epoch, facts_of_.size() - 1)]; }
 
+    /** What a file says of a call, and which parameter names that file. */
+    struct ruling {
+        wan::manner how;
+        const char *knob;
+    };
+    /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */
+    std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
+
     /** Of all ranks: see wan_comm_tune(). */
     bool decide_trials(const wan::tune_scores &scores);
 
@@ -151,7 +159,6 @@ private:
     std::vector<exchange_entry> exchanges_;
 
     bool tries(const wan::request &r) const;
-    std::optional<wan::manner> ruled(const wan::request &r, const circumstances &c, size_t era) const;
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
     std::shared_ptr<const prepared> prepare(wan::schedule s);
