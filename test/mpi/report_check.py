@@ -283,10 +283,18 @@ class Numbers(Job):
 
         with open(os.path.join(self.dir, 'rules'), 'w') as f:
             f.write('bcast bytes 1M-: chain\nallreduce bytes 64K-128K: open_mpi\n')
-        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_rules', os.path.join(self.dir, 'rules'))
+        # What an earlier job learned holds when links have been measured after a while, too.
+        with open(os.path.join(self.dir, 'learned'), 'w') as f:
+            f.write('allreduce bytes 64-127: flat\n')
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_rules', os.path.join(self.dir, 'rules'),
+                 '--mca', 'coll_wan_tune_file', os.path.join(self.dir, 'learned'), '--mca', 'coll_wan_measure_share', '99')
         world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
         kinds = self.kinds(world)
-        self.assertEqual([p['algorithm'] for p in kinds['bcast', 'blocking', 'none', M]['plans']], ['chain'])
+        small = kinds['allreduce', 'blocking', 'none', 64]
+        self.assertEqual([p['algorithm'] for p in small['plans']], ['flat'])
+        self.assertEqual(small['choice']['why'], 'coll_wan_tune_file says so')
+        self.assertIn('"how": "measured"', json.dumps(self.read('run.json')))
+        self.assertEqual({p['algorithm'] for p in kinds['bcast', 'blocking', 'none', M]['plans']}, {'chain'})
         self.assertEqual(kinds['bcast', 'blocking', 'none', M]['choice']['why'], 'coll_wan_rules says so')
         self.assertNotIn(('allreduce', 'blocking', 'none', 65536), kinds)
         self.assertEqual([(d['collective'], d['calls']) for d in world['declined']], [('allreduce', 5)])

@@ -91,16 +91,14 @@ std::string flows_json(const topology &t, const host_flows &flows)
 }
 
 /** Why a form serves, where that is not that it is predicted to be the fastest: as wan_comm::serve() decides; "". */
-std::string why_told(const wan_comm &comm, wan_collective_t c, const call_kind::form &f)
+std::string why_told(const wan_comm &comm, wan_collective_t c, bool blocks, const call_kind::form &f)
 {
     if (!f.how || (comm.wish[c].algo && comm.wish[c].algo == f.how->algo))
         return knob_of(c) + " names it";
     if (comm.wish[c].algo)
         return "";
-    if (const rule *x = find(comm.given, f.call); x && x->how.algo == f.how->algo)
-        return "coll_wan_rules says so";
-    if (const rule *x = f.era == 0 ? find(comm.learned_before, f.call) : nullptr; x && x->how.algo == f.how->algo)
-        return "an earlier job has learned so: coll_wan_tune_file";
+    if (const auto said = comm.ruled(f.call, blocks, f.era); said && said->how.algo == f.how->algo)
+        return std::string(said->knob) + " says so";
     for (const tuner::state &s : comm.tuning.classes())
         if (s.what == class_of(comm.topo, f.call) && s.candidates.size() > 1)
             return s.phase != tuner::state::phase::settled ? "ways to serve it are being tried"
@@ -402,7 +400,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
             }
             return true;
         });
-    const std::string said = why_told(comm_, c.collective, f);
+    const std::string said = why_told(comm_, c.collective, c.blocking, f);
     std::string why =
         !said.empty() ? said
         : !looked     ? "not worked out again: that took too long"
