@@ -33,6 +33,14 @@ contrib_bench_udpbench_worker_SOURCES = contrib/bench/udpbench_worker.cpp
 contrib_bench_udpbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 contrib_bench_udpbench_worker_LDADD = $(OMPI_LIBS)
 
+# What a seal costs, beside libsodium's.
+if HAVE_UDP
+noinst_PROGRAMS += contrib/bench/seal_bench
+endif
+contrib_bench_seal_bench_SOURCES = contrib/bench/seal_bench.cpp
+contrib_bench_seal_bench_CPPFLAGS = $(udp_cppflags)
+contrib_bench_seal_bench_LDADD = libudp_core.la
+
 # What a call costs that coll/wan hands on.  Looks into the plugin's module.
 noinst_PROGRAMS += contrib/bench/pass_bench
 contrib_bench_pass_bench_SOURCES = contrib/bench/pass_bench.c

@@ -181,6 +181,12 @@ parameters parameters_of(const cluster_words &words)
         params.set("cluster_map", words.map);
     if (!words.shape.empty())
         params.leave("cluster_map");        // of the environment: its links are not meant for sites of these names
+    wan_message_t fault;
+    if (wan_params_check(&params.values(), &fault) == WAN_ERR_INPUT)        // jobs would run without coll/wan
+        throw wrong_word(std::string(fault.where) + ": " + fault.what + "\n" + fault.remedy);
+    if (params.values().priority < 0)
+        throw wrong_word("coll/wan would leave this job alone: coll_wan_priority is " + std::to_string(params.values().priority)
+                         + ", which switches it off\nLeave it out, or set it to 0 or more (50 if not told).");
     return params;
 }
 
@@ -266,6 +272,7 @@ cluster::cluster(const cluster_words &words) : params_(parameters_of(words))
 
 void cluster::links_tell(const cluster_words &words)
 {
+    const wan::fact_vector kept = comm_->learned;       // by coll_wan_links_file
     const auto time = [&](wan::fact::place at, const std::string &text, const char *option) {
         if (!text.empty())
             comm_->learned[at] = latency_of(text, option);
@@ -304,9 +311,10 @@ void cluster::links_tell(const cluster_words &words)
             all_pairs = h && h->latency_ns > 0;
         }
     }
-    assume(words.latency.empty() && !all_pairs, "latency between sites (--latency)");
-    assume(words.nic.empty() && !any_nic, "rate of an interface (--nic)");
-    assume(words.inside.empty() || words.message.empty() || words.step.empty(),
+    const auto told = [&](const std::string &word, wan::fact::place at) { return !word.empty() || kept[at] > 0; };
+    assume(!told(words.latency, wan::fact::farthest_ns) && !all_pairs, "latency between sites (--latency)");
+    assume(!told(words.nic, wan::fact::byte_ps) && !any_nic, "rate of an interface (--nic)");
+    assume(!told(words.inside, wan::fact::inside_ns) || !told(words.message, wan::fact::message_ns) || !told(words.step, wan::fact::step_ns),
            "times inside a site (--inside, --message, --step)");
 }
 
@@ -319,6 +327,8 @@ std::string cluster::describe() const
         text += "\nassumed, since nobody told: " + assumed_;
     for (const std::string &t : params_.told())
         text += "\nwith " + t;
+    if (const std::string file = comm_->links_file; !file.empty() && !comm_->from_file)
+        text += "\n" + file + " has nothing of these sites";
     return text;
 }
 

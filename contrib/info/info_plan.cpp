@@ -40,6 +40,7 @@ struct entry {
 /** What the plugin takes (nullopt: it declines), and every algorithm of the collective. */
 struct outlook {
     std::optional<wan::plan> chosen;
+    std::optional<wan_comm::ruling> said;       // by a file of rules
     bool by_trees = false;              // asked for by name
     std::vector<entry> entries;
 
@@ -48,7 +49,11 @@ struct outlook {
         const wan_comm &comm = c.comm();
         const wan::wishes &wish = comm.wish[r.collective];
         by_trees = comm.wants_trees[r.collective];
-        chosen = wan::choose(c.topo(), c.facts(), wish, r);
+        said = comm.ruled(r, true, 0);
+        if (!said)
+            chosen = wan::choose(c.topo(), c.facts(), wish, r);
+        else if (said->how.algo)
+            chosen = wan::choose(c.topo(), c.facts(), wish, r, said->how);
         for (const wan::algorithm *a : wan::algorithms()) {
             if (a->collective != r.collective)
                 continue;
@@ -62,6 +67,14 @@ struct outlook {
                 e.best = chosen && chosen->algo == a ? *chosen : e.forms.front();
             entries.push_back(std::move(e));
         }
+    }
+    /** "", or that a file of rules has chosen. */
+    std::string ruled_text() const
+    {
+        if (!said)
+            return "";
+        return std::string(said->knob) + (chosen && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
+                                                                                   : " says so");
     }
     /** The best of each algorithm, and what was chosen. */
     void simulate_all(const cluster &c, const wan_call_t &call)
@@ -151,11 +164,12 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
     if (o.by_trees)
         std::cout << "\nBlocking calls take adaptive trees, which no plan tells; calls that they do not serve:\n";
     if (!o.chosen) {
-        std::cout << "\nOpen MPI's own module serves this call: no algorithm of coll/wan can, within these parameters.\n";
+        std::cout << "\nOpen MPI's own module serves this call: "
+                  << (o.said ? o.ruled_text() : "no algorithm of coll/wan can, within these parameters") << ".\n";
         return;
     }
     const wan::traffic t(c.topo(), *o.chosen, r);
-    std::cout << "\n* chosen: " << o.chosen->algo->summary << "\n  across sites: " << size_text(t.across.bytes)
+    std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.said ? "\n  " + o.ruled_text() : "") << "\n  across sites: " << size_text(t.across.bytes)
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
               << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "
@@ -170,6 +184,7 @@ json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uin
                 {"sites", sites_json(c)},
                 {"adaptive", o.by_trees},
                 {"chosen", nullptr},
+                {"ruled_by", o.said ? json(o.said->knob) : json(nullptr)},
                 {"algorithms", json::array()}};
     if (o.chosen) {
         const wan::traffic t(c.topo(), *o.chosen, r);
@@ -206,6 +221,7 @@ json row_json(const outlook &o, uint64_t bytes)
     json row = {{"bytes", bytes},
                 {"adaptive", o.by_trees},
                 {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)},
+                {"ruled_by", o.said ? json(o.said->knob) : json(nullptr)},
                 {"predicted_us", json::object()}};
     for (const entry &e : o.entries) {
         row["predicted_us"][e.algo->name] =
@@ -216,22 +232,39 @@ json row_json(const outlook &o, uint64_t bytes)
     return row;
 }
 
+/** Throws for what is given and counts for nothing. */
+void in_vain_refuse(const plan_words &w, wan_collective_t c, bool sized)
+{
+    const wan::collective_kind &kind = wan::kind_of(c);
+    const auto refuse = [&](bool given, const char *has_none, const char *what) {
+        if (given)
+            throw wrong_word(std::string(kind.name) + " has no " + has_none + ": leave " + what + " out");
+    };
+    refuse(sized && c == WAN_BARRIER, "bytes", "the size");
+    refuse(w.root != 0 && !kind.root, "root", "--root");
+    refuse(w.ordered && !kind.operation, "operator", "--ordered");
+}
+
 } // namespace
 
 int plan_run(const plan_words &w)
 {
     if (w.json + (w.schedule_of != -1) + (w.draw == "-") > 1)
         throw wrong_word("--json, --schedule and --draw - all write to standard output: give one of them");
-    const cluster c(w.where);
+    const wan_collective_t collective = collective_of(w.collective);
     const uint64_t bytes = size_parse(w.size);
-    const wan::request r = c.request_of(collective_of(w.collective), bytes, w.root, !w.ordered);
+    in_vain_refuse(w, collective, bytes != 0);
+    const cluster c(w.where);
+    const wan::request r = c.request_of(collective, bytes, w.root, !w.ordered);
     outlook o(c, r);
     if (w.simulate)
         o.simulate_all(c, c.call_of(r.collective, bytes, w.root, !w.ordered));
     if (w.schedule_of < -1 || w.schedule_of >= c.topo().size())
         throw wrong_word("--schedule: a rank from 0 to " + std::to_string(c.topo().size() - 1));
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
-        throw wrong_word("no algorithm of coll/wan serves this call within these parameters: there is no plan to show");
+        throw wrong_word("there is no plan to show: Open MPI's own module serves this call, "
+                         + (o.said ? "since " + o.ruled_text() + ": change that rule"
+                                   : std::string("since no algorithm of coll/wan can within these parameters: leave some of them out")));
     if (w.json)
         std::cout << outlook_json(c, r, o, bytes).dump(2) << "\n";
     else if (w.draw != "-" && w.schedule_of < 0)
@@ -246,8 +279,9 @@ int plan_run(const plan_words &w)
 
 int compare_run(const plan_words &w)
 {
-    const cluster c(w.where);
     const wan_collective_t collective = collective_of(w.collective);
+    in_vain_refuse(w, collective, w.sizes != plan_words{}.sizes);
+    const cluster c(w.where);
     const std::vector<uint64_t> sizes = collective == WAN_BARRIER ? std::vector<uint64_t>{0} : sizes_parse(w.sizes);
     json rows = json::array();
     if (!w.json)

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -138,6 +140,7 @@ void summary_print(const json &r)
               << who.at("host").get<std::string>() << ", " << r.at("began").get<std::string>() << ", "
               << time_text(r.at("elapsed_ns").get<int64_t>()) << " (coll/wan " << r.at("version").get<std::string>()
               << ")\n"
+              << (job_text(r).empty() ? "" : job_text(r) + "\n")
               << count_text(sums.at("communicators_served"), "communicator") << " served; "
               << count_text(sums.at("calls"), "call") << " took "
               << time_text(sums.at("elapsed_ns").get<int64_t>()) << " on this rank; across sites "
@@ -169,7 +172,54 @@ void summary_print(const json &r)
                  " (more: doc/report.md, or --html)\n";
 }
 
-// ---- two ------------------------------------------------------------------------------
+// ---- several ----------------------------------------------------------------------------
+
+/** Whether both are of ranks of one job: of reports of before, which name none, what all its ranks share is compared. */
+bool of_one_job(const json &a, const json &b)
+{
+    const json &x = a.at("process"), &y = b.at("process");
+    const auto name = [](const json &r) { return r.value("job", json::object()).value("name", ""); };
+    const auto began = [](const json &r) -> int64_t {
+        std::tm t{};
+        return strptime(r.at("began").get<std::string>().c_str(), "%Y-%m-%dT%H:%M:%SZ", &t) ? timegm(&t) : 0;
+    };
+    // Names come again: they have 16 bits in 4.1, a number of a process in 5.0.  Clocks of hosts differ less than a day.
+    constexpr int64_t day = 86400;
+    return x.at("ranks") == y.at("ranks") && x.value("spawned", 0) == y.value("spawned", 0) && a.at("version") == b.at("version")
+           && name(a) == name(b) && std::abs(began(a) - began(b)) < day;
+}
+
+/** Which reports are of which job, and what its ranks say; for more of them than can stand side by side. */
+void jobs_print(const std::vector<json> &all, const std::vector<std::string> &files)
+{
+    std::vector<std::vector<size_t>> jobs;
+    for (size_t k = 0; k < all.size(); ++k) {
+        const auto it = std::find_if(jobs.begin(), jobs.end(), [&](const auto &j) { return of_one_job(all[j[0]], all[k]); });
+        (it == jobs.end() ? jobs.emplace_back() : *it).push_back(k);
+    }
+    std::cout << all.size() << " reports of " << (jobs.size() == 1 ? "one job" : std::to_string(jobs.size()) + " jobs") << "\n";
+    for (std::vector<size_t> &j : jobs) {
+        std::stable_sort(j.begin(), j.end(), [&](size_t x, size_t y) {
+            return all[x].at("process").at("rank").get<int>() < all[y].at("process").at("rank").get<int>();
+        });
+        const json &one = all[j[0]];
+        std::cout << "\n" << (job_text(one).empty() ? "a job without a name" : job_text(one)) << "\n" << count_text(one.at("process").at("ranks"), "rank") << ", "
+                  << one.at("began").get<std::string>() << ", " << time_text(one.at("elapsed_ns").get<int64_t>()) << "\n";
+        table t(0);
+        t.row({"rank", "host", "calls", "time in them", "to others", "sent across sites", "report"});
+        std::string own;
+        for (size_t k : j) {
+            const json &r = all[k], &who = r.at("process"), &sums = r.at("totals");
+            uint64_t sent = 0;
+            for (const json &c : r.at("communicators"))
+                sent += c.at("wan_bytes").get<uint64_t>();
+            t.row({who.at("rank").dump(), who.at("host").get<std::string>(), sums.at("calls").dump(), time_text(sums.at("elapsed_ns").get<int64_t>()),
+                   std::to_string(sums.at("declined").get<uint64_t>() + sums.at("passed").get<uint64_t>()), amount_text(sent), files[k]});
+            own += " " + files[k];
+        }
+        std::cout << t.text() << "more of it: wan-info report " << files[j[0]] << "; a page: wan-info report" << own << " --html FILE\n";
+    }
+}
 
 /** What makes calls of two reports the same kind: communicators are matched by name, ranks and how-manieth. */
 using kind = std::tuple<std::string, std::string>;
@@ -193,8 +243,15 @@ kinds kinds_of(const json &r)
 
 void compare_print(const json &a, const json &b, const report_words &w)
 {
-    std::cout << "A: " << w.files[0] << ", " << a.at("began").get<std::string>() << "\nB: " << w.files[1] << ", "
-              << b.at("began").get<std::string>() << "\n";
+    const bool one = of_one_job(a, b) && !job_text(a).empty();
+    const auto head = [&](const char *name, const std::string &file, const json &r) {
+        std::cout << name << ": " << file << ", " << process_text(r) << ", " << r.at("began").get<std::string>()
+                  << (one || job_text(r).empty() ? "" : ", " + job_text(r)) << "\n";
+    };
+    head("A", w.files[0], a);
+    head("B", w.files[1], b);
+    if (one)
+        std::cout << "both of one " << job_text(a) << "\n";
     const auto differ = [&](const char *name, auto of) {
         const std::string x = of(a), y = of(b);
         std::cout << name << ": " << x << (x == y ? " both" : " / " + y) << "\n";
@@ -311,6 +368,15 @@ std::vector<const json *> by_time(const json &r)
     for (const auto &[sum, c] : timed)
         out.push_back(c);
     return out;
+}
+
+std::string job_text(const json &r)
+{
+    const json job = r.value("job", json::object());    // reports of before have none
+    const std::string name = job.value("name", ""), batch = job.value("batch", ""), command = job.value("command", "");
+    if (name.empty() && batch.empty())
+        return command;
+    return "job " + name + (batch.empty() ? "" : (name.empty() ? "" : " ") + ("(" + batch + ")")) + (command.empty() ? "" : ": " + command);
 }
 
 std::string process_text(const json &r)
@@ -461,40 +527,30 @@ json report_read(const std::string &file)
     return r;
 }
 
-namespace {
-
-/** Whether b is the report of another rank of a's job: nothing names a job, so what all its ranks share is compared. */
-bool same_job(const json &a, const json &b)
-{
-    const json &x = a.at("process"), &y = b.at("process");
-    return x.at("rank") != y.at("rank") && x.at("ranks") == y.at("ranks") && x.value("spawned", 0) == y.value("spawned", 0)
-           && a.at("version") == b.at("version");
-}
-
-} // namespace
-
 int report_run(const report_words &w)
 {
-    if (w.files.size() > 2 && w.html.empty())
-        throw wrong_word("report: give one file, or two to compare; more, of the ranks of one job, only for --html");
     std::string file = w.files[0];
     try {
         const json a = report_read(file);
+        std::vector<json> others;
+        for (size_t k = 1; k < w.files.size(); ++k) {
+            file = w.files[k];
+            others.push_back(report_read(file));
+            const json &b = others.back();
+            if (w.html.empty() || (of_one_job(a, b) && a.at("process").at("rank") != b.at("process").at("rank")))
+                continue;
+            throw wrong_word("--html: " + file + " is not of another rank of the job of " + w.files[0]
+                             + (of_one_job(a, b) || job_text(b).empty() ? "" : ", but of " + job_text(b)) + ": the page is of one job; give one file, or those that "
+                             + (job_text(a).empty() ? "it" : job_text(a)) + " wrote with %r in coll_wan_report (without --html: which file is of which job)");
+        }
         if (!w.html.empty()) {
-            std::vector<json> others;
-            for (size_t k = 1; k < w.files.size(); ++k) {
-                file = w.files[k];
-                others.push_back(report_read(file));
-                if (!same_job(a, others.back()))
-                    throw wrong_word("--html: " + file + " is not of another rank of the job of " + w.files[0]
-                                     + ": the page is of one job; give one file, or those that it wrote with %r in coll_wan_report");
-            }
             const std::string page = report_page(a, others);
             write_file("--html", w.html, page);
         } else if (w.files.size() == 2) {
-            file = w.files[1];
-            const json b = report_read(file);
-            compare_print(a, b, w);
+            compare_print(a, others[0], w);
+        } else if (w.files.size() > 2) {
+            others.insert(others.begin(), a);
+            jobs_print(others, w.files);
         } else {
             summary_print(a);
         }

@@ -17,7 +17,7 @@ namespace info {
 using json = nlohmann::ordered_json;
 
 struct report_words {
-    std::vector<std::string> files;     // one or two; for a page, those of other ranks behind it
+    std::vector<std::string> files;     // one; two, side by side; more: which is of which job; for a page, those of other ranks behind it
     std::string html;                   // file to write, "-": standard output
 };
 
@@ -41,6 +41,8 @@ std::vector<const json *> by_time(const json &report);
 std::vector<std::string> ways_of(const json &calls);
 /** "rank 0 of 32", "rank 0 of 2, spawned job 1". */
 std::string process_text(const json &report);
+/** "job [47613,1] (Slurm 4711): ./program 7"; "": not known. */
+std::string job_text(const json &report);
 /** "MPI_COMM_WORLD (0)". */
 std::string communicator_text(const json &communicator);
 /** "allreduce, 64 B to 128 B", of something that was tried. */

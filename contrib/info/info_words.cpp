@@ -186,6 +186,9 @@ wan_collective_t collective_of(std::string_view text)
                 if (asked == before + name + behind)
                     return wan::collective_at(c);
     }
+    if (asked.starts_with("neighbor_") || asked.starts_with("ineighbor_"))
+        throw wrong_word(quoted(text) + " has no plan: it goes straight along the edges of the program's topology, so that there is nothing to choose: "
+                         "for another collective write one of " + collective_names());
     throw wrong_word(quoted(text) + " is no collective of coll/wan: write one of " + collective_names());
 }
 

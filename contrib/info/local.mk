@@ -21,6 +21,7 @@ wan_info_SOURCES = \
 	contrib/info/info_doctor.hpp \
 	contrib/info/info_draw.cpp \
 	contrib/info/info_draw.hpp \
+	contrib/info/info_html.hpp \
 	contrib/info/info_links.cpp \
 	contrib/info/info_links.hpp \
 	contrib/info/info_pages.cpp \
@@ -34,6 +35,8 @@ wan_info_SOURCES = \
 	contrib/info/info_report.cpp \
 	contrib/info/info_report.hpp \
 	contrib/info/info_report_page.cpp \
+	contrib/info/info_report_pictures.cpp \
+	contrib/info/info_report_pictures.hpp \
 	contrib/info/info_simulate.cpp \
 	contrib/info/info_simulate.hpp \
 	contrib/info/info_words.cpp \

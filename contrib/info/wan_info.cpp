@@ -98,6 +98,10 @@ void doctor_declare(CLI::App &app, info::doctor_words &doctor)
         ->check(CLI::Range(1, 65535));
 }
 
+/** An example under each command's --help, which is told, too, where something is wrong. */
+constexpr std::string_view example_mark = "Example: ";
+void example(CLI::App &command, const char *words) { command.footer(std::string(example_mark) + "wan-info " + command.get_name() + words); }
+
 /** All options of all commands, where their callbacks find them. */
 struct command_line {
     info::cluster_words hosts;
@@ -117,6 +121,7 @@ void command_line::declare(CLI::App &app)
     CLI::App &sites = *app.add_subcommand(
         "sites", "The sites of hosts, as the plugin reads them from a map; without any option, of this host.");
     hosts_declare(sites, hosts);
+    example(sites, " --map /etc/wan-sites --hostfile hosts");
     sites.add_flag("--each", each, "a line for each host, with the line of the map");
     sites.add_flag("--json", json, "for programs");
     sites.callback([this] { code = info::sites_run(hosts, each, json); });
@@ -125,10 +130,12 @@ void command_line::declare(CLI::App &app)
         "plan", "What would be chosen for one call: all algorithms with their predicted times, the number n of "
                 "processes that send across at once, the segment, what crosses between sites.");
     plan_declare(show, plan);
+    example(show, " bcast 1M --shape 2x16 --latency 10ms --nic 40Mb/s");
     show.callback([this] { code = info::plan_run(plan); });
 
     CLI::App &table = *app.add_subcommand("compare", "Predicted times of all algorithms of a collective over sizes.");
     job_declare(table, compare);
+    example(table, " allreduce --shape 2x16 --sizes 1..16M:16");
     table.add_option("--sizes", compare.sizes, "1,1K,64K or 1..16M or 64K..16M:4")
         ->type_name("SIZES")
         ->capture_default_str();
@@ -139,18 +146,20 @@ void command_line::declare(CLI::App &app)
     CLI::Option *maps = check.add_option("file", files, "the maps")->type_name("FILE");
     CLI::Option *ruled = check.add_option("--rules", rules, "a file for coll_wan_rules or coll_wan_tune_file")->type_name("FILE")->allow_extra_args(false);
     check.add_flag("--strict", strict, "exit code 1 for warnings, too");
+    example(check, " /etc/wan-sites");
     check.callback([this, maps, ruled] {
         if (maps->empty() && ruled->empty())
-            throw CLI::RequiredError("a map, or --rules,");
+            throw CLI::ValidationError("a map, or --rules FILE, is missing");
         code = info::check_run(files, rules, strict);
     });
 
     CLI::App &told = *app.add_subcommand(
         "report", "What happened in a job, from the file that it wrote (--mca coll_wan_report FILE.json): sites, links, "
-                  "calls, their times and the least possible, plans and why; with two files, both side by side.");
-    told.add_option("file", report.files, "the report, or two of them; for --html those of other ranks of the job behind it, which complete adaptive trees")->type_name("FILE")->required();
+                  "calls, their times and the least possible, plans and why; with two files, both side by side; with more, which is of which job.");
+    told.add_option("file", report.files, "the report; two, side by side; more: which is of which rank of which job; for --html those of other ranks of the job behind it, which complete adaptive trees")->type_name("FILE")->required();
     told.add_option("--html", report.html, "write a page with map, trees and time line instead; - is standard output")
         ->type_name("FILE");
+    example(told, " run.json --html run.html");
     told.callback([this] { code = info::report_run(report); });
 
     CLI::App &ways = *app.add_subcommand(
@@ -158,6 +167,7 @@ void command_line::declare(CLI::App &app)
                  "FILE); with two files, both side by side: exit code 1 where a figure differs by more than half.");
     ways.add_option("file", links, "the file, or two of them")->type_name("FILE")->required();
     ways.add_flag("--json", links_json, "for programs");
+    example(ways, " before.links now.links");
     ways.callback([this] { code = info::links_run(links, links_json); });
 
     CLI::App &heal = *app.add_subcommand(
@@ -165,12 +175,40 @@ void command_line::declare(CLI::App &app)
                   "the kernel's buffers; with --udp, whether UDP reaches another host, for btl/udp. Starts one process by mpirun. OMPI_INFO and MPIRUN in the environment name "
                   "those of another Open MPI.");
     doctor_declare(heal, doctor);
+    example(heal, " --rate 10Gb/s --latency 40ms");
     heal.callback([this] { code = info::doctor_run(doctor); });
 
     CLI::App &manual = *app.add_subcommand("manual", "")->group("");
+    example(manual, "");
     manual.add_option("page", page)->check(CLI::IsMember({"wan-info", "coll_wan"}));
     manual.callback([this, &app] { std::cout << (page == "coll_wan" ? info::plugin_page() : info::manual_page(app)); });
-    app.add_subcommand("completion", "")->group("")->callback([&app] { std::cout << info::completion(app); });
+    CLI::App &complete = *app.add_subcommand("completion", "")->group("");
+    example(complete, "");
+    complete.callback([&app] { std::cout << info::completion(app); });
+}
+
+/** What is wrong with the command line, and what to write, which CLI11's own words do not say.  first: its first word. */
+std::string fault_text(const CLI::App &app, const CLI::ParseError &e, const std::string &first)
+{
+    if (app.get_subcommands().empty()) {
+        std::string all;
+        for (const CLI::App *c : app.get_subcommands([](const CLI::App *x) { return !x->get_group().empty(); }))
+            all += (all.empty() ? "" : ", ") + c->get_name();
+        return "wan-info: " + (first.empty() ? "a command is missing" : "'" + first + "' is no command") + ": write one of " + all
+               + "; wan-info COMMAND --help says more";
+    }
+    const CLI::App &command = *app.get_subcommands().front();
+    std::string what = e.what();
+    if (dynamic_cast<const CLI::ExtrasError *>(&e)) {
+        what = "'" + what.substr(what.find(": ") + 2) + "' is not known here";
+    } else if (dynamic_cast<const CLI::RequiredError *>(&e)) {
+        for (const CLI::Option *o : command.get_options())
+            if (o->get_required() && o->count() == 0)
+                what = o->get_type_name() + " is missing";
+    }
+    const std::string name = "wan-info " + command.get_name();
+    return name + ": " + what + ": write, for example, " + command.get_footer().substr(example_mark.size()) + "; " + name
+           + " --help says what else there is";
 }
 
 } // namespace
@@ -188,15 +226,10 @@ int main(int argc, char **argv)
         app.parse(argc, argv);
         return given.code;
     } catch (const CLI::ParseError &e) {
-        // CLI11's own words do not say what there is.
-        if (dynamic_cast<const CLI::RequiredError *>(&e) && app.get_subcommands().empty()) {
-            std::cerr << "wan-info: " << (argc > 1 ? "'" + std::string(argv[1]) + "' is no command: " : "a command is missing: ") << "write one of";
-            for (const CLI::App *command : app.get_subcommands([](const CLI::App *c) { return !c->get_group().empty(); }))
-                std::cerr << (command == app.get_subcommands([](const CLI::App *) { return true; }).front() ? " " : ", ") << command->get_name();
-            std::cerr << "; wan-info COMMAND --help says more\n";
-            return 2;
-        }
-        return app.exit(e) == 0 ? 0 : 2;
+        if (e.get_exit_code() == 0)     // --help, --version
+            return app.exit(e);
+        std::cerr << fault_text(app, e, argc > 1 ? argv[1] : "") << "\n";
+        return 2;
     } catch (const std::exception &e) {
         std::cerr << "wan-info: " << e.what() << "\n";
         return 2;

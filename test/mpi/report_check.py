@@ -80,9 +80,18 @@ class Job(unittest.TestCase):
 class Numbers(Job):
     def test_calls_and_bytes(self):
         """Each rank's own report: together they know what crossed, which each says of all."""
-        out = self.job('--mca', 'coll_wan_report', 'r.%r.json')
+        out = self.job('--mca', 'coll_wan_report', 'r.%r.json', '-x', 'SLURM_JOB_ID=4711')
         reports = [self.read(f'r.{r}.json') for r in range(RANKS)]
         self.assertEqual(len(os.listdir(self.dir)), RANKS)
+        # All of one job, which is not the next one.
+        job, = {json.dumps(r['job']) for r in reports}
+        job = json.loads(job)
+        self.assertRegex(job['name'], r'^\[\d+,1\]$|^prterun-.*@1$')
+        self.assertEqual((job['command'], job['batch']), (os.path.join(BUILD, 'test/mpi/report_worker'), 'Slurm 4711'))
+        self.job('--mca', 'coll_wan_report', 'next.json')
+        next_job = self.read('next.json')['job']
+        self.assertNotEqual(next_job['name'], job['name'])
+        self.assertEqual(next_job['batch'], '')
         worlds = [self.kinds(self.communicator(r, 'MPI_COMM_WORLD')) for r in reports]
         for rank, (report, world) in enumerate(zip(reports, worlds)):
             self.assertEqual((report['process']['rank'], report['process']['ranks']), (rank, RANKS))
@@ -162,7 +171,7 @@ class Numbers(Job):
         # On the terminal: some lines, of rank 0.
         lines = re.findall(r'coll/wan: (.*)', out)
         self.assertTrue(3 <= len(lines) <= 5, out)
-        self.assertIn(f'report of rank 0: {len(report["communicators"])} communicators served', lines[0])
+        self.assertIn(f'report of rank 0, job {report["job"]["name"]}: {len(report["communicators"])} communicators served', lines[0])
         self.assertIn(os.path.realpath(self.dir) + '/run.json', lines[-1])
 
     def test_named_algorithms(self):
@@ -274,10 +283,18 @@ class Numbers(Job):
 
         with open(os.path.join(self.dir, 'rules'), 'w') as f:
             f.write('bcast bytes 1M-: chain\nallreduce bytes 64K-128K: open_mpi\n')
-        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_rules', os.path.join(self.dir, 'rules'))
+        # What an earlier job learned holds when links have been measured after a while, too.
+        with open(os.path.join(self.dir, 'learned'), 'w') as f:
+            f.write('allreduce bytes 64-127: flat\n')
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_rules', os.path.join(self.dir, 'rules'),
+                 '--mca', 'coll_wan_tune_file', os.path.join(self.dir, 'learned'), '--mca', 'coll_wan_measure_share', '99')
         world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
         kinds = self.kinds(world)
-        self.assertEqual([p['algorithm'] for p in kinds['bcast', 'blocking', 'none', M]['plans']], ['chain'])
+        small = kinds['allreduce', 'blocking', 'none', 64]
+        self.assertEqual([p['algorithm'] for p in small['plans']], ['flat'])
+        self.assertEqual(small['choice']['why'], 'coll_wan_tune_file says so')
+        self.assertIn('"how": "measured"', json.dumps(self.read('run.json')))
+        self.assertEqual({p['algorithm'] for p in kinds['bcast', 'blocking', 'none', M]['plans']}, {'chain'})
         self.assertEqual(kinds['bcast', 'blocking', 'none', M]['choice']['why'], 'coll_wan_rules says so')
         self.assertNotIn(('allreduce', 'blocking', 'none', 65536), kinds)
         self.assertEqual([(d['collective'], d['calls']) for d in world['declined']], [('allreduce', 5)])
@@ -329,7 +346,8 @@ class Spawned(Job):
                          and k['bytes_from'] == 2048]
         # None is written over: 5 calls of the first one, 6 of the one that it spawned first, whose own made 7; and 15.
         self.assertEqual((calls[0], calls[1], {calls[2], calls[3]}), (5, 6, {7, 15}))
-        self.assertIn('report of rank 0 of spawned job 1: ', out)
+        self.assertIn('report of rank 0 of spawned job 1, job ', out)
+        self.assertEqual(len({self.read(name)['job']['name'] for name in names}), len(names))
         self.assertIn(os.path.realpath(self.dir) + '/run-spawned1.json', out)
         if os.access(TOOL, os.X_OK):
             shown = subprocess.run([TOOL, 'report', 'run-spawned1.json'], cwd=self.dir, capture_output=True, text=True).stdout

@@ -20,12 +20,33 @@
 /**
  * Not a collective, so that it counts nothing: before and after a call, since who is behind forwards
  * a broadcast before its own call begins, or that of the next one before it has read its counters.
+ * Whether any rank says so.
  */
-static void wait_for_all(int rank, int size)
+static bool any_of_all(bool here, int rank, int size)
 {
-    for (int step = 1; step < size; step *= 2)
-        MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + step) % size, 1, nullptr, 0, MPI_BYTE, (rank + size - step) % size, 1, MPI_COMM_WORLD,
+    int any = here, heard = 0;
+    for (int step = 1; step < size; step *= 2) {
+        MPI_Sendrecv(&any, 1, MPI_INT, (rank + step) % size, 1, &heard, 1, MPI_INT, (rank + size - step) % size, 1, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
+        any |= heard;
+    }
+    return any != 0;
+}
+
+/** All are behind a call, and nobody sends any more of it: what is late, or sent again, is not the next one's. */
+static unsigned long long settled_count(const wan_counters &counters, int rank, int size)
+{
+    unsigned long long count = counters[0];
+    for (bool more = any_of_all(true, rank, size); more;) {
+        for (const double until = MPI_Wtime() + 0.002; MPI_Wtime() < until;) {
+            int flag;
+            MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        }
+        const unsigned long long before = count;
+        count = counters[0];
+        more = any_of_all(count != before, rank, size);
+    }
+    return count;
 }
 
 int main(int argc, char **argv)
@@ -53,16 +74,14 @@ int main(int argc, char **argv)
             const int n = sizes[k % 2];
             const auto value = [&](int r, int i) { return static_cast<unsigned char>((r + 1) * (i % 50 + 1) + round); };
             std::vector<unsigned char> in(static_cast<size_t>(n)), out(in.size());
-            const unsigned long long before = counters[0];
+            const unsigned long long before = settled_count(counters, rank, size);
             for (int i = 0; i < n; ++i)
                 in[static_cast<size_t>(i)] = reduces || rank == root ? value(reduces ? rank : root, i) : 0;
-            wait_for_all(rank, size);
             if (reduces)
                 MPI_Reduce(in.data(), out.data(), n, MPI_UNSIGNED_CHAR, MPI_BXOR, root, MPI_COMM_WORLD);
             else
                 MPI_Bcast(in.data(), n, MPI_UNSIGNED_CHAR, root, MPI_COMM_WORLD);
-            wait_for_all(rank, size);
-            crossed[k] = counters[0] - before;
+            crossed[k] = settled_count(counters, rank, size) - before;
             for (int i = 0; i < n; ++i) {
                 unsigned char expected = reduces ? 0 : value(root, i);
                 for (int r = 0; reduces && r < size; ++r)

@@ -22,7 +22,8 @@ struct watched_job {
     params p;
     std::vector<comm_ptr> comms;
     fabric f;
-    int looks = 0, learned = 0, asked = 0;
+    int looks = 0, learned = 0, asked = 0, adopted = 0;
+    bool one_differs = false;                               // in what it holds of links measured elsewhere
     bool under_way = false;                                 // the question whether links have changed
     std::array<int64_t, WAN_CHECK_VOTES> votes{};
 
@@ -78,7 +79,7 @@ struct watched_job {
         std::array<int64_t, WAN_CHECK_VOTES> mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
-            int code = wan_comm_defers(comms[r].get(), mine.data());
+            int code = wan_comm_defers(comms[r].get(), 4, mine.data());
             if (code == WAN_OK)
                 code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
             WAN_CHECK(code == WAN_OK || code == WAN_DONE);
@@ -87,6 +88,7 @@ struct watched_job {
                 votes[i] = r == 0 ? mine[i] : std::min(votes[i], mine[i]);
         }
         WAN_CHECK(due == 0 || due == comms.size());
+        votes[3] -= one_differs;
         under_way = due > 0;
         asked += under_way;
         return "";
@@ -102,7 +104,8 @@ struct watched_job {
             WAN_CHECK(r == 0 || code == said);
             said = code;
         }
-        if (said == WAN_OK)
+        adopted += said == WAN_DECLINED;
+        if (said != WAN_DONE)
             return "";
         ++looks;
         while (said == WAN_DONE)
@@ -460,9 +463,12 @@ std::string until_measured(watched_job &j, int *calls)
 std::string check_share()
 {
     struct with_share : watched_job {
-        explicit with_share(int64_t share, const char *a = "u1", const char *b = "u2") : watched_job({a, a, b, b, "u3"}, 1)
+        explicit with_share(int64_t share, const char *a = "u1", const char *b = "u2", std::string learned_file = {})
+            : watched_job({a, a, b, b, "u3"}, 1)
         {
             const auto peers = peers_of({a, a, b, b, "u3"});
+            if (!learned_file.empty())
+                p.tune_file = learned_file.data();
             p.measure_share = share;
             f.tick = 300'000;
             for (size_t r = 0; r < comms.size(); ++r)
@@ -502,6 +508,46 @@ std::string check_share()
     if (std::string why = agree(another, 3, &affords); !why.empty())
         return why;
     WAN_CHECK(!affords);
+
+    // Measured meanwhile on another communicator between these sites, as all ranks know: taken from there.
+    with_share one(20, "y1", "y2"), other(20, "y1", "y2"), doubtful(20, "y1", "y2");
+    for (watched_job *j : {&one, &other, &doubtful}) {
+        if (std::string why = agree(*j, -1, &affords); !why.empty())
+            return why;
+        WAN_CHECK(!affords);
+        for (const auto &c : j->comms)
+            WAN_CHECK(wan_comm_assume(c.get()) == WAN_OK);
+    }
+    if (std::string why = one.calls(2 * fifth); !why.empty())
+        return why;
+    WAN_CHECK(one.learned == 1 && one.adopted == 0);
+    if (std::string why = other.calls(3); !why.empty())
+        return why;
+    WAN_CHECK(other.adopted == 1 && other.looks == 0 && !wan_comm_measures(other.comms[0].get()) && links_of(other) == links_of(one));
+    if (std::string why = one.plan(1, true, &before, 50'000); !why.empty())
+        return why;
+    if (std::string why = other.plan(1, true, &after, 50'000); !why.empty())
+        return why;
+    WAN_CHECK_THAT(before == after, before + " | " + after);
+    doubtful.one_differs = true;
+    if (std::string why = doubtful.calls(3); !why.empty())
+        return why;
+    WAN_CHECK(doubtful.asked > 0 && doubtful.adopted == 0 && wan_comm_measures(doubtful.comms[0].get()));
+
+    // What an earlier job learned holds before and after.
+    const file_of_links file;
+    std::ofstream(file.path) << "allreduce: rabenseifner\n";
+    const auto by_rabenseifner = [](const std::string &text) { return text.find("rabenseifner") != text.npos; };
+    with_share learned(20, "z1", "z2", file.path), not_learned(20, "q1", "q2");
+    for (with_share *j : {&learned, &not_learned}) {
+        if (std::string why = until_measured(*j, &half); !why.empty())
+            return why;
+        for (unsigned epoch : {0u, 1u}) {
+            if (std::string why = j->plan(epoch, true, &before); !why.empty())
+                return why;
+            WAN_CHECK_THAT(by_rabenseifner(before) == (j == &learned), before);
+        }
+    }
 
     // Never: what is assumed stays, and nobody asks.
     with_share never(0, "w1", "w2");

@@ -298,7 +298,8 @@ struct deferred_job {
     int calls = 0, questions = 0;
     int64_t took_ns = 0;
 };
-deferred_job defer(int ranks, int64_t share, int64_t cost, int64_t before, const job::times &time)
+using call_bytes = std::function<uint64_t(int call)>;
+deferred_job defer(int ranks, int64_t share, int64_t cost, int64_t before, const job::times &time, const call_bytes &bytes = {})
 {
     std::vector<deferral> all(static_cast<size_t>(ranks), deferral(share));
     std::vector<int64_t> sums(all.size(), before);
@@ -306,11 +307,11 @@ deferred_job defer(int ranks, int64_t share, int64_t cost, int64_t before, const
     for (auto &d : all)
         d.begin(cost, before);
     while (!all[0].over() && made.calls < 100'000) {
-        int64_t votes = 0;
+        deferral::words votes{};
         size_t asked = 0;
         for (auto &d : all)
-            if (d.due()) {
-                votes = std::min(votes, d.vote());
+            if (d.due(bytes ? bytes(made.calls) : 0)) {
+                votes = {std::min(votes.all, d.vote().all), std::min(votes.longest, d.vote().longest)};
                 ++asked;
             }
         if (asked > 0 && asked < all.size())
@@ -351,6 +352,15 @@ std::string check_deferral()
     WAN_CHECK(defer(2, 20, 200 * ms, 800 * ms, [](int, int) { return second; }).calls == 0);
     WAN_CHECK(defer(2, 100, 200 * ms, 0, [](int, int) { return second; }).calls == 0);
     WAN_CHECK(defer(2, 0, 200 * ms, 0, [](int, int) { return second; }).calls == 100'000);
+    // After thousands of short ones, long ones: at their second call ranks ask, and find out in a few more.
+    for (int every : {1, 50}) {
+        const auto is_long = [every](int call) { return call >= 5000 && call % every == 0; };
+        const deferred_job j = defer(
+            3, 20, 600 * ms, 0, [&](int rank, int call) { return rank == 0 ? 0 : is_long(call) ? 150 * ms : 20'000; },
+            [&](int call) { return is_long(call) ? uint64_t{1} << 20 : 64; });
+        WAN_CHECK_THAT(j.calls > 5000 && j.calls <= 5000 + 24 * every && j.questions <= 30,
+                       std::to_string(j.calls) + " calls, " + std::to_string(j.questions) + " questions");
+    }
     // Calls of any lengths, seen by each rank in its own way.
     std::mt19937_64 random(wan_test::test_seed());
     for (int run = 0; run < 2000; ++run) {

@@ -57,7 +57,7 @@ using report_ptr = std::unique_ptr<wan_report_t, report_close>;
 
 report_ptr open_report(const wan_params_t &p)
 {
-    const wan_report_process_t who{.rank = 0, .spawned = 0, .host = "h<0>", .began_s = 0};
+    const wan_report_process_t who{.rank = 0, .spawned = 0, .host = "h<0>", .began_s = 0, .job = "[7,1]", .batch = nullptr, .command = "a \"b\""};
     wan_report_t *r = nullptr;
     return report_ptr(wan_report_open(&who, &p, now, &r) == WAN_OK ? r : nullptr);
 }
@@ -159,6 +159,7 @@ std::string check_job()
     WAN_CHECK_THAT(one("\"communicator\":9,\"ranks\":2,\"reason\":\"one_site\",\"why\":\"all ranks are in one site\"")
                        && one("\"communicators\":2}"),
                    text);
+    WAN_CHECK_THAT(one("\"job\":{\"name\":\"[7,1]\",\"batch\":\"\",\"command\":\"a \\\"b\\\"\"}"), text);
     WAN_CHECK_THAT(one("a \\\"b\\\" <c>") && one("\"host\":\"h<0>\"") && one("\"coll_wan_links\":2"), text);
     WAN_CHECK_THAT(one("\"totals\":{\"communicators_served\":1,\"calls\":12,"), text);
     WAN_CHECK_THAT(one("\"left_out\":{\"communicators\":0,\"calls\":0,\"not_served\":0,\"measurements\":0,\"events\":0,"

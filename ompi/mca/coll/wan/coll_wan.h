@@ -287,7 +287,7 @@ typedef struct mca_coll_wan_question mca_coll_wan_question_t;
  * A few times while links are assumed, whatever becomes of the call: whether it is time by now.  Begins *question in any case.
  * OMPI_ code; on error the state is BROKEN, and nothing is under way.
  */
-int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question);
+int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, const wan_args_t *args, mca_coll_wan_question_t *question);
 /*
  * Then, where nothing is asked, whether they have changed: now and then, beside a blocking call that is ours and no trial, the same on all ranks: there it costs least, and others tell
  * nothing of links.  OMPI_ code; on error the state is BROKEN, and nothing is under way.
@@ -368,6 +368,8 @@ typedef struct mca_coll_wan_bound {
 
 /* Which of the core's a blocking collective is. */
 wan_collective_t mca_coll_wan_core_of(wan_mpi_t what);
+/* Of a block, or of all where there are none; 0 where ranks need not all give the same. */
+size_t mca_coll_wan_common_bytes(const wan_args_t *args);
 /* Describes a call and packs what must be packed; OMPI_ code, nothing is held on error. */
 int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
                       mca_coll_wan_module_t *module);

@@ -50,6 +50,30 @@ static size_t block_bytes(const wan_side_t *side, int i)
     return count * size;
 }
 
+size_t mca_coll_wan_common_bytes(const wan_args_t *args)
+{
+    size_t size;
+
+    switch (args->what) {
+    case WAN_MPI_allgather:
+    case WAN_MPI_allreduce:
+    case WAN_MPI_alltoall:
+    case WAN_MPI_bcast:
+    case WAN_MPI_exscan:
+    case WAN_MPI_reduce:
+    case WAN_MPI_reduce_scatter_block:
+    case WAN_MPI_scan:
+        break;
+    default:
+        return 0;
+    }
+    if (0 >= args->rcount) {
+        return 0;
+    }
+    ompi_datatype_type_size(args->rtype, &size);
+    return size * (size_t) args->rcount;
+}
+
 /* Once it is prepared. */
 static size_t known_bytes(const wan_side_t *side, int i)
 {

@@ -13,6 +13,7 @@
 
 #include "wan_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "mpi.h"
@@ -126,6 +127,20 @@ static inline int mca_coll_wan_compat_spawned(void)
 
         return 1 < number ? number - 1 : 0;
     }
+#endif
+}
+
+/* The name of this process' job, as mpirun's own messages have it. */
+static inline void mca_coll_wan_compat_job(char *text, size_t size)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    const char *name = getenv("PMIX_NAMESPACE");
+
+    snprintf(text, size, "%s", NULL == name ? "" : name);
+#else
+    const unsigned job = (unsigned) OPAL_PROC_MY_NAME.jobid;
+
+    snprintf(text, size, "[%u,%u]", job >> 16, job & 0xffff);
 #endif
 }
 

@@ -137,6 +137,13 @@ int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew)
     return OMPI_SUCCESS != rc || WAN_DECLINED == code ? rc : mca_coll_wan_code(code, NULL, NULL);
 }
 
+/* From the next call on. */
+static void links_known(mca_coll_wan_module_t *module, const char *what)
+{
+    __atomic_add_fetch(&module->epoch, 1, __ATOMIC_RELEASE);
+    say_links(module, '\0' == *what ? 2 : 1, what);
+}
+
 static int measure_again(mca_coll_wan_module_t *module)
 {
     const bool early = module->early;
@@ -151,12 +158,7 @@ static int measure_again(mca_coll_wan_module_t *module)
     if (!anew) {
         return OMPI_SUCCESS;
     }
-    __atomic_add_fetch(&module->epoch, 1, __ATOMIC_RELEASE);
-    if (early) {
-        say_links(module, 2, "");
-    } else {
-        say_links(module, 1, " have changed and were measured again");
-    }
+    links_known(module, early ? "" : " have changed and were measured again");
     return OMPI_SUCCESS;
 }
 
@@ -189,10 +191,11 @@ static int question_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t
     return rc;
 }
 
-int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question)
+int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, const wan_args_t *args, mca_coll_wan_question_t *question)
 {
     question->beside.run = NULL;
-    return module->early ? question_begin(module, question, wan_comm_defers(module->view, question->votes)) : OMPI_SUCCESS;
+    return module->early ? question_begin(module, question, wan_comm_defers(module->view, mca_coll_wan_common_bytes(args), question->votes))
+                         : OMPI_SUCCESS;
 }
 
 int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
@@ -215,7 +218,12 @@ int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_questi
     if (OMPI_SUCCESS == rc) {
         code = wan_comm_check_answer(module->view, question->votes);
         module->changed = WAN_DONE == code;
-        rc = mca_coll_wan_code(code, NULL, NULL);
+        if (WAN_DECLINED == code) {
+            module->early = false;
+            links_known(module, "");
+        } else {
+            rc = mca_coll_wan_code(code, NULL, NULL);
+        }
     }
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);

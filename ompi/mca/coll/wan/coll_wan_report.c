@@ -74,11 +74,46 @@ static int file_find(int spawned, wan_message_t *message)
     return directory_fits(message) ? WAN_OK : WAN_ERR_INPUT;
 }
 
+/* Program and arguments, blanks between them; where that is not known, nothing. */
+static void command_find(char *text, size_t size)
+{
+    FILE *file = fopen("/proc/self/cmdline", "r");
+    const size_t length = NULL == file ? 0 : fread(text, 1, size - 1, file);
+
+    if (NULL != file) {
+        fclose(file);
+    }
+    for (size_t i = 0; i + 1 < length; ++i) {
+        if ('\0' == text[i]) {
+            text[i] = ' ';
+        }
+    }
+    text[length] = '\0';
+}
+
+/* The job of the batch system, by what that leaves in the environment. */
+static void batch_find(char *text, size_t size)
+{
+    static const struct {
+        const char *variable, *system;
+    } known[] = { { "SLURM_JOB_ID", "Slurm" }, { "PBS_JOBID", "PBS" }, { "LSB_JOBID", "LSF" }, { "FLUX_JOB_ID", "Flux" },
+                  { "OAR_JOB_ID", "OAR" }, { "JOB_ID", "Grid Engine" } };
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && '\0' == text[0]; ++i) {
+        const char *id = getenv(known[i].variable);
+
+        if (NULL != id && '\0' != *id) {
+            snprintf(text, size, "%s %s", known[i].system, id);
+        }
+    }
+}
+
 void mca_coll_wan_report_open(void)
 {
     wan_report_process_t process = { .rank = (int) OPAL_PROC_MY_NAME.vpid, .spawned = mca_coll_wan_compat_spawned(),
                                      .began_s = (int64_t) time(NULL) };
-    char host[256] = "";
+    char host[256] = "", job[256], batch[256], command[512];
     wan_message_t message;
     int code;
 
@@ -92,7 +127,13 @@ void mca_coll_wan_report_open(void)
         return;
     }
     gethostname(host, sizeof(host) - 1);
+    mca_coll_wan_compat_job(job, sizeof(job));
+    batch_find(batch, sizeof(batch));
+    command_find(command, sizeof(command));
     process.host = host;
+    process.job = job;
+    process.batch = batch;
+    process.command = command;
     if (WAN_OK != wan_report_open(&process, &mca_coll_wan_component.params, mca_coll_wan_port_pml.now_ns, &report.book)) {
         report.book = NULL;
     }

@@ -265,7 +265,7 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
     wan_run_t *run = NULL;
     int rc, begun;
 
-    rc = mca_coll_wan_links_defer(module, &question);
+    rc = mca_coll_wan_links_defer(module, args, &question);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -330,12 +330,14 @@ int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message);
 
 /*
- * Whether links are to be measured by now, while they are assumed (core/measure/deferral.hpp): at each blocking call, whoever serves it and whatever becomes of it.  Whether they are still as they were measured
- * (drift.hpp): at each blocking call that is served, no trial.  WAN_OK, or WAN_DONE where ranks are to ask each other: combine
- * votes with MIN over all ranks, beside that call, hand them back before the next one.  WAN_DONE then: measure as above.
+ * Whether links are to be measured by now, while they are assumed (core/measure/deferral.hpp): at each blocking call, whoever
+ * serves it and whatever becomes of it; of so many bytes where all ranks know how many, else 0.  Whether they are still as they
+ * were measured (drift.hpp): at each blocking call that is served, no trial.  WAN_OK, or WAN_DONE where ranks are to ask each
+ * other: combine votes with MIN over all ranks, beside that call, hand them back before the next one.  WAN_DONE then: measure as
+ * above.  WAN_DECLINED: they are known now, from another communicator, for calls of the next epoch.
  */
-#define WAN_CHECK_VOTES 3
-int wan_comm_defers(wan_comm_t *comm, int64_t votes[WAN_CHECK_VOTES]);
+#define WAN_CHECK_VOTES 4
+int wan_comm_defers(wan_comm_t *comm, uint64_t bytes, int64_t votes[WAN_CHECK_VOTES]);
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES]);
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]);
 

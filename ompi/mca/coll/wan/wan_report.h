@@ -22,6 +22,10 @@ typedef struct wan_report_process {
     int spawned;                /* the how-manieth job that the first one, or a spawned one, spawned; 0: the first one */
     const char *host;           /* "" where not known */
     int64_t began_s;            /* of the calendar: time() */
+    /* NULL or "": not known. */
+    const char *job;            /* the runtime's name of it, the same for all its ranks */
+    const char *batch;          /* the batch system's: "Slurm 4711" */
+    const char *command;        /* program and arguments, as long as they fit */
 } wan_report_process_t;
 
 /*

@@ -217,6 +217,18 @@ void wan_comm::look(const char *why)
         report->happened("links_looked_at", why);
 }
 
+void wan_comm::adopt(const wan::fact_vector &v)
+{
+    {
+        std::lock_guard hold(lock);
+        measuring.reset();
+    }
+    measuring_to_ = purpose::learn;
+    from_file = false;
+    learned = v;
+    learn();
+}
+
 int wan_comm::take(const wan::fact_vector &v)
 {
     const purpose why = std::exchange(measuring_to_, purpose::learn);
@@ -303,17 +315,18 @@ bool wan_comm::tries(const wan::request &r) const
     return tune.trials && !r.counts_local && !measuring;
 }
 
-/** What a file says. */
-std::optional<wan::manner> wan_comm::ruled(const wan::request &r, const circumstances &c, size_t era) const
+std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const
 {
     const wan::wishes &w = wish[r.collective];
+    if (w.algo || wants_trees[r.collective])
+        return std::nullopt;
     const bool other_results = w.stable && wan::kind_of(r.collective).operation;
     if (const wan::rule *x = wan::find(given, r); x && (x->how.algo || !other_results))
-        return x->how;
+        return ruling{x->how, "coll_wan_rules"};
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
     const bool as_learned = (era == 0 || (era == 1 && known[0].assumed)) && r.commutative && !r.counts_vary;
-    if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (c.blocks && wan::may_leave(w, r.collective))))
-        return x->how;
+    if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (blocks && wan::may_leave(w, r.collective))))
+        return ruling{x->how, "coll_wan_tune_file"};
     return std::nullopt;
 }
 
@@ -321,8 +334,8 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
 {
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
-    if (const auto how = ruled(r, c, era))
-        return {how};
+    if (const auto said = ruled(r, c.blocks, era))
+        return {said->how};
     if (!tries(r))
         return {};
     const wan::facts &f = known[era];

@@ -53,6 +53,7 @@ struct wan_comm {
     bool measures;                              // links, ever
     std::atomic<int64_t> *spent_everywhere = nullptr;       // by calls between these sites, in this process
     wan::deferral deferred;                     // with `measuring`, as long as links are not known or a file's
+    wan::fact_vector offered{};                 // what measured() held when ranks asked last
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -97,6 +98,14 @@ struct wan_comm {
     /** Which of `known` counts for calls of an epoch. */
     size_t era_of(unsigned epoch) const { return facts_of_[std::min<size_t>(epoch, facts_of_.size() - 1)]; }
 
+    /** What a file says of a call, and which parameter names that file. */
+    struct ruling {
+        wan::manner how;
+        const char *knob;
+    };
+    /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */
+    std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
+
     /** Of all ranks: see wan_comm_tune(). */
     bool decide_trials(const wan::tune_scores &scores);
 
@@ -125,6 +134,8 @@ struct wan_comm {
     void defer(int64_t spent_ns);
     /** Of a call; with the lock held. */
     void took(int64_t elapsed_ns);
+    /** What was measured on another communicator, as all ranks know: in place of measuring. */
+    void adopt(const wan::fact_vector &v);
     /** What was measured last, by all ranks together: see wan_comm_learn(). */
     int take(const wan::fact_vector &v);
 
@@ -160,7 +171,6 @@ private:
     std::vector<exchange_entry> exchanges_;
 
     bool tries(const wan::request &r) const;
-    std::optional<wan::manner> ruled(const wan::request &r, const circumstances &c, size_t era) const;
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
     std::shared_ptr<const prepared> prepare(wan::schedule s);

@@ -295,14 +295,18 @@ int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message)
     });
 }
 
-int wan_comm_defers(wan_comm_t *comm, int64_t votes[WAN_CHECK_VOTES])
+int wan_comm_defers(wan_comm_t *comm, uint64_t bytes, int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
-        if (!comm->measuring || !comm->deferred.due())
+        if (!comm->measuring || !comm->deferred.due(bytes))
             return WAN_OK;
-        std::fill(votes, votes + WAN_CHECK_VOTES, 0);
+        // They may have been measured meanwhile on another communicator.
+        comm->offered = wan::measured().links(comm->sites_key()).value_or(wan::fact_vector{});
         std::lock_guard hold(comm->lock);
-        votes[0] = comm->deferred.vote();
+        const auto [all, longest] = comm->deferred.vote();
+        const int64_t digest = digest_of(comm->offered, false);
+        const std::array<int64_t, WAN_CHECK_VOTES> mine{all, longest, digest, -digest};
+        std::copy(mine.begin(), mine.end(), votes);
         return WAN_DONE;
     });
 }
@@ -318,6 +322,7 @@ int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns
             return WAN_OK;
         std::lock_guard hold(comm->lock);
         const wan::drift_votes mine = comm->checks.votes(comm->seen.look(f.farthest_ns(comm->topo.site_of(comm->me)), comm->checks.whole()));
+        votes[WAN_CHECK_VOTES - 1] = 0;
         std::copy(mine.begin(), mine.end(), votes);
         return WAN_DONE;
     });
@@ -327,13 +332,17 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
 {
     return guarded([&]() -> int {
         if (comm->measuring) {
+            if (votes[2] != 0 && votes[2] == -votes[3]) {       // all have the same
+                comm->adopt(comm->offered);
+                return WAN_DECLINED;
+            }
             std::lock_guard hold(comm->lock);
-            const bool over = comm->deferred.answer(votes[0]);
+            const bool over = comm->deferred.answer({votes[0], votes[1]});
             *comm->spent_everywhere = std::max<int64_t>(*comm->spent_everywhere, comm->deferred.agreed_ns());
             return over ? WAN_DONE : WAN_OK;
         }
         wan::drift_votes combined;
-        std::copy(votes, votes + WAN_CHECK_VOTES, combined.begin());
+        std::copy(votes, votes + combined.size(), combined.begin());
         if (!comm->checks.answer(combined))
             return WAN_OK;
         comm->look("calls take much more or less time than before: are the links as they were?");

@@ -126,6 +126,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/report/histogram.hpp \
 	ompi/mca/coll/wan/core/report/json.hpp \
 	ompi/mca/coll/wan/core/report/record.cpp \
+	ompi/mca/coll/wan/core/report/record_text.cpp \
 	ompi/mca/coll/wan/core/report/record.hpp \
 	ompi/mca/coll/wan/core/report/traffic.cpp \
 	ompi/mca/coll/wan/core/report/traffic.hpp \

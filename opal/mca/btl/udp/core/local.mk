@@ -18,6 +18,7 @@ udp_core_sources = \
 	opal/mca/btl/udp/core/modern.cpp \
 	opal/mca/btl/udp/core/modern.hpp \
 	opal/mca/btl/udp/core/modern_receive.cpp \
+	opal/mca/btl/udp/core/modern_settle.cpp \
 	opal/mca/btl/udp/core/pacer.hpp \
 	opal/mca/btl/udp/core/path_mtu.hpp \
 	opal/mca/btl/udp/core/ring.hpp \

@@ -22,7 +22,7 @@
  * at once when something is missing, and ride on data whenever there is some.
  *
  * Must not: seal, send, read a clock.
- * Next: modern.cpp (sending), modern_receive.cpp.
+ * Next: modern.cpp (sending), modern_settle.cpp, modern_receive.cpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -3,7 +3,9 @@
  * peers where we are.
  *
  *   card   'u' 2  mode  security  unscheduled(8)  first(8)  id(8)  host(8)  name of the shared secret(8)
- *          secret(32)  port(2)  count(1)  count x (address(4) prefix(1))
+ *          secret(32)  port(2)  count(1)  count x (address(16) prefix(1))
+ *
+ * Addresses as IPv6, those of IPv4 mapped into it (RFC 4291).  A process has one kind: IPv4 where it has any.
  *
  * Must not: print, throw to C.
  * Next: socket.hpp, ../core/endpoint.hpp.
@@ -23,6 +25,7 @@
 #include <net/if.h>
 #include <new>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 using namespace udp;
 
@@ -30,9 +33,8 @@ static_assert(sizeof(outgoing) <= sizeof(udp_outgoing_t) && alignof(outgoing) <=
 
 namespace {
 
-constexpr uint32_t ip_udp = 28;             // bytes of IPv4 and UDP headers
-constexpr size_t addresses_max = 32;
-constexpr uint8_t card_version = 2;
+constexpr size_t addresses_max = 24;
+constexpr uint8_t card_version = 3;
 
 time_ns clock_now()
 {
@@ -49,9 +51,67 @@ void say(udp_message_t *m, const std::string &where, const std::string &what, co
 }
 
 struct place {
-    uint32_t ip = 0;        // network order
-    uint8_t prefix = 32;
+    in6_addr ip{};
+    uint8_t prefix = 128;
+
+    bool is_v4() const { return IN6_IS_ADDR_V4MAPPED(&ip); }
+    static place of(const in_addr &a, unsigned prefix)
+    {
+        place p;
+        p.ip.s6_addr[10] = p.ip.s6_addr[11] = 0xff;
+        std::memcpy(p.ip.s6_addr + 12, &a, 4);
+        p.prefix = static_cast<uint8_t>(96 + prefix);
+        return p;
+    }
+    bool near(const place &o) const
+    {
+        for (unsigned i = 0; i < prefix; ++i)
+            if ((ip.s6_addr[i / 8] ^ o.ip.s6_addr[i / 8]) >> (7 - i % 8) & 1)
+                return false;
+        return true;
+    }
+    address at(uint16_t port) const
+    {
+        socket_name a;
+        if (is_v4()) {
+            a.v4 = {};
+            a.v4.sin_family = AF_INET;
+            std::memcpy(&a.v4.sin_addr, ip.s6_addr + 12, 4);
+            a.v4.sin_port = htons(port);
+        } else {
+            a.v6 = {};
+            a.v6.sin6_family = AF_INET6;
+            a.v6.sin6_addr = ip;
+            a.v6.sin6_port = htons(port);
+        }
+        return address_of(a);
+    }
 };
+place loopback(bool v6)
+{
+    place p;
+    p.ip = in6addr_loopback;
+    return v6 ? p : place::of({htonl(INADDR_LOOPBACK)}, 32);
+}
+
+/** The address of a device, or "": not one that peers could use. */
+bool place_of(const ifaddrs &i, place &p)
+{
+    unsigned bits = 0;
+    if (i.ifa_addr->sa_family == AF_INET) {
+        if (i.ifa_netmask)
+            bits = static_cast<unsigned>(__builtin_popcount(reinterpret_cast<sockaddr_in *>(i.ifa_netmask)->sin_addr.s_addr));
+        p = place::of(reinterpret_cast<sockaddr_in *>(i.ifa_addr)->sin_addr, i.ifa_netmask ? bits : 32);
+        return true;
+    }
+    if (i.ifa_addr->sa_family != AF_INET6)
+        return false;
+    p.ip = reinterpret_cast<sockaddr_in6 *>(i.ifa_addr)->sin6_addr;
+    for (unsigned k = 0; i.ifa_netmask && k < 16; ++k)
+        bits += static_cast<unsigned>(__builtin_popcount(reinterpret_cast<sockaddr_in6 *>(i.ifa_netmask)->sin6_addr.s6_addr[k]));
+    p.prefix = static_cast<uint8_t>(i.ifa_netmask ? bits : 128);
+    return !IN6_IS_ADDR_LINKLOCAL(&p.ip);
+}
 
 class bytes_out {
 public:
@@ -112,15 +172,35 @@ struct udp_engine : public udp::events {
     std::vector<uint8_t> shared;
     secret own{};
     std::vector<place> places;
+    bool v6() const { return !places.front().is_v4(); }
+    uint32_t headers() const { return v6() ? 48 : 28; }     // bytes of IP and UDP
     uint32_t device_mtu = 1500;
     udp::socket wire;
     std::unique_ptr<endpoint> end;
     bool inside = false, closing = false;   // in a callback: what is sent leaves afterwards
 
-    void deliver(uint32_t peer, uint8_t, uint8_t user, std::span<const uint8_t> block) override
+    // Who submits without pause would leave Acks unread, and so stand still: the socket is read then, too.
+    // Blocks that come wait for progress: a caller that sends expects no calls.
+    static constexpr time_ns unread_most = 200 * us;
+    static constexpr uint64_t early_most = 1 << 20;     // bytes
+    struct block {
+        uint32_t peer;
+        uint8_t user;
+        std::vector<uint8_t> bytes;
+    };
+    bool sending = false;
+    time_ns read_at = 0;
+    std::vector<block> early;
+    uint64_t early_bytes = 0;
+
+    void deliver(uint32_t peer, uint8_t, uint8_t user, std::span<const uint8_t> b) override
     {
-        if (!closing)
-            calls.deliver(context, peer, user, block.data(), block.size());
+        if (sending) {
+            early.push_back({peer, user, {b.begin(), b.end()}});
+            early_bytes += b.size();
+        } else if (!closing) {
+            calls.deliver(context, peer, user, b.data(), b.size());
+        }
     }
     void sent(uint32_t peer, outgoing &o, bool arrived) override
     {
@@ -139,46 +219,52 @@ struct udp_engine : public udp::events {
 
     std::string look_at_devices(const std::string &list, const std::string &told);
     void leave(time_ns now);
+    int take(time_ns &now, int batches);
+    void hand_up();
+    void before_sending(time_ns &now);
     int progress();
 };
 
+/** Finds `places`, all of one kind, and `device_mtu`; "" or what is missing. */
 std::string udp_engine::look_at_devices(const std::string &list, const std::string &told)
 {
     ifaddrs *all = nullptr;
     if (getifaddrs(&all) != 0)
         return "the devices cannot be listed";
-    std::vector<place> loops;
+    std::vector<place> kinds[4];        // IPv4, IPv6, loopback of IPv4, of IPv6: the first that there is
     uint32_t mtu = 0;
+    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     for (ifaddrs *i = all; i; i = i->ifa_next) {
-        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) || !listed(list, i->ifa_name))
-            continue;
         place p;
-        p.ip = reinterpret_cast<sockaddr_in *>(i->ifa_addr)->sin_addr.s_addr;
-        if (i->ifa_netmask)
-            p.prefix = static_cast<uint8_t>(__builtin_popcount(reinterpret_cast<sockaddr_in *>(i->ifa_netmask)->sin_addr.s_addr));
-        if (i->ifa_flags & IFF_LOOPBACK) {
-            loops.push_back(p);
+        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !listed(list, i->ifa_name) || !place_of(*i, p))
             continue;
-        }
+        const bool loop = i->ifa_flags & IFF_LOOPBACK;
+        kinds[(loop ? 2 : 0) + (p.is_v4() ? 0 : 1)].push_back(p);
         ifreq r = {};
         std::snprintf(r.ifr_name, sizeof r.ifr_name, "%s", i->ifa_name);
-        if (ioctl(wire.fd(), SIOCGIFMTU, &r) == 0)
+        if (!loop && ioctl(fd, SIOCGIFMTU, &r) == 0)
             mtu = std::max<uint32_t>(mtu, static_cast<uint32_t>(r.ifr_mtu));
-        if (places.size() < addresses_max)
-            places.push_back(p);
     }
+    if (fd >= 0)
+        ::close(fd);
     freeifaddrs(all);
-    if (places.empty())
-        places = loops;
+    for (std::vector<place> &k : kinds)
+        if (places.empty())
+            places = std::move(k);
+    if (places.size() > addresses_max)
+        places.resize(addresses_max);
     if (mtu)
         device_mtu = std::min(mtu, 65535u);
     if (!told.empty()) {
         place p;
-        if (inet_pton(AF_INET, told.c_str(), &p.ip) != 1)
-            return "'" + told + "' is no IPv4 address";
+        in_addr v4;
+        if (inet_pton(AF_INET, told.c_str(), &v4) == 1)
+            p = place::of(v4, 32);
+        else if (inet_pton(AF_INET6, told.c_str(), &p.ip) != 1)
+            return "'" + told + "' is no IPv4 or IPv6 address";
         places.assign(1, p);
     }
-    return places.empty() ? "no device that is up and allowed has an IPv4 address" : "";
+    return places.empty() ? "no device that is up and allowed has an address" : "";
 }
 
 void udp_engine::leave(time_ns now)
@@ -191,14 +277,11 @@ void udp_engine::leave(time_ns now)
     wire.flush();
 }
 
-int udp_engine::progress()
+/** What has come, so many batches at most; now: after it. */
+int udp_engine::take(time_ns &now, int batches)
 {
-    if (inside)
-        return 0;
-    inside = true;
     int datagrams = 0;
-    time_ns now = clock_now();
-    for (int batches = 0; batches < 4; ++batches) {
+    while (batches-- > 0) {
         bool first = true;      // after the call that took them: they must not seem to have come earlier than they did
         datagrams += wire.receive([&](const address &from, std::span<uint8_t> d) {
             if (first)
@@ -211,9 +294,41 @@ int udp_engine::progress()
     }
     if (datagrams)
         now = clock_now();
+    read_at = now;
+    return datagrams;
+}
+
+void udp_engine::hand_up()
+{
+    std::vector<block> all;
+    all.swap(early);
+    early_bytes = 0;
+    for (const block &b : all)
+        deliver(b.peer, 2, b.user, b.bytes);
+}
+
+void udp_engine::before_sending(time_ns &now)
+{
+    if (inside || now - read_at < unread_most || early_bytes >= early_most)
+        return;
+    inside = sending = true;
+    take(now, 1);
+    inside = sending = false;
+}
+
+int udp_engine::progress()
+{
+    if (inside)
+        return 0;
+    inside = true;
+    const int handed = static_cast<int>(early.size());
+    if (handed)
+        hand_up();
+    time_ns now = clock_now();
+    const int datagrams = take(now, 4);
     leave(now);
     inside = false;
-    return datagrams;
+    return datagrams + handed;
 }
 
 extern "C" {
@@ -255,23 +370,23 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
                 return UDP_ERR_INPUT;
             }
         }
-        std::string why = e->wire.open(p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
-        if (!why.empty()) {
-            say(message, "UDP socket", why, "see btl_udp_port_min and btl_udp_port_range");
-            return UDP_ERR_SYSTEM;
-        }
-        why = e->look_at_devices(p->interfaces ? p->interfaces : "", p->address ? p->address : "");
+        std::string why = e->look_at_devices(p->interfaces ? p->interfaces : "", p->address ? p->address : "");
         if (!why.empty()) {
             say(message, "btl_udp_interfaces", why, "see btl_udp_interfaces and btl_udp_address");
             return UDP_ERR_INPUT;
         }
-        if (p->mtu && p->mtu < static_cast<int>(c.mtu_start + ip_udp)) {
-            say(message, "btl_udp_mtu", "less than 1228 bytes", "leave it out");
+        why = e->wire.open(e->v6(), p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
+        if (!why.empty()) {
+            say(message, "UDP socket", why, "see btl_udp_port_min and btl_udp_port_range");
+            return UDP_ERR_SYSTEM;
+        }
+        if (p->mtu && p->mtu < static_cast<int>(c.mtu_start + e->headers())) {
+            say(message, "btl_udp_mtu", "less than " + std::to_string(c.mtu_start + e->headers()) + " bytes", "leave it out");
             return UDP_ERR_INPUT;
         }
         if (p->mtu)
             e->device_mtu = std::min<uint32_t>(static_cast<uint32_t>(p->mtu), 65535);
-        c.mtu_max = std::max(c.mtu_start, e->device_mtu - ip_udp);
+        c.mtu_max = std::max(c.mtu_start, e->device_mtu - e->headers());
         if (e->wire.buffer() < static_cast<size_t>(p->socket_buffer))
             say(message, "socket buffers", "asked for " + std::to_string(p->socket_buffer) + " bytes, got " + std::to_string(e->wire.buffer()),
                 "as root: sysctl net.core.rmem_max=" + std::to_string(p->socket_buffer) + " net.core.wmem_max=" + std::to_string(p->socket_buffer)
@@ -306,7 +421,7 @@ size_t udp_engine_card(const udp_engine_t *e, void *card)
     b.value(e->wire.port());
     b.value(static_cast<uint8_t>(e->places.size()));
     for (const place &p : e->places) {
-        b.put(&p.ip, 4);
+        b.put(&p.ip, sizeof p.ip);
         b.value(p.prefix);
     }
     return b.size();
@@ -338,23 +453,22 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
         bool near = false;
         for (unsigned i = 0; i < count; ++i) {
             place p;
-            if (!b.get(&p.ip, 4) || !b.value(p.prefix))
+            if (!b.get(&p.ip, sizeof p.ip) || !b.value(p.prefix))
                 return UDP_ERR_PEER;
-            bool shared = false;
-            for (const place &mine : e->places) {
-                const uint32_t mask = mine.prefix ? htonl(~uint32_t(0) << (32 - std::min<uint8_t>(mine.prefix, 32))) : 0;
-                shared |= (mine.ip & mask) == (p.ip & mask);
-            }
+            const bool shared = std::any_of(e->places.begin(), e->places.end(), [&](const place &mine) { return mine.near(p); });
             if (i == 0 || (shared && !near))
                 best = p;
             near |= shared;
         }
-        sockaddr_in a = {};
-        a.sin_family = AF_INET;
-        a.sin_port = htons(port);
-        a.sin_addr.s_addr = host == e->host ? htonl(INADDR_LOOPBACK) : best.ip;
+        if (best.is_v4() == e->v6()) {
+            say(message, "addresses", best.is_v4() ? "it has IPv4 addresses, this process only IPv6" : "it has only IPv6 addresses, this process IPv4",
+                "give both an address of the same kind: btl_udp_interfaces, btl_udp_address");
+            return UDP_ERR_PEER;
+        }
+        const bool local = host == e->host;
+        const address at = (local ? loopback(e->v6()) : best).at(port);
         const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
-        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, address_of(a), host == e->host ? 65535 - ip_udp : 0, first, host == e->host);
+        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? 65535 - e->headers() : 0, first, local);
         if (*peer == ~uint32_t(0)) {
             say(message, "peer", "it is there twice", "report this");
             return UDP_ERR_PEER;
@@ -372,7 +486,8 @@ void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, con
     o->length = static_cast<uint32_t>(length);
     o->stream = static_cast<uint8_t>(stream);
     o->user = user;
-    const time_ns now = clock_now();
+    time_ns now = clock_now();
+    e->before_sending(now);
     e->end->submit(peer, *o, now);
     if (!e->inside) {
         e->inside = true;

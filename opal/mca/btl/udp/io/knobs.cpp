@@ -27,7 +27,7 @@ const udp_knob_t knobs[] = {
     {"interfaces", UDP_KNOB_STRING, AT(interfaces), 0, 0, 0, 2,
      "Devices whose addresses are told to peers, separated by commas, such as eth0,ib0. Empty: all that are up, loopback only if there is no other"},
     {"address", UDP_KNOB_STRING, AT(address), 0, 0, 0, 3,
-     "IPv4 address that is told to peers in place of those of the devices, for hosts behind NAT or with public addresses in a cloud. Empty: those of the devices"},
+     "IPv4 or IPv6 address that is told to peers in place of those of the devices, for hosts behind NAT or with public addresses in a cloud. Empty: those of the devices"},
     {"port_min", UDP_KNOB_INT, AT(port_min), 0, 65535, 0, 3,
      "First UDP port to try, 0 to 65535. 0: any free port"},
     {"port_range", UDP_KNOB_INT, AT(port_range), 1, 65536, 1000, 3,

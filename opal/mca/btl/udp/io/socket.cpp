@@ -15,29 +15,42 @@
 
 namespace udp {
 
-address address_of(const sockaddr_in &a)
+address address_of(const socket_name &a)
 {
     address r;
-    r.length = 6;
-    std::memcpy(r.bytes, &a.sin_addr, 4);
-    std::memcpy(r.bytes + 4, &a.sin_port, 2);
+    if (a.any.sa_family == AF_INET6) {
+        r.length = 18;
+        std::memcpy(r.bytes, &a.v6.sin6_addr, 16);
+        std::memcpy(r.bytes + 16, &a.v6.sin6_port, 2);
+    } else {
+        r.length = 6;
+        std::memcpy(r.bytes, &a.v4.sin_addr, 4);
+        std::memcpy(r.bytes + 4, &a.v4.sin_port, 2);
+    }
     return r;
 }
 
-sockaddr_in sockaddr_of(const address &a)
+socklen_t name_of(const address &a, socket_name &to)
 {
-    sockaddr_in r = {};
-    r.sin_family = AF_INET;
-    std::memcpy(&r.sin_addr, a.bytes, 4);
-    std::memcpy(&r.sin_port, a.bytes + 4, 2);
-    return r;
+    if (a.length == 18) {
+        to.v6 = {};
+        to.v6.sin6_family = AF_INET6;
+        std::memcpy(&to.v6.sin6_addr, a.bytes, 16);
+        std::memcpy(&to.v6.sin6_port, a.bytes + 16, 2);
+        return sizeof to.v6;
+    }
+    to.v4 = {};
+    to.v4.sin_family = AF_INET;
+    std::memcpy(&to.v4.sin_addr, a.bytes, 4);
+    std::memcpy(&to.v4.sin_port, a.bytes + 4, 2);
+    return sizeof to.v4;
 }
 
 /** Where the kernel puts what it has, laid out once: a look that finds nothing should cost no more than the call. */
 struct socket::inbox {
     mmsghdr m[batch];
     iovec v[batch];
-    sockaddr_in from[batch];
+    socket_name from[batch];
     alignas(cmsghdr) char control[batch][64];
 
     inbox(uint8_t *to, bool control_wanted)
@@ -67,28 +80,34 @@ socket::~socket()
         ::close(fd_);
 }
 
-std::string socket::open(int port_min, int port_range, size_t buffer, bool gso)
+std::string socket::open(bool v6, int port_min, int port_range, size_t buffer, bool gso)
 {
-    fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    fd_ = ::socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd_ < 0)
         return std::string("socket: ") + std::strerror(errno);
-    sockaddr_in a = {};
-    a.sin_family = AF_INET;
+    const int probe = IP_PMTUDISC_PROBE, probe_v6 = IPV6_PMTUDISC_PROBE, one = 1;
+    if (v6)
+        setsockopt(fd_, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    address any;
+    any.length = v6 ? 18 : 6;
+    socket_name a;
+    socklen_t length = name_of(any, a);
     int rc = -1;
     for (int i = 0; rc != 0 && i < (port_min ? port_range : 1) && port_min + i < 65536; ++i) {
-        a.sin_port = htons(static_cast<uint16_t>(port_min + i));
-        rc = bind(fd_, reinterpret_cast<sockaddr *>(&a), sizeof a);
+        (v6 ? a.v6.sin6_port : a.v4.sin_port) = htons(static_cast<uint16_t>(port_min + i));
+        rc = bind(fd_, &a.any, length);
         if (rc != 0 && errno != EADDRINUSE)
             break;
     }
     if (rc != 0)
         return std::string("bind: ") + std::strerror(errno);
-    socklen_t length = sizeof a;
-    getsockname(fd_, reinterpret_cast<sockaddr *>(&a), &length);
-    port_ = ntohs(a.sin_port);
+    getsockname(fd_, &a.any, &length);
+    port_ = ntohs(v6 ? a.v6.sin6_port : a.v4.sin_port);
     // Never fragment; sizes come from our own probes, not from ICMP.
-    const int probe = IP_PMTUDISC_PROBE, one = 1;
-    setsockopt(fd_, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
+    if (v6)
+        setsockopt(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe_v6, sizeof probe_v6);
+    else
+        setsockopt(fd_, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
     buffer_ = buffer;
     for (int which : {SO_RCVBUF, SO_SNDBUF}) {
         int bytes = static_cast<int>(std::min<size_t>(buffer, 1 << 30)), got = 0;
@@ -159,8 +178,9 @@ void socket::put(size_t bytes, const address &to, uint32_t peer)
 
 bool socket::send_one(const message &m, size_t from, size_t bytes)
 {
-    sockaddr_in to = sockaddr_of(m.to);
-    const ssize_t n = sendto(fd_, out_.data() + from, bytes, MSG_DONTWAIT, reinterpret_cast<sockaddr *>(&to), sizeof to);
+    socket_name to;
+    const socklen_t length = name_of(m.to, to);
+    const ssize_t n = sendto(fd_, out_.data() + from, bytes, MSG_DONTWAIT, &to.any, length);
     if (n < 0) {
         if (errno == EMSGSIZE && too_large)
             too_large(m.peer, static_cast<uint32_t>(bytes));
@@ -176,7 +196,7 @@ size_t socket::send_batch(size_t first)
 {
     mmsghdr h[batch];
     iovec v[batch];
-    sockaddr_in to[batch];
+    socket_name to[batch];
     alignas(cmsghdr) char control[batch][CMSG_SPACE(sizeof(uint16_t))];
     const size_t n = std::min(batch, messages_.size() - first);
     if (n == 1 && messages_[first].count == 1) {
@@ -186,10 +206,9 @@ size_t socket::send_batch(size_t first)
     for (size_t i = 0; i < n; ++i) {
         const message &m = messages_[first + i];
         v[i] = {out_.data() + m.at, m.bytes};
-        to[i] = sockaddr_of(m.to);
         h[i] = {};
         h[i].msg_hdr.msg_name = &to[i];
-        h[i].msg_hdr.msg_namelen = sizeof to[i];
+        h[i].msg_hdr.msg_namelen = name_of(m.to, to[i]);
         h[i].msg_hdr.msg_iov = &v[i];
         h[i].msg_hdr.msg_iovlen = 1;
         if (m.count > 1) {

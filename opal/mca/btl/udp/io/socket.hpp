@@ -20,8 +20,15 @@
 
 namespace udp {
 
-address address_of(const sockaddr_in &a);
-sockaddr_in sockaddr_of(const address &a);
+/** An IPv4 or IPv6 address and port, as the kernel takes it; `v6.sin6_family` tells which. */
+union socket_name {
+    sockaddr any;
+    sockaddr_in v4;
+    sockaddr_in6 v6;
+};
+address address_of(const socket_name &a);
+/** Its bytes that count. */
+socklen_t name_of(const address &a, socket_name &to);
 
 class socket {
 public:
@@ -31,7 +38,7 @@ public:
     ~socket();
 
     /** "" or what the system says. */
-    std::string open(int port_min, int port_range, size_t buffer, bool gso);
+    std::string open(bool v6, int port_min, int port_range, size_t buffer, bool gso);
     int fd() const { return fd_; }
     uint16_t port() const { return port_; }
     /** Bytes that the kernel gave, in the direction that got less. */

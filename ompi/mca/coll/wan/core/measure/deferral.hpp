@@ -4,8 +4,9 @@
  * never pays for plans of which there is little to be had.
  *
  * How long calls take only each rank knows, the one that waits longest best; ranks ask each other
- * beside a call, at the second one and then when the rest must have passed, so a few times in all.
- * All of them hold the same numbers, but for their own part, and come to the same.
+ * beside a call, at the second one and then when the rest must have passed, so a few times in all.  The largest
+ * calls, as far as all ranks know of their bytes, are counted apart, likewise: after thousands of short ones the
+ * next question would be far.  All hold the same numbers, but for their own part, and come to the same.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,6 +14,7 @@
 #define WAN_MEASURE_DEFERRAL_HPP
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace wan {
@@ -27,26 +29,44 @@ public:
     {
         cost_ns_ = cost_ns;
         agreed_ns_ = mine_ns_ = before_ns;
-        calls_ = 0;
-        next_ = first_question;
+        calls_ = asked_ = longest_ns_ = large_ = size_ = 0;
+        next_ = large_next_ = first_question;
     }
 
-    /** Counts a call; whether ranks ask each other in it. */
-    bool due() { return share_ > 0 && ++calls_ >= next_; }
-    /** A call took so long on this rank. */
-    void took(int64_t ns) { mine_ns_ += std::max<int64_t>(0, ns); }
-    /** This rank's part, to be combined by MIN. */
-    int64_t vote() const { return -mine_ns_; }
-    /** Of all ranks, in the call in which they asked: whether it is time. */
-    bool answer(int64_t combined)
+    /** Counts a call, of so many bytes, of which all ranks know (0 where they do not); whether ranks ask each other in it. */
+    bool due(uint64_t bytes)
     {
-        const int64_t before_ns = agreed_ns_;
-        agreed_ns_ = std::max(agreed_ns_, -combined);
+        if (share_ <= 0)
+            return false;
+        const int size = std::bit_width(bytes) / 2;
+        if (size > size_)
+            size_ = size, large_ = 0, large_next_ = first_question;
+        return (++calls_ >= next_) | (size_ > 0 && size == size_ && ++large_ >= large_next_);
+    }
+    /** A call took so long on this rank. */
+    void took(int64_t ns)
+    {
+        mine_ns_ += std::max<int64_t>(0, ns);
+        longest_ns_ = std::max(longest_ns_, ns);
+    }
+    /** This rank's part, to be combined by MIN: of all calls, of the longest since the last question. */
+    struct words {
+        int64_t all, longest;
+    };
+    words vote() const { return {-mine_ns_, -longest_ns_}; }
+    /** Of all ranks, in the call in which they asked: whether it is time. */
+    bool answer(words combined)
+    {
+        const int64_t before_ns = agreed_ns_, calls = calls_ - 1 - asked_;
+        agreed_ns_ = std::max(agreed_ns_, -combined.all);
         // As many calls again as the rest takes; twice as many at most, since the first ones take longest.
-        const int64_t calls = calls_ - 1 - asked_, took_ns = agreed_ns_ - before_ns;
-        const int64_t rest = calls > 0 && took_ns > 0 ? static_cast<int64_t>(static_cast<__int128>(missing_ns()) * calls / took_ns) : calls_;
+        const auto again = [this](int64_t made, int64_t each_ns) {
+            return made + std::clamp<int64_t>(each_ns > 0 ? missing_ns() / each_ns : made, 1, 2 * std::max<int64_t>(1, made));
+        };
+        next_ = again(calls_, calls > 0 ? (agreed_ns_ - before_ns) / calls : 0);
+        large_next_ = again(large_, -combined.longest);
         asked_ = calls_ - 1;
-        next_ = calls_ + std::clamp<int64_t>(rest, 1, 2 * calls_);
+        longest_ns_ = 0;
         return over();
     }
     /** How long calls have taken, as agreed last. */
@@ -62,7 +82,11 @@ private:
     }
     int64_t share_, cost_ns_ = 0;
     int64_t agreed_ns_ = 0, mine_ns_ = 0;
+    int64_t longest_ns_ = 0;            // on this rank, since the last question
     int64_t calls_ = 0, asked_ = 0, next_ = first_question;
+    // Of the largest calls so far, by the number of bits, in twos.
+    int size_ = 0;
+    int64_t large_ = 0, large_next_ = first_question;
 };
 
 } // namespace wan

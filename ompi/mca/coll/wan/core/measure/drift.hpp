@@ -32,7 +32,8 @@
 namespace wan {
 
 /** Combined over ranks by MIN. */
-using drift_votes = std::array<int64_t, WAN_CHECK_VOTES>;
+using drift_votes = std::array<int64_t, 3>;
+static_assert(std::tuple_size_v<drift_votes> < WAN_CHECK_VOTES);
 
 class drift {
 public:

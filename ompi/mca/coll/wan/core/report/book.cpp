@@ -246,6 +246,7 @@ std::string book::json(int ranks)
     out.object().member("what", "report of coll/wan").member("format", format).member("version", PACKAGE_VERSION);
     out.key("process").object().member("rank", who_.rank).member("ranks", ranks).member("host", who_.host);
     out.member("spawned", who_.spawned).end();
+    out.key("job").object().member("name", who_.job).member("batch", who_.batch).member("command", who_.command).end();
     out.member("began", calendar(who_.began_s)).member("elapsed_ns", now);
     out.key("parameters").as_it_is(parameters_);
     out.key("totals")
@@ -298,7 +299,8 @@ std::string book::summary()
     for (const refusal &r : refusals_)
         refused += r.communicators;
     std::string text = "report of rank " + std::to_string(who_.rank)
-                       + (who_.spawned ? " of spawned job " + std::to_string(who_.spawned) : "") + ": " + std::to_string(served_) + (served_ == 1 ? " communicator served, " : " communicators served, ")
+                       + (who_.spawned ? " of spawned job " + std::to_string(who_.spawned) : "")
+                       + (who_.job.empty() ? "" : ", job " + who_.job) + (who_.batch.empty() ? "" : " (" + who_.batch + ")") + ": " + std::to_string(served_) + (served_ == 1 ? " communicator served, " : " communicators served, ")
                        + std::to_string(refused) + " not; " + std::to_string(sums_.calls) + " calls, "
                        + std::to_string(sums_.elapsed_ns / 1'000'000) + " ms in them, "
                        + std::to_string(sums_.declined + sums_.passed) + " handed to other components";

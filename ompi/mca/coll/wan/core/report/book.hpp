@@ -44,6 +44,7 @@ public:
         int spawned = 0;            // how-manieth job that was spawned; 0: none
         std::string host;           // "": not known
         int64_t began_s = 0;        // of the calendar
+        std::string job, batch, command;    // see wan_report_process_t
     };
     using clock = std::function<int64_t()>;
 

@@ -82,7 +82,9 @@ int wan_report_open(const wan_report_process_t *process, const wan_params_t *par
 {
     *report = nullptr;
     return wan::guarded([&]() -> int {
-        wan::book::process who{process->rank, process->spawned, process->host, process->began_s};
+        const auto told = [](const char *text) { return text ? text : ""; };
+        wan::book::process who{process->rank,     process->spawned,     process->host,          process->began_s,
+                               told(process->job), told(process->batch), told(process->command)};
         *report = new wan_report{std::make_shared<wan::book>(std::move(who), *params, [now_ns] { return now_ns(nullptr); })};
         return WAN_OK;
     });

@@ -124,6 +124,9 @@ private:
     void print_choice(json_text &out, const call_kind &c, const call_kind::form &f);
 };
 
+/** "1.5 ms". */
+std::string time_words(int64_t ns);
+
 } // namespace wan
 
 #endif

@@ -1,0 +1,56 @@
+/*
+ * Pieces of a page of HTML that is well-formed XML, too.  What is no HTML yet goes through text().
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef INFO_HTML_HPP
+#define INFO_HTML_HPP
+
+#include "info_picture.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace info::html {
+
+using json = nlohmann::ordered_json;
+
+template <typename... A> std::string format(const char *text, A... values)
+{
+    char out[1024];
+    std::snprintf(out, sizeof out, text, values...);
+    return out;
+}
+
+inline std::string text(const std::string &plain) { return escaped(plain); }
+inline std::string str(const json &j) { return j.get<std::string>(); }
+inline int64_t number(const json &j) { return j.get<int64_t>(); }
+
+inline std::string element(const char *name, const std::string &inside, const std::string &attributes = "")
+{
+    return std::string("<") + name + (attributes.empty() ? "" : " " + attributes) + ">" + inside + "</" + name + ">";
+}
+
+inline std::string cells(const char *kind, const std::vector<std::string> &html)
+{
+    std::string row;
+    for (const std::string &h : html)
+        row += element(kind, h);
+    return element("tr", row) + "\n";
+}
+
+/** A box that scrolls where the screen is narrower than what is in it; by the keyboard, too. */
+inline std::string scrolling(const std::string &inside)
+{
+    return "<div class=\"wide\" tabindex=\"0\">" + inside + "</div>\n";
+}
+
+inline std::string table(const std::vector<std::string> &head, const std::string &rows, const std::string &groups = "")
+{
+    return scrolling("<table><thead>" + groups + cells("th", head) + "</thead><tbody>\n" + rows + "</tbody></table>");
+}
+
+} // namespace info::html
+
+#endif

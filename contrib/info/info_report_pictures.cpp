@@ -1,0 +1,332 @@
+/*
+ * See info_report_pictures.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "info_report_pictures.hpp"
+
+#include "info_html.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+namespace info {
+
+using namespace html;
+
+namespace {
+
+constexpr size_t most_drawn_sites = 40, most_told_links = 15;
+
+/** No longer than so many characters, not cut in the middle of one, and what follows; the whole is in a title. */
+std::string shortened(const std::string &name, size_t most, const std::string &after = "")
+{
+    if (name.size() + after.size() <= most)
+        return text(name + after);
+    const auto cut = std::find_if(name.begin() + static_cast<ptrdiff_t>(std::min(name.size(), most - 3 - after.size())),
+                                  name.end(), [](char b) { return (b & 0xc0) != 0x80; });
+    return element("title", text(name + after)) + text(std::string(name.begin(), cut) + "..." + after);
+}
+
+/** Name, hosts and ranks of a site: below its place where there are two, else outside the ring. */
+std::string site_label(const json &site, double x, double y, double angle, bool two)
+{
+    const std::string name = shortened(str(site.at("site")), two ? 20 : 28);
+    const double out = std::cos(angle);
+    const char *anchor = two || std::abs(out) < 0.1 ? "middle" : out > 0 ? "start" : "end";
+    x += two ? 0 : 24 * out;
+    y += two ? 32 : 4 + 28 * std::sin(angle) + 9 * std::min(0.0, std::sin(angle));
+    return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + name + "</text>"
+           + format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"12\">", x, y + 14, anchor) + people_text(site)
+           + "</text>\n";
+}
+
+/** What follows a communicator's name, or stands in its place. */
+std::string number_text(const json &c)
+{
+    const std::string n = c.at("communicator").dump();
+    return str(c.at("name")).empty() ? n : " (" + n + ")";
+}
+
+constexpr size_t most_drawn_ways = 4, most_sites_of_ways = 16;
+
+/** The hosts of a communicator, numbered as the report does it. */
+struct hosts_drawn {
+    picture seen;
+    std::vector<picture::spot> spots;
+    std::vector<std::string> who;
+
+    /** root: a rank; which host is its, or, where it is the first one of its host, -1. */
+    hosts_drawn(const json &c, const json &root, int64_t root_host);
+    std::string svg(const std::string &title, const std::string &id) const;
+};
+
+hosts_drawn::hosts_drawn(const json &c, const json &root, int64_t root_host)
+{
+    for (const json &s : c.at("sites"))
+        seen.sites.push_back({str(s.at("site")), {}});
+    for (const json &h : c.at("hosts")) {
+        const auto site = h.at(0).get<size_t>();
+        const int64_t first = number(h.at(1)), ranks = number(h.at(2));
+        auto &hosts = seen.sites.at(site).hosts;
+        spots.push_back({site, hosts.size()});
+        // Ranks of a host need not follow each other: the first one names it.
+        who.push_back("the host of rank " + std::to_string(first) + (ranks > 1 ? " (" + std::to_string(ranks) + " ranks)" : ""));
+        hosts.push_back({std::to_string(first) + (ranks > 1 ? "+" : ""), who.back(),
+                         root_host >= 0 ? root_host + 1 == static_cast<int64_t>(spots.size()) : root == first});
+    }
+}
+
+/** Who sends to whom in a call by this plan. */
+std::string way_svg(const json &c, const json &plan, const std::string &title, const std::string &id)
+{
+    hosts_drawn of(c, plan.at("root"), -1);
+    for (const json &f : plan.at("flows")) {
+        const auto from = f.at(0).get<size_t>(), to = f.at(1).get<size_t>();
+        const auto bytes = f.at(2).get<uint64_t>(), messages = f.at(3).get<uint64_t>();
+        of.seen.flows.push_back({of.spots.at(from), of.spots.at(to), bytes, messages,
+                                 of.who.at(from) + " to " + of.who.at(to) + ": " + amount_text(bytes) + ", " + count_text(messages, "message")});
+    }
+    return of.svg(title, id);
+}
+
+std::string hosts_drawn::svg(const std::string &title, const std::string &id) const
+{
+    const looks page{150, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
+    const drawing d = draw(seen, page, id);
+    return scrolling(format("<svg class=\"way\" viewBox=\"-4 -4 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\">",
+                            d.width + 8, d.height + 8, 1.12 * (d.width + 8), 1.12 * (d.width + 8))
+                     + element("title", text(title)) + "<defs>" + d.defs + "</defs>\n" + d.body + "</svg>");
+}
+
+/** An adaptive tree, by root and kind, with the edges that any of the reports told. */
+struct grown_tree {
+    json root, kind;
+    int64_t changes = 0;
+    std::map<int64_t, json> edges;      // by the rank at the lower end, which has one parent and knows it best
+};
+
+/** Of a communicator of the first report, and the same one of others'. */
+std::vector<grown_tree> trees_of(const json &c, const std::vector<const json *> &same)
+{
+    std::vector<grown_tree> all;
+    const auto add = [&](const json &told) {
+        for (const json &t : told.value("trees", json::array())) {
+            auto it = std::find_if(all.begin(), all.end(), [&](const grown_tree &g) { return g.root == t.at("root") && g.kind == t.at("kind"); });
+            if (it == all.end())
+                it = all.insert(it, {t.at("root"), t.at("kind"), 0, {}});
+            it->changes += number(t.at("changes"));
+            for (const json &e : t.at("edges"))
+                if (e.at(1) == told.at("rank"))
+                    it->edges[number(e.at(1))] = e;
+                else
+                    it->edges.emplace(number(e.at(1)), e);
+        }
+    };
+    add(c);
+    for (const json *s : same)
+        add(*s);
+    return all;
+}
+
+} // namespace
+
+std::string people_text(const json &site)
+{
+    return count_text(site.at("hosts"), "host") + ", " + count_text(site.at("ranks"), "rank");
+}
+
+std::vector<mark> marks_of(const json &r)
+{
+    std::vector<mark> all;
+    for (const json &e : r.at("events"))
+        all.push_back({number(e.at("at_ns")), str(e.at("text"))});
+    for (const json &n : r.at("not_served"))
+        all.push_back({number(n.at("at_ns")), "communicator " + n.at("communicator").dump() + " of "
+                                                  + n.at("ranks").dump()
+                                                  + " ranks is not served: " + str(n.at("why"))});
+    std::stable_sort(all.begin(), all.end(), [](const mark &a, const mark &b) { return a.at_ns < b.at_ns; });
+    return all;
+}
+
+std::string map_svg(const json &r)
+{
+    const json *largest = nullptr;
+    for (const json &c : r.at("communicators"))
+        if (!c.at("links").empty() && (!largest || c.at("ranks").get<int>() > largest->at("ranks").get<int>()))
+            largest = &c;
+    if (!largest)
+        return element("p", "No communicator was served: there is no map.");
+    const json &sites = largest->at("sites"), &links = r.at("links").at(largest->at("links").back().get<size_t>());
+    if (sites.size() > most_drawn_sites)
+        return element("p", std::to_string(sites.size()) + " sites: too many for a picture; the table has them.");
+    const double n = static_cast<double>(sites.size());
+    const bool two = sites.size() == 2;
+    const double radius = two ? 92 : 140 + 7 * n, cx = two ? 165 : radius + 230, cy = two ? 30 : radius + 50;
+    std::vector<std::pair<double, double>> at;
+    std::vector<std::string> names;
+    std::string labels, circles;
+    for (const json &s : sites) {
+        const double angle =
+            2 * std::numbers::pi * static_cast<double>(at.size()) / n - (two ? std::numbers::pi : std::numbers::pi / 2);
+        const double x = cx + radius * std::cos(angle), y = cy + radius * std::sin(angle);
+        at.emplace_back(x, y);
+        names.push_back(str(s.at("site")));
+        circles += format("<circle class=\"site\" cx=\"%.1f\" cy=\"%.1f\" r=\"15\" fill=\"var(--soft)\" "
+                          "stroke=\"var(--near)\" stroke-width=\"2\">",
+                          x, y)
+                   + element("title", text(names.back() + ": ") + people_text(s)) + "</circle>\n";
+        labels += site_label(s, x, y, angle, two);
+    }
+    std::string out = format("<svg viewBox=\"0 0 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\" font-size=\"13\">", 2 * cx,
+                             two ? 90 : 2 * radius + 105, 0.95 * 2 * cx, 1.3 * 2 * cx)
+                      + "<title>Sites and links</title>\n";
+    const bool told = links.at("between").size() <= most_told_links;
+    for (const json &l : links.at("between")) {
+        const auto a = std::find(names.begin(), names.end(), str(l.at("a"))) - names.begin();
+        const auto b = std::find(names.begin(), names.end(), str(l.at("b"))) - names.begin();
+        if (a == static_cast<ptrdiff_t>(names.size()) || b == static_cast<ptrdiff_t>(names.size()))
+            continue;
+        const auto [x, y] = at[static_cast<size_t>(a)];
+        const auto [u, v] = at[static_cast<size_t>(b)];
+        const std::string what =
+            time_text(number(l.at("latency_ns")))
+            + (l.at("bytes_per_s").is_null() ? "" : ", " + rate_text(l.at("bytes_per_s").get<double>()));
+        out += format("<line class=\"link\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"var(--far)\" "
+                      "stroke-width=\"2\">",
+                      x, y, u, v)
+               + element("title", text(names[static_cast<size_t>(a)] + " to " + names[static_cast<size_t>(b)] + ": "
+                                       + what + " one way"))
+               + "</line>\n";
+        if (told)    // nearer to one end, so that those of crossing lines do not meet in the middle
+            labels += format("<text class=\"told\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\" "
+                             "stroke=\"var(--paper)\" stroke-width=\"4\" paint-order=\"stroke\">",
+                             x + (u - x) * (two ? 0.5 : 0.4), y + (v - y) * (two ? 0.5 : 0.4) - (two ? 7 : 0))
+                      + text(what) + "</text>\n";
+    }
+    return scrolling(out + circles + labels + "</svg>");
+}
+
+std::string timeline_svg(const json &r)
+{
+    constexpr size_t most_bars = 30;
+    constexpr double left = 158, right = 530, step = 24;
+    const auto whole = static_cast<double>(std::max<int64_t>(1, number(r.at("elapsed_ns"))));
+    const auto x = [&](int64_t ns) {
+        return left + (right - left) * std::clamp(static_cast<double>(ns) / whole, 0.0, 1.0);
+    };
+    const std::vector<const json *> all = by_time(r);
+    const size_t bars = std::min(all.size(), most_bars);
+    const double bottom = 24 + step * static_cast<double>(bars) + 14;
+    std::string out =
+        format("<svg viewBox=\"0 0 560 %.0f\" role=\"img\" font-size=\"12\"><title>Time line</title>\n", bottom + 24);
+    for (size_t i = 0; i < bars; ++i) {
+        const json &c = *all[i];
+        const double y = 20 + step * static_cast<double>(i);
+        out += format("<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">", left - 8, y + 12)
+               + shortened(str(c.at("name")), 20, number_text(c)) + "</text>"
+               + format("<rect class=\"life\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" rx=\"3\" "
+                        "fill=\"var(--near)\" fill-opacity=\"0.35\">",
+                        x(number(c.at("from_ns"))), y,
+                        std::max(2.0, x(number(c.at("to_ns"))) - x(number(c.at("from_ns")))))
+               + element("title", text(communicator_text(c) + ", " + time_text(number(c.at("from_ns"))) + " to "
+                                       + time_text(number(c.at("to_ns")))))
+               + "</rect>\n";
+    }
+    for (const mark &m : marks_of(r))
+        out += format("<line class=\"event\" x1=\"%.1f\" y1=\"12\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"var(--far)\" "
+                      "stroke-width=\"2\">",
+                      x(m.at_ns), x(m.at_ns), bottom)
+               + element("title", text(time_text(m.at_ns) + ": " + m.what)) + "</line>\n";
+    out += format("<line x1=\"%.0f\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\" stroke=\"var(--line)\"/>\n", left, bottom,
+                  right, bottom);
+    for (int part = 0; part <= 4; ++part) {
+        const auto ns = static_cast<int64_t>(whole * part / 4);
+        out += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", x(ns), bottom + 17)
+               + (part ? text(time_text(ns)) : "0") + "</text>\n";
+    }
+    return element("p", "Bars: how long communicators were served. Strokes: what happened, listed below.") + "\n"
+           + scrolling(out + "</svg>")
+           + (all.size() > bars ? element("p", std::to_string(all.size() - bars) + " more communicators are not drawn.")
+                                : "");
+}
+
+std::string ways_section(const json &c)
+{
+    if (!c.contains("hosts") || c.at("hosts").empty() || c.at("sites").size() > most_sites_of_ways)
+        return "";
+    std::vector<std::pair<int64_t, std::pair<const json *, const json *>>> all;    // time, calls, their most frequent plan
+    for (const json &k : c.at("calls")) {
+        const json *common = nullptr;
+        for (const json &p : k.at("plans"))
+            if (p.contains("flows") && !p.at("flows").is_null() && (!common || p.at("calls") > common->at("calls")))
+                common = &p;
+        if (common && !common->at("flows").empty())
+            all.push_back({number(k.at("time_ns").at("sum")), {&k, common}});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+    std::string out;
+    for (size_t i = 0; i < std::min(all.size(), most_drawn_ways); ++i) {
+        const json &k = *all[i].second.first, &p = *all[i].second.second;
+        const std::string title = str(k.at("collective")) + (k.at("collective") == "barrier" ? "" : " of " + amount_text(p.at("call_bytes").get<uint64_t>()))
+                                  + " by " + str(p.at("algorithm"));
+        out += element("details",
+                       element("summary", text(title + ": who sends to whom"))
+                           + way_svg(c, p, title, "-" + c.at("communicator").dump() + "-" + c.at("from_ns").dump() + "-" + std::to_string(i)),
+                       i == 0 ? "class=\"ways\" open=\"open\"" : "class=\"ways\"")
+               + "\n";
+    }
+    return out.empty() ? ""
+                       : element("p", "Ways that calls took, of those that took most time. A dot is a host, with its first rank; arrows are as wide as what is "
+                                      "sent; between sites they have another colour. Of a broadcast and its like, the root is yellow.")
+                             + "\n" + out;
+}
+
+std::string trees_section(const json &c, const std::vector<const json *> &same)
+{
+    if (!c.contains("hosts") || c.at("hosts").empty() || c.at("sites").size() > most_sites_of_ways)
+        return "";
+    std::string out;
+    size_t shown = 0;
+    const std::vector<grown_tree> all = trees_of(c, same);
+    for (const grown_tree &g : all) {
+        if (shown == most_drawn_ways)
+            break;
+        int64_t root_host = -1;
+        for (const auto &[to, e] : g.edges)
+            for (size_t end : {0, 1})
+                if (e.at(end) == g.root)
+                    root_host = number(e.at(end + 2));
+        hosts_drawn of(c, g.root, root_host);
+        std::map<std::pair<size_t, size_t>, std::pair<uint64_t, std::string>> between;      // hosts: ranks, and which edges
+        for (const auto &[to, e] : g.edges) {
+            auto &[ranks, said] = between[{e.at(2).get<size_t>(), e.at(3).get<size_t>()}];
+            ranks += e.at(4).get<uint64_t>();
+            said += (said.empty() ? "rank " : "; rank ") + e.at(0).dump() + " to rank " + e.at(1).dump() + ", for " + count_text(e.at(4), "rank");
+        }
+        for (const auto &[hosts, flow] : between)
+            if (hosts.first != hosts.second)
+                of.seen.flows.push_back({of.spots.at(hosts.first), of.spots.at(hosts.second), flow.first, 1, flow.second});
+        const auto ranks = c.at("ranks").get<size_t>();
+        const std::string title = str(g.kind) + " tree of root " + g.root.dump() + ": "
+                                  + (g.edges.size() + 1 == ranks ? "all " + std::to_string(g.edges.size()) + " edges"
+                                                                 : std::to_string(g.edges.size()) + " of its " + std::to_string(ranks - 1) + " edges")
+                                  + ", " + std::to_string(g.changes) + (g.changes == 1 ? " change of a parent" : " changes of parents");
+        out += element("details",
+                       element("summary", text(title))
+                           + of.svg(title, "-" + c.at("communicator").dump() + "-" + c.at("from_ns").dump() + "-t" + std::to_string(shown)),
+                       shown == 0 ? "class=\"ways trees\" open=\"open\"" : "class=\"ways trees\"")
+               + "\n";
+        ++shown;
+    }
+    return out.empty() ? ""
+                       : element("p", text("Adaptive trees as they were at the end, away from the root; arrows are as wide as there are ranks behind them, those on "
+                                           "one host are not drawn. A rank knows its own edges: with reports of all ranks (coll_wan_report run.%r.json, wan-info "
+                                           "report run.*.json --html FILE) trees are whole."))
+                             + "\n" + out
+                             + (all.size() > shown ? element("p", std::to_string(all.size() - shown) + " more trees are not drawn.") + "\n" : "");
+}
+
+} // namespace info
