@@ -283,7 +283,7 @@ private:
             p_.forget();
         comm_ = s.comm;
         const auto me = static_cast<int>(std::find(s.members.begin(), s.members.end(), me_) - s.members.begin());
-        member_ = p_.service().open(s.comm, s.members, me, [](int, size_t) {}, p_.now_ns());
+        member_ = p_.service().open({s.comm, 0, 0}, s.members, me, [](int, size_t) {}, p_.now_ns());
         seen_ = {};
     }
 

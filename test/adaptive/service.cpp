@@ -12,6 +12,7 @@
 #include <deque>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 namespace {
 
@@ -51,12 +52,17 @@ struct job {
     size_t size() const { return services.size(); }
     std::deque<message> &at(int from, int to) { return way[static_cast<size_t>(from) * size() + static_cast<size_t>(to)]; }
 
-    adaptive_service::member *open(int process, uint64_t id, std::vector<int> processes)
+    adaptive_service::member *open(int process, uint64_t number, std::vector<int> processes, uint64_t stream = 0)
     {
         int me = 0;
         while (processes[static_cast<size_t>(me)] != process)
             ++me;
-        return services[static_cast<size_t>(process)]->open(id, std::move(processes), me, [](int, size_t) {}, now);
+        return opened[{process, number, stream}] = services[static_cast<size_t>(process)]->open({number, 0, stream}, std::move(processes), me, [](int, size_t) {}, now);
+    }
+
+    void close(int process, uint64_t number, uint64_t stream)
+    {
+        services[static_cast<size_t>(process)]->close(opened.at({process, number, stream}));
     }
 
     /** Carries messages until `until` is true or nothing has been sent for a long time. */
@@ -91,6 +97,7 @@ struct job {
     std::vector<std::unique_ptr<measured_table>> known;
     std::vector<std::unique_ptr<adaptive_service>> services;
     std::vector<std::deque<message>> way;
+    std::map<std::tuple<int, uint64_t, uint64_t>, adaptive_service::member *> opened;
     int64_t now = 0, delay = 0;
     int deaf = -1;              // a process that does not receive
     uint64_t sent = 0;
@@ -136,6 +143,25 @@ struct calls {
 private:
     job &job_;
 };
+
+/** As it travels. */
+std::vector<std::byte> message(uint64_t number, uint64_t stream, const tell_message &m)
+{
+    wire_writer w;
+    for (uint64_t x : {number, uint64_t{0}, stream})
+        w.number(x);
+    w.append(message_put(m));
+    return {w.bytes().begin(), w.bytes().end()};
+}
+
+/** Whether this says that operation 3 of that one has nothing to come. */
+bool answers(std::span<const std::byte> bytes, uint64_t number, uint64_t stream)
+{
+    wire_reader r(bytes);
+    tell_message m;
+    return r.number() == number && r.number() == 0 && r.number() == stream && message_get(m, r.rest(), 2)
+           && m.what == tell_kind::redirected && m.op == 3 && m.tree == (tree_name{1, true});
+}
 
 std::vector<int> up_to(int n)
 {
@@ -269,16 +295,55 @@ std::string check_closed()
         t.what = what;
         t.tree = {1, true};
         t.op = 3;
-        wire_writer w;
-        w.number(5);
-        w.append(message_put(t));
-        j.services[1]->receive(0, w.bytes(), j.now);
+        j.services[1]->receive(0, message(5, 0, t), j.now);
     }
-    WAN_CHECK(j.at(1, 0).size() == 1);
-    wire_reader r(j.at(1, 0)[0].bytes);
-    tell_message back;
-    WAN_CHECK(r.number() == 5 && message_get(back, r.rest(), 2));
-    WAN_CHECK(back.what == tell_kind::redirected && back.op == 3 && back.tree == (tree_name{1, true}));
+    WAN_CHECK(j.at(1, 0).size() == 1 && answers(j.at(1, 0)[0].bytes, 5, 0));
+    return "";
+}
+
+/** Of many communicators and streams that come and go, next to nothing is kept; who asks about one gets an answer, sooner or later. */
+std::string check_kept()
+{
+    job j(2, test_seed() + 7);
+    adaptive_service &s = *j.services[1];
+    auto *stays = j.open(1, 1, up_to(2));
+    for (uint64_t number = 2; number < 500; ++number) {
+        for (uint64_t stream = 0; stream < 3; ++stream)
+            j.open(1, number, up_to(2), stream);
+        for (uint64_t stream = 3; stream-- > 0;)
+            j.close(1, number, stream);
+        s.pass(number + 1, j.now);
+    }
+    WAN_CHECK_THAT(s.kept() == 0, std::to_string(s.kept()) + " are kept");
+    // Of one that is open, streams that are closed.
+    j.open(1, 1, up_to(2), 7);
+    j.close(1, 1, 7);
+    WAN_CHECK(s.kept() == 1);
+    const auto asked = [&](uint64_t number, uint64_t stream) {
+        j.at(1, 0).clear();
+        for (tell_kind what : {tell_kind::ask, tell_kind::redirect}) {
+            tell_message t;
+            t.what = what;
+            t.tree = {1, true};
+            t.op = 3;
+            s.receive(0, message(number, stream, t), j.now);
+        }
+        return !j.at(1, 0).empty() && answers(j.at(1, 0)[0].bytes, number, stream);
+    };
+    WAN_CHECK(asked(1, 7) && asked(400, 0) && asked(400, 9));
+    WAN_CHECK(!asked(1, 8) && !asked(500, 0) && s.kept() == 5);    // to come, perhaps
+    j.at(1, 0).clear();
+    s.pass(501, j.now);         // one of them will not
+    WAN_CHECK(s.kept() == 3 && j.at(1, 0).size() == 1 && answers(j.at(1, 0)[0].bytes, 500, 0));
+    // One that is closed before it is passed; with it its streams.
+    j.open(1, 510, up_to(2));
+    j.close(1, 510, 0);
+    WAN_CHECK(asked(510, 0));
+    s.pass(511, j.now);
+    WAN_CHECK(asked(510, 0) && s.kept() == 3);
+    s.close(stays);
+    s.pass(511, j.now);
+    WAN_CHECK(s.kept() == 0);
     return "";
 }
 
@@ -377,6 +442,7 @@ int main()
         cmocka_unit_test(test<check_inherited>),
         cmocka_unit_test(test<check_newest>), cmocka_unit_test(test<check_shared_table>),
         cmocka_unit_test(test<check_closed>),
+        cmocka_unit_test(test<check_kept>),
         cmocka_unit_test(test<check_window>),
         cmocka_unit_test(test<check_wider>),
         cmocka_unit_test(test<check_failed>),

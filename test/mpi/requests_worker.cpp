@@ -10,6 +10,9 @@
  *   requests threads     a blocking call while another thread makes progress, with calls in line
  *   requests dup         MPI_Comm_dup first: MPI_COMM_WORLD's first exchange is non-blocking
  *   requests measured    the same; then one vector, blocking and not
+ *   requests streams     persistent requests that ranks start and end in different orders, with blocking and other calls
+ *                        between; they go and come, and no memory stays (WAN_TEST_TREES=1: nor of adaptive trees, which
+ *                        serve all)
  *   requests rarely      MPI_Test now and then: each call takes all steps that what has come allows
  *
  * Ends with "rank N: ok", or says what was wrong.
@@ -19,11 +22,13 @@
 #include "counters.hpp"
 #include "persistent.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <malloc.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -324,6 +329,143 @@ void dup()
     MPI_Comm_free(&comm);
 }
 
+/** x -> a x + b, modulo 2^16 each, first that of the lower rank: does not commute. */
+void compose(void *in, void *out, int *n, MPI_Datatype *)
+{
+    const auto *f = static_cast<const unsigned *>(in);
+    auto *g = static_cast<unsigned *>(out);
+    for (int i = 0; i < *n; ++i) {
+        const unsigned a = g[i] >> 16;
+        g[i] = a * (f[i] >> 16) << 16 | ((a * f[i] + g[i]) & 0xffff);
+    }
+}
+
+/** Five persistent requests of so many ints, in place where that can be, and what they are to give. */
+class several {
+public:
+    several(MPI_Comm comm, int n, MPI_Op op, int root) : n_(n), root_(root), type_(gaps(n))
+    {
+        const size_t size = static_cast<size_t>(n);
+        bcast_.resize(2 * size), sum_.resize(size), chain_.resize(size), blocks_.resize(size * static_cast<size_t>(ranks));
+        PERSISTENT(Bcast)(bcast_.data(), 1, type_, root, comm, MPI_INFO_NULL, &request[0]);
+        PERSISTENT(Allreduce)(MPI_IN_PLACE, sum_.data(), n, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request[1]);
+        const bool at_root = rank == root;
+        PERSISTENT(Reduce)(at_root ? MPI_IN_PLACE : chain_.data(), at_root ? chain_.data() : nullptr, n, MPI_UNSIGNED, op, root, comm, MPI_INFO_NULL, &request[2]);
+        int *own = blocks_.data() + n * rank;
+        PERSISTENT(Gather)(at_root ? MPI_IN_PLACE : own, n, MPI_INT, blocks_.data(), n, MPI_INT, root, comm, MPI_INFO_NULL, &request[3]);
+        PERSISTENT(Barrier)(comm, MPI_INFO_NULL, &request[4]);
+    }
+    ~several()
+    {
+        for (MPI_Request &r : request)
+            MPI_Request_free(&r);
+        MPI_Type_free(&type_);
+    }
+    several(const several &) = delete;
+    several &operator=(const several &) = delete;
+    void fill(int round)
+    {
+        std::fill(blocks_.begin(), blocks_.end(), -1);
+        for (int i = 0; i < n_; ++i) {
+            const auto k = static_cast<size_t>(i);
+            bcast_[2 * k] = rank == root_ ? value(0, round, i) : -1;
+            bcast_[2 * k + 1] = -2;
+            sum_[k] = value(rank, round, i);
+            chain_[k] = map(rank, round, i);
+            blocks_[static_cast<size_t>(n_ * rank) + k] = value(rank, round, i);
+        }
+    }
+    bool right(int round) const
+    {
+        bool good = true;
+        for (int i = 0; i < n_; ++i) {
+            const auto k = static_cast<size_t>(i);
+            good = good && bcast_[2 * k] == value(0, round, i) && bcast_[2 * k + 1] == -2;
+            good = good && sum_[k] == ranks * value(0, round, i) + 10000 * (ranks * (ranks - 1) / 2);
+            for (int r = 0; rank == root_ && r < ranks; ++r)
+                good = good && blocks_[static_cast<size_t>(n_ * r) + k] == value(r, round, i);
+        }
+        int n = n_;
+        std::vector<unsigned> chain(static_cast<size_t>(n));
+        for (int r = 0; rank == root_ && r < ranks; ++r) {
+            std::vector<unsigned> next;
+            for (int i = 0; i < n_; ++i)
+                next.push_back(map(r, round, i));
+            if (r > 0)
+                compose(chain.data(), next.data(), &n, nullptr);
+            chain = next;
+        }
+        return good && (rank != root_ || chain == chain_);
+    }
+    MPI_Request request[5];
+
+private:
+    static unsigned map(int r, int round, int i) { return static_cast<unsigned>((2 * value(r, round, i) + 1) << 16 | (i + 3 * r)); }
+
+    int n_, root_;
+    MPI_Datatype type_;
+    std::vector<int> bcast_, sum_, blocks_;
+    std::vector<unsigned> chain_;
+};
+
+void streams()
+{
+    const bool trees = std::getenv("WAN_TEST_TREES");
+    int provided;
+    wan_counters along;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    check(!trees || along.open({"tree_calls"}), "coll/wan's counters");
+    MPI_Comm comm = fresh();
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Op op;
+    MPI_Op_create(compose, 0, &op);
+    size_t held = 0;
+    constexpr int warm = 10, cycles = 60, starts = 3;
+    unsigned long long before = along[0], calls = 0;
+    for (int cycle = 0; cycle < cycles; ++cycle) {
+        several s(comm, cycle % 8 == 7 ? 20000 : 2 * (cycle % 4), op, cycle % ranks);
+        for (int round = 0; round < starts; ++round) {
+            s.fill(round);
+            const auto ones = static_cast<size_t>(round * 40);
+            std::vector<int> one(ones, 1), all(ones), data(ones, rank == 1 ? round : -1);
+            int number = rank == 0 ? cycle : -1;
+            MPI_Request other[2];
+            for (int k = 0; k < 5; ++k) {
+                MPI_Start(&s.request[(k + rank + cycle) % 5]);
+                if (k == 1)
+                    MPI_Iallreduce(one.data(), all.data(), static_cast<int>(ones), MPI_INT, MPI_SUM, comm, &other[0]);
+                if (k == 2)
+                    MPI_Ibcast(data.data(), static_cast<int>(ones), MPI_INT, 1, comm, &other[1]);
+            }
+            MPI_Bcast(&number, 1, MPI_INT, 0, comm);
+            check(number == cycle, "bcast while requests are under way");
+            check(MPI_Cancel(&s.request[0]) != MPI_SUCCESS, "a collective cannot be cancelled");
+            MPI_Wait(&other[1], MPI_STATUS_IGNORE);
+            MPI_Wait(&other[0], MPI_STATUS_IGNORE);
+            for (int k = 0; k < 5; ++k)
+                MPI_Wait(&s.request[(k + 2 * rank) % 5], MPI_STATUS_IGNORE);
+            check(s.right(round), "persistent requests in any order, cycle " + std::to_string(cycle) + ", start " + std::to_string(round));
+            for (size_t i = 0; i < ones; ++i)
+                check(all[i] == ranks && data[i] == round, "non-blocking calls between starts");
+            calls += cycle % 4 ? 6 : 2;
+            calls += round ? 2 : 0;
+        }
+        if (cycle == warm)
+            held = mallinfo2().uordblks;
+    }
+    const size_t more = mallinfo2().uordblks - std::min<size_t>(held, mallinfo2().uordblks);
+    if (trees) {
+        check(along[0] - before == calls, std::to_string(along[0] - before) + " of " + std::to_string(calls) + " calls went along trees");
+        check(more < 100'000, std::to_string(more) + " bytes stay of requests that are gone");
+    }
+    MPI_Op_free(&op);
+    MPI_Comm_free(&comm);
+    if (trees)
+        along.close();
+    MPI_T_finalize();
+}
+
 /*
  * One vector, blocking and then not: of both the plan is said, once if it is the same.  Open MPI's own
  * small exchange in MPI_Comm_dup has one plan, before and after.
@@ -434,6 +576,8 @@ int main(int argc, char **argv)
         dup();
     else if (part == "measured")
         measured();
+    else if (part == "streams")
+        streams();
     else if (part == "rarely")
         rarely();
     else

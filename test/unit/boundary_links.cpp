@@ -155,7 +155,7 @@ struct trees_of_job {
                 from.all->sent.push_back(std::move(l));
             };
             ready = ready && wan_trees_open(&j.p, 1, send, &p, false, &p.trees) == WAN_OK
-                    && wan_comm_use_trees(comms[r].get(), p.trees, 1, ranks.data(), now) == WAN_OK;
+                    && wan_comm_use_trees(comms[r].get(), p.trees, 1, 0, ranks.data(), now) == WAN_OK;
         }
     }
     ~trees_of_job()

@@ -106,7 +106,7 @@ std::string check_enumerators()
         }
         WAN_CHECK(!wan_knob_enumerator(&k, next, &help) && !help);
     }
-    WAN_CHECK(by_trees == 4);
+    WAN_CHECK(by_trees == 5);
     WAN_CHECK_THAT(seen == wan::algorithms().size(), "a collective without an enumerated parameter");
     return "";
 }

@@ -216,6 +216,7 @@ typedef struct mca_coll_wan_module {
         wan_item_t item;
         ompi_request_t *exchange;   /* of the votes */
         int64_t votes[WAN_MODULE_VOTES];
+        int64_t number;             /* for trees, asked for */
         bool copying;               /* all calls pass through: Open MPI's own, by any thread that makes progress */
         bool inside;                /* what the saved module calls in there passes through: */
         pthread_t thread;           /* of who is inside */
@@ -321,8 +322,10 @@ void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);
 
 /* This communicator gets a module: is it the one that messages go over? */
 void mca_coll_wan_trees_world(struct ompi_communicator_t *comm);
-/* A number for a communicator: the highest of all its ranks' is the one. */
+/* A number for a communicator: the highest of all its ranks' is the one.  It is settled. */
 int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm);
+/* What came of the number asked for; agreed: INT64_MAX, none.  If it is used, it is in use. */
+void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed);
 /* All ranks have agreed, on this number among other things; waits: all of them, in a blocking call. */
 int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool waits);
 /* Whether this thread is sending for trees, with their lock: nothing that wants that may be begun. */

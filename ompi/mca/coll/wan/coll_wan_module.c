@@ -396,7 +396,8 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
         wan_comm_vote(module->view, votes);
     }
     votes[WAN_VOTES + 2] = waits;
-    votes[WAN_VOTES + 3] = -mca_coll_wan_trees_number(module->comm);
+    module->asking.number = mca_coll_wan_trees_number(module->comm);
+    votes[WAN_VOTES + 3] = -module->asking.number;
     votes[WAN_VOTES + 4] = -(int64_t) module->saved_starts;
 }
 
@@ -435,6 +436,7 @@ void mca_coll_wan_module_break(mca_coll_wan_module_t *module, int error)
 static void ask_answer(mca_coll_wan_module_t *module, int rc)
 {
     bool agreed = false;
+    const int64_t number = OMPI_SUCCESS == rc ? -module->asking.votes[WAN_VOTES + 3] : INT64_MAX;
 
     if (OMPI_SUCCESS == rc) {
         rc = votes_count(module, &agreed);
@@ -445,8 +447,9 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
                            : mca_coll_wan_links_measure(module, NULL);
     }
     if (OMPI_SUCCESS == rc && agreed) {
-        rc = mca_coll_wan_trees_use(module, -module->asking.votes[WAN_VOTES + 3], 0 != module->asking.votes[WAN_VOTES + 2]);
+        rc = mca_coll_wan_trees_use(module, number, 0 != module->asking.votes[WAN_VOTES + 2]);
     }
+    mca_coll_wan_trees_settle(module->asking.number, number);
     if (OMPI_SUCCESS == rc && agreed) {
         module->saved_starts = -module->asking.votes[WAN_VOTES + 4];
         mca_coll_wan_report_serves(module);     /* before another thread can call */
@@ -497,6 +500,7 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
     rc = exchange_begin(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op,
                         &module->asking.exchange);
     if (OMPI_SUCCESS != rc) {
+        mca_coll_wan_trees_settle(module->asking.number, INT64_MAX);
         mca_coll_wan_module_break(module, rc);
         mca_coll_wan_line_move(module);
         return rc;

@@ -93,6 +93,12 @@ static mca_coll_wan_request_t *request_new(mca_coll_wan_module_t *module, const 
     return request;
 }
 
+/* wan_call_t's. */
+static unsigned request_stream(const mca_coll_wan_request_t *request)
+{
+    return request->number < WAN_TAGS_NONBLOCKING ? 1 : 2 + request->number - WAN_TAGS_NONBLOCKING;
+}
+
 static int request_free(ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) *handle;
@@ -111,6 +117,9 @@ static int request_free(ompi_request_t **handle)
     }
     if (NULL != request->inner) {
         ompi_request_free(&request->inner);
+    }
+    if (request->base.super.req_persistent && NULL != request->module->serving) {
+        wan_comm_end_stream(request->module->view, request_stream(request));
     }
     mca_coll_wan_args_drop(&request->kept, comm);
     OMPI_REQUEST_FINI(&request->base.super);
@@ -228,7 +237,8 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
         return rc;
     }
     request->bound.call.epoch = request->epoch;
-    request->bound.call.stream = request->number < WAN_TAGS_NONBLOCKING ? 1 : 2 + request->number - WAN_TAGS_NONBLOCKING;
+    request->bound.call.stream = request_stream(request);
+    request->bound.call.asks = probe;
     if (!request->bound.nothing) {
         const int tag = request_is_neighbor(request)
                             ? module->neighbors.tag - (int) (request->number - WAN_NUMBER_NEIGHBOR)

@@ -44,7 +44,8 @@ static struct {
     bool world;             /* MPI_COMM_WORLD has a module of ours */
     bool under_way;
     int processes;          /* numbers given: this job's own, then those of ranks of ways over copies */
-    int64_t numbers;        /* of communicators: given away; atomic */
+    int64_t numbers;        /* of communicators: given away; */
+    int asking;             /* of these, nobody knows yet whose they are; both under `lock` */
     int stepping;           /* atomic */
 } all;
 
@@ -248,10 +249,16 @@ static bool of_this_job(struct ompi_communicator_t *comm)
 
 int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm)
 {
+    int64_t number;
+
     if (!all.world && of_this_job(comm)) {
         return INT64_MAX;       /* the highest: for nobody */
     }
-    return __atomic_add_fetch(&all.numbers, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&lock);
+    ++all.asking;
+    number = ++all.numbers;
+    pthread_mutex_unlock(&lock);
+    return number;
 }
 
 static bool begin_locked(void)
@@ -316,13 +323,23 @@ static wan_way_t *way_for(struct ompi_communicator_t *of, struct ompi_communicat
     return way;
 }
 
-static void numbers_raise(int64_t number)
+void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed)
 {
-    int64_t numbers = __atomic_load_n(&all.numbers, __ATOMIC_RELAXED);
+    int64_t over = 0;
 
-    while (numbers < number && !__atomic_compare_exchange_n(&all.numbers, &numbers, number, true, __ATOMIC_RELAXED,
-                                                            __ATOMIC_RELAXED)) {
-        continue;
+    if (INT64_MAX == asked) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (INT64_MAX != agreed && all.numbers < agreed) {
+        all.numbers = agreed;
+    }
+    if (0 == --all.asking && NULL != all.trees) {
+        over = all.numbers + 1;
+    }
+    pthread_mutex_unlock(&lock);
+    if (0 < over) {
+        (void) wan_trees_pass(all.trees, over, now_ns());
     }
 }
 
@@ -338,7 +355,6 @@ int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool w
     if (INT64_MAX == number) {
         return OMPI_SUCCESS;
     }
-    numbers_raise(number);
     if (!wan_comm_wants_trees(module->view) || (!one_job && !waits)) {
         return OMPI_SUCCESS;
     }
@@ -355,8 +371,8 @@ int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool w
         processes[r] = way->first + (one_job ? (int) ompi_group_get_proc_name(comm->c_local_group, r).vpid : r);
     }
     rc = mca_coll_wan_code(wan_comm_use_trees(module->view, all.trees,
-                                              (uint64_t) number << 32 | mca_coll_wan_compat_cid_everywhere(comm),
-                                              processes, now_ns()), NULL, NULL);
+                                              (uint64_t) number, mca_coll_wan_compat_cid_everywhere(comm), processes,
+                                              now_ns()), NULL, NULL);
     free(processes);
     return rc;
 }

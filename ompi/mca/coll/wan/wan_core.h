@@ -396,8 +396,15 @@ int wan_trees_step(wan_trees_t *trees, int64_t now_ns);
 
 /* Whether the parameters ask for trees, the same on all ranks once they agreed. */
 bool wan_comm_wants_trees(const wan_comm_t *comm);
-/* From now on: processes[r] is rank r's in the job; id is of this communicator alone, ever, on all its ranks. */
-int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t id, const int *processes, int64_t now_ns);
+/*
+ * From now on: processes[r] is rank r's in the job; number and more are of this communicator alone, ever, on all its ranks,
+ * and `number` is higher than that of each that one of its processes opened before it was agreed on.
+ */
+int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const int *processes, int64_t now_ns);
+/* No communicator of a lower number is opened here from now on: what is kept for such is not needed. */
+int wan_trees_pass(wan_trees_t *trees, uint64_t number, int64_t now_ns);
+/* No calls of this stream (wan_call_t), not the first one, are under way here, or come. */
+void wan_comm_end_stream(wan_comm_t *comm, unsigned stream);
 /* No calls are under way or come.  Closing does it, too. */
 void wan_comm_leave_trees(wan_comm_t *comm);
 
@@ -484,6 +491,7 @@ typedef struct wan_call {
     bool blocks;                /* the caller waits from beginning to end: how long says something of the links */
     unsigned stream;            /* calls of one of these begin in one order on all ranks: 0 blocking, 1 non-blocking ones,
                                    more: the starts of one persistent request */
+    bool asks;                  /* only whether it is served: it is released, and nothing else */
 } wan_call_t;
 
 /*

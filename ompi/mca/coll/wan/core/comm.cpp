@@ -76,16 +76,19 @@ void wan_comm::leave_trees()
         } catch (const std::exception &) {      // no memory: the report is without them
         }
     }
+    for (const auto &[stream, more] : std::exchange(more_nodes, {}))
+        leave_node(*more);
+    leave_node(*std::exchange(node, nullptr));
+}
+
+void wan_comm::leave_node(wan::adaptive_service::member &n)
+{
     {
         std::lock_guard hold_counters(lock);
-        each_node([&](auto &n) {
-            counters.tree_changes += n.node().tree_changes();
-            counters.tree_direct += n.node().seen().direct;
-        });
+        counters.tree_changes += n.node().tree_changes();
+        counters.tree_direct += n.node().seen().direct;
     }
-    for (const auto &[stream, more] : std::exchange(more_nodes, {}))
-        trees->close(more);
-    trees->close(std::exchange(node, nullptr));
+    trees->close(&n);
 }
 
 uint64_t wan_comm::links_digest() const

@@ -113,6 +113,8 @@ struct wan_comm {
     std::shared_ptr<const prepared> prepare(const wan::edges &e);
 
     void leave_trees();
+    /** Its counts are kept; with the lock of `trees`. */
+    void leave_node(wan::adaptive_service::member &n);
     /** Its adaptive nodes; with the lock of `trees`. */
     template <typename F> void each_node(F f) const
     {

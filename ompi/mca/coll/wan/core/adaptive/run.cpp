@@ -24,17 +24,6 @@ namespace wan {
 
 namespace {
 
-/** The number of a communicator's stream: its own for the first one, for others one that nobody else has. */
-uint64_t stream_id(uint64_t id, unsigned stream)
-{
-    if (stream == 0)
-        return id;
-    uint64_t x = id + stream * 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
 /** Bytes of the message; a barrier has none. */
 size_t bytes_of(const wan_call_t &call)
 {
@@ -59,8 +48,11 @@ adaptive_service::member &node_of(wan_comm &comm, unsigned stream, int64_t now_n
     if (stream == 0)
         return *comm.node;
     auto &m = comm.more_nodes[stream];
-    if (!m)
+    if (!m) {
         m = comm.node_open(stream, now_ns);
+        if (comm.node->failed())
+            m->abandon();
+    }
     return *m;
 }
 
@@ -82,12 +74,14 @@ bool by_trees(const wan_comm &comm, const wan_call_t &call)
 
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
 {
+    auto run = std::make_unique<wan_run>();
+    run->comm = &comm;
+    if (call.asks)
+        return run.release();
     const size_t bytes = bytes_of(call);
     const std::span<const std::byte> in(static_cast<const std::byte *>(call.in), bytes);
     const std::span<std::byte> out(static_cast<std::byte *>(call.out), bytes);
     const size_t element = call.element_bytes;
-    auto run = std::make_unique<wan_run>();
-    run->comm = &comm;
     run->port = port;
     run->port_ctx = port_ctx;
     run->element_bytes = element;
@@ -162,6 +156,8 @@ void trees_account(wan_run &run, int64_t elapsed_ns)
 
 void trees_release(wan_run &run)
 {
+    if (!run.trees)
+        return;
     std::lock_guard hold(run.comm->trees->lock);
     run.trees->node->node().end(run.trees->op);
 }
@@ -215,6 +211,26 @@ void wan_comm_leave_trees(wan_comm_t *comm)
     comm->leave_trees();
 }
 
+void wan_comm_end_stream(wan_comm_t *comm, unsigned stream)
+{
+    if (!comm->node)
+        return;
+    std::lock_guard hold(comm->trees->lock);
+    if (const auto at = comm->more_nodes.find(stream); at != comm->more_nodes.end()) {
+        comm->leave_node(*at->second);
+        comm->more_nodes.erase(at);
+    }
+}
+
+int wan_trees_pass(wan_trees_t *trees, uint64_t number, int64_t now_ns)
+{
+    return wan::guarded([&]() -> int {
+        std::lock_guard hold(trees->service.lock);
+        trees->service.pass(number, now_ns);
+        return WAN_OK;
+    });
+}
+
 int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t size, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {
@@ -253,7 +269,7 @@ bool wan_comm_wants_trees(const wan_comm_t *comm)
     return false;
 }
 
-int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t id, const int *processes, int64_t now_ns)
+int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const int *processes, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {
         std::lock_guard hold(trees->service.lock);
@@ -266,8 +282,8 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t id, const 
             comm->counters.wan_bytes += payload;
         };
         comm->trees = &trees->service;
-        comm->node_open = [comm, trees, id, all = std::vector<int>(processes, processes + comm->topo.size()), crossed](unsigned stream, int64_t at_ns) {
-            return trees->service.open(wan::stream_id(id, stream), all, comm->me, crossed, at_ns);
+        comm->node_open = [=, all = std::vector<int>(processes, processes + comm->topo.size())](unsigned stream, int64_t at_ns) {
+            return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns);
         };
         comm->node = comm->node_open(0, now_ns);
         return WAN_OK;

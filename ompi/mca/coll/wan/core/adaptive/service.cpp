@@ -20,10 +20,17 @@ constexpr uint64_t count_every_messages = 16;
 /** What has been seen of a way is believed for one to two of these. */
 constexpr int64_t rate_holds_ns = 2'000'000'000;
 
+void put(wire_writer &w, const adaptive_stream &name)
+{
+    w.number(name.number);
+    w.number(name.more);
+    w.number(name.stream);
+}
+
 } // namespace
 
-adaptive_service::member::member(adaptive_service &s, uint64_t id, std::vector<int> processes, int me, observer seen)
-    : service_(s), id_(id), processes_(std::move(processes)), seen_(std::move(seen)),
+adaptive_service::member::member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen)
+    : service_(s), name_(name), processes_(std::move(processes)), seen_(std::move(seen)),
       node_(s.options_, static_cast<int>(processes_.size()), me, *this)
 {
     for (size_t r = 0; r < processes_.size(); ++r)
@@ -33,7 +40,7 @@ adaptive_service::member::member(adaptive_service &s, uint64_t id, std::vector<i
 void adaptive_service::member::send(int to, std::span<const std::byte> head, std::span<const std::byte> payload)
 {
     wire_writer w;
-    w.number(id_);
+    put(w, name_);
     w.append(head);
     if (static_cast<tell_kind>(head[0]) >= tell_kind::deliver)
         seen_(to, payload.size());
@@ -100,16 +107,16 @@ void adaptive_service::remember(member &m)
         known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
 }
 
-adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns)
+adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns)
 {
     for (auto &[other, m] : open_)
         remember(*m);
-    std::unique_ptr<member> made(new member(*this, id, std::move(processes), me, std::move(seen)));
-    auto &m = open_[id] = std::move(made);
+    std::unique_ptr<member> made(new member(*this, name, std::move(processes), me, std::move(seen)));
+    auto &m = open_[name] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)
         if (const measured_way way = known_.way(named(m->processes_[r])); way.rtt_ns > 0)
             m->node_.know(static_cast<int>(r), way);
-    if (auto come = early_.extract(id))
+    if (auto come = early_.extract(name))
         for (const waiting &w : come.mapped())
             receive(w.process, w.bytes, now_ns);
     return m.get();
@@ -117,23 +124,57 @@ adaptive_service::member *adaptive_service::open(uint64_t id, std::vector<int> p
 
 void adaptive_service::close(member *m) noexcept
 {
-    const uint64_t id = m->id_;
+    const adaptive_stream name = m->name_;
     try {
         remember(*m);
-        closed_.insert(id);
+        if (name.stream == 0)
+            std::erase_if(closed_, [&](const adaptive_stream &s) { return s.beside(name) && s.number < passed_; });
+        if (name.stream != 0 || name.number >= passed_)
+            closed_.insert(name);
     } catch (...) {
         failed = true;      // what comes for it would wait for ever
     }
-    open_.erase(id);
+    open_.erase(name);
+}
+
+void adaptive_service::pass(uint64_t number, int64_t now_ns)
+{
+    passed_ = std::max(passed_, number);
+    std::erase_if(closed_, [&](const adaptive_stream &s) { return s.number < passed_ && !open_.count({s.number, s.more, 0}); });
+    std::vector<adaptive_stream> over;
+    for (const auto &[name, come] : early_)
+        if (closed(name))
+            over.push_back(name);
+    for (const adaptive_stream &name : over) {
+        const auto come = early_.extract(name);
+        for (const waiting &w : come.mapped())
+            receive(w.process, w.bytes, now_ns);
+    }
+}
+
+bool adaptive_service::closed(adaptive_stream name) const
+{
+    return closed_.count(name) || (name.number < passed_ && !open_.count({name.number, name.more, 0}));
+}
+
+size_t adaptive_service::kept() const
+{
+    size_t n = closed_.size();
+    for (const auto &[name, come] : early_)
+        n += come.size();
+    return n;
 }
 
 void adaptive_service::receive(int process, std::span<const std::byte> bytes, int64_t now_ns)
 {
     wire_reader r(bytes);
-    const uint64_t id = r.number();
+    adaptive_stream name;
+    name.number = r.number();
+    name.more = r.number();
+    name.stream = r.number();
     if (!r.good())
         return;
-    if (const auto at = open_.find(id); at != open_.end()) {
+    if (const auto at = open_.find(name); at != open_.end()) {
         member &m = *at->second;
         if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end() && !m.failed_) {
             m.node_.receive(from->second, r.rest(), now_ns);
@@ -141,15 +182,15 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
         }
         return;
     }
-    if (!closed_.count(id)) {
-        early_[id].push_back({process, {bytes.begin(), bytes.end()}});
+    if (!closed(name)) {
+        early_[name].push_back({process, {bytes.begin(), bytes.end()}});
         return;
     }
     tell_message m;
     if (!message_get(m, r.rest(), any_ranks) || m.what != tell_kind::redirect)
         return;
     wire_writer w;
-    w.number(id);
+    put(w, name);
     w.append(message_put(redirected_answer(m)));
     send_(process, w.bytes(), {}, 0);
 }

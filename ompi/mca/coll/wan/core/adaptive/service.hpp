@@ -3,9 +3,10 @@
  * uses them, what they have measured of other processes, and one way in and out
  * for the messages of all of them.
  *
- * Messages carry the number of their communicator, since they travel apart from
- * its own: what comes for one that is not yet open here waits; what comes for one
- * that is closed is dropped, but for the one question that somebody may wait for.
+ * Messages carry the number of their communicator and stream, since they travel
+ * apart from its own: what comes for one that is not yet open here waits; what comes
+ * for one that is closed is dropped, but for the one question that somebody may wait
+ * for.  Numbers are given in turn, so that little is kept of those that are closed.
  * Processes are named by their rank in the job.
  *
  * Calls come from the application's threads and from its progress: `lock`.
@@ -41,6 +42,15 @@ constexpr bool adaptive_serves(wan_collective_t c)
 /** The enumerator behind those of the registered algorithms. */
 inline int adaptive_enumerator(wan_collective_t c) { return algorithm_count(c) + 1; }
 
+/** Calls of a communicator that begin in one order on all its ranks. */
+struct adaptive_stream {
+    uint64_t number = 0;        // of the communicator: higher than those of all before it on each of its processes;
+    uint64_t more = 0;          // others may have the same number, but not this
+    uint64_t stream = 0;
+    auto operator<=>(const adaptive_stream &) const = default;
+    bool beside(const adaptive_stream &o) const { return number == o.number && more == o.more; }
+};
+
 class adaptive_service {
 public:
     /** Takes a copy.  counted > 0: when it has come there, arrived(process, counted) is to be called. */
@@ -58,13 +68,13 @@ public:
 
     private:
         friend class adaptive_service;
-        member(adaptive_service &s, uint64_t id, std::vector<int> processes, int me, observer seen);
+        member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen);
         void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
         uint64_t under_way(int to) const override;
         uint64_t delivered(int to) const override;
 
         adaptive_service &service_;
-        uint64_t id_;
+        adaptive_stream name_;
         std::vector<int> processes_;
         std::map<int, int> rank_of_;
         observer seen_;
@@ -78,9 +88,13 @@ public:
     {
     }
 
-    /** processes[r]: of rank r. */
-    member *open(uint64_t id, std::vector<int> processes, int me, observer seen, int64_t now_ns);
+    /** processes[r]: of rank r.  A communicator is open from its stream 0's opening to its closing. */
+    member *open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns);
     void close(member *m) noexcept;
+    /** No communicator of a lower number is opened from now on. */
+    void pass(uint64_t number, int64_t now_ns);
+    /** Streams that are closed, and messages for those that are not open yet, of which something is kept. */
+    size_t kept() const;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
     /** So many bytes of payload have come there. */
     void arrived(int process, uint64_t payload, int64_t now_ns);
@@ -99,12 +113,15 @@ private:
         std::vector<std::byte> bytes;
     };
     void remember(member &m);
+    /** Whether it is over here, and not yet to come. */
+    bool closed(adaptive_stream name) const;
 
     adaptive_options options_;
     sender send_;
-    std::map<uint64_t, std::unique_ptr<member>> open_;
-    std::set<uint64_t> closed_;
-    std::map<uint64_t, std::vector<waiting>> early_;
+    std::map<adaptive_stream, std::unique_ptr<member>> open_;
+    std::set<adaptive_stream> closed_;          // of communicators that are open, or not below passed_
+    std::map<adaptive_stream, std::vector<waiting>> early_;
+    uint64_t passed_ = 0;                       // numbers below are of open communicators, or of none any more
     measured_table &known_;
     uint32_t job_;
     process_id named(int process) const { return process_of(job_, static_cast<uint32_t>(process)); }

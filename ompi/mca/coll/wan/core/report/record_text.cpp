@@ -14,6 +14,7 @@
 #include "report/traffic.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace wan {
 
@@ -155,29 +156,30 @@ void record::keep_trees()
     const topology &t = comm_.topo;
     const int me = comm_.me;
     size_t told = 0;
-    if (host_count(t) <= most_told_hosts) {
-        comm_.node->node().each_tree([&](const tree &x) {
-            const int root = x.name().root;
-            rank_set others = rank_set::range(0, t.size()) - rank_set::one(me);
-            const auto children = x.shares(others);
-            if ((children.empty() && x.parent() < 0) || told++ >= most_told_trees)
-                return;
-            out.object().member("root", root).member("kind", x.name().bandwidth ? "bandwidth" : "latency");
-            out.member("changes", x.changes()).key("edges").array();
-            const auto edge = [&](int from, int to, int below) {
-                out.array().value(from).value(to).value(host_number(t, from)).value(host_number(t, to)).value(below).end();
-            };
-            int below = 1;
-            for (size_t i = 0; i < children.size(); ++i) {
-                below += children[i].second.size();
-                if (i < most_told_edges)
-                    edge(me, children[i].first, children[i].second.size());
-            }
-            if (x.parent() >= 0)
-                edge(x.parent(), me, below);
-            out.end().end();
-        });
-    }
+    std::set<tree_name> named;      // of more than one stream the first: they measure the same network
+    const auto tell = [&](const tree &x) {
+        rank_set others = rank_set::range(0, t.size()) - rank_set::one(me);
+        const auto children = x.shares(others);
+        if ((children.empty() && x.parent() < 0) || told >= most_told_trees || !named.insert(x.name()).second)
+            return;
+        ++told;
+        out.object().member("root", x.name().root).member("kind", x.name().bandwidth ? "bandwidth" : "latency");
+        out.member("changes", x.changes()).key("edges").array();
+        const auto edge = [&](int from, int to, int below) {
+            out.array().value(from).value(to).value(host_number(t, from)).value(host_number(t, to)).value(below).end();
+        };
+        int below = 1;
+        for (size_t i = 0; i < children.size(); ++i) {
+            below += children[i].second.size();
+            if (i < most_told_edges)
+                edge(me, children[i].first, children[i].second.size());
+        }
+        if (x.parent() >= 0)
+            edge(x.parent(), me, below);
+        out.end().end();
+    };
+    if (host_count(t) <= most_told_hosts)
+        comm_.each_node([&](auto &n) { n.node().each_tree(tell); });
     std::string text = out.end().take();
     if (take(text.capacity()))
         trees_ = std::move(text);
