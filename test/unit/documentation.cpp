@@ -403,6 +403,6 @@ int main()
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>),
                                 cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>),
                                 cmocka_unit_test(test<check_variables>), cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_messages>), cmocka_unit_test(test<check_names>),
-                                cmocka_unit_test(test<check_report_members>), cmocka_unit_test(test<check_commands>), cmocka_unit_test(test<check_example>)};
+                                cmocka_unit_test(test<check_report_members>), cmocka_unit_test(test<check_commands>), cmocka_unit_test(test<check_mttl_messages>), cmocka_unit_test(test<check_example>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

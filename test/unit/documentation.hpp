@@ -35,6 +35,7 @@ inline bool is_knob(const std::string &name)
 std::string check_names();
 std::string check_report_members();
 std::string check_commands();
+std::string check_mttl_messages();
 
 } // namespace wan_test
 

@@ -206,3 +206,32 @@ std::string wan_test::check_commands()
     WAN_CHECK(read.size() >= 5 && read == said);
     return "";
 }
+
+/** contrib/mttl/REFERENCE.md is what mttl may say: the beginnings of its exceptions' texts, and what goes to standard error. */
+std::string wan_test::check_mttl_messages()
+{
+    const std::regex thrown("throw (?:std::out_of_range|error|wire_error)\\(\"((?:[^\"\\\\]|\\\\.)*)\"(\\))?"),
+        printed("fprintf\\(stderr, \"((?:[^\"\\\\]|\\\\.)*)\"");
+    std::set<std::string> wire, errors, lines;
+    for (const auto &entry : std::filesystem::directory_iterator(test_file("../contrib/mttl/mttl"))) {
+        const std::string code = read_all(entry.path());
+        for (std::sregex_iterator at(code.begin(), code.end(), thrown), end; at != end; ++at)
+            (at->str().find("wire_error") != std::string::npos ? wire : errors).insert(at->str(1) + ((*at)[2].matched ? "" : "..."));
+        for (std::sregex_iterator at(code.begin(), code.end(), printed), end; at != end; ++at)
+            lines.insert(at->str(1).substr(0, at->str(1).rfind("\\n")));
+    }
+    WAN_CHECK(wire.size() >= 8 && errors.size() >= 25 && lines.size() >= 2);
+    std::ostringstream text;
+    text << "# What mttl says\n\nWritten by `test/unit/documentation` from the headers; `...` is what depends on the case.\n";
+    for (const auto &[head, all] : {std::pair{"Exceptions of wrong use, `mttl::error` or `std::out_of_range`: of the call that is named, or, for what was invoked elsewhere, of "
+                                              "its future",
+                                              &errors},
+                                    {"Exceptions of bytes that mttl has not written so, `mttl::wire_error`: nodes run other versions, or an own `serial<T>` reads other than it writes",
+                                     &wire},
+                                    {"To standard error", &lines}}) {
+        text << "\n## " << head << "\n\n";
+        for (const std::string &m : *all)
+            text << "- `" << m << "`\n";
+    }
+    return golden_compare(test_file("../contrib/mttl/REFERENCE.md"), text.str());
+}
