@@ -91,5 +91,7 @@ EXTRA_DIST += \
 	contrib/sim/wansimlib/oracle.py \
 	contrib/sim/wansimlib/plots.py \
 	contrib/sim/wansimlib/table.py \
+	contrib/sim/traces \
+	contrib/sim/wansimlib/trace.py \
 	contrib/sim/wansimlib/trees.py \
 	test/sim/sim_test

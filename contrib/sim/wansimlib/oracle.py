@@ -67,23 +67,27 @@ def tuned_setting(args):
     return f'wan,tune={args.trials},excess={args.tune_excess}'
 
 
+def measure_points(args, sweep, net, op, points):
+    """Records of all ways to serve (op, bytes)..., of the model's choice and of trials."""
+    found = []
+    for (_, size), ways in ways_list(sweep, net, points).items():
+        settings = ['wan', tuned_setting(args), 'mpi'] + [f"wan,as={w['as']}" for w in ways]
+        settings += segments_of(ways, size, args.tune_excess)
+        found += sweep.run(net, [f'{op}:{size}:{s}' for s in settings])
+    for name in FORCED[op]:
+        args.smpi = [f'smpi/{op}:{name}']
+        try:
+            found += sweep.run(net, [f'{op}:{size}:mpi' for _, size in points])
+        except jobs.SimError as error:      # what a platform or a size does not let run
+            print(f'  {op}, {name}: {error}', file=sys.stderr)
+        args.smpi = []
+    return found
+
+
 def measure(args, sweep, net):
-    """All points' records."""
     found, sizes = [], sizes_parse(args.sizes or SIZES)
     for op in (args.ops or OPS).split(','):
-        points = [(op, b) for b in points_of(op, sizes, net.ranks)]
-        listed = ways_list(sweep, net, points)
-        for (_, size), ways in listed.items():
-            settings = ['wan', tuned_setting(args), 'mpi'] + [f"wan,as={w['as']}" for w in ways]
-            settings += segments_of(ways, size, args.tune_excess)
-            found += sweep.run(net, [f'{op}:{size}:{s}' for s in settings])
-        for name in FORCED[op]:
-            args.smpi = [f'smpi/{op}:{name}']
-            try:
-                found += sweep.run(net, [f'{op}:{size}:mpi' for _, size in points])
-            except jobs.SimError as error:      # what a platform or a size does not let run
-                print(f'  {op}, {name}: {error}', file=sys.stderr)
-            args.smpi = []
+        found += measure_points(args, sweep, net, op, [(op, b) for b in points_of(op, sizes, net.ranks)])
     return found
 
 
