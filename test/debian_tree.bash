@@ -86,17 +86,20 @@ sources_pack() {
 }
 
 # tree_run DIRECTORY: runs DIRECTORY/run in the tree, where DIRECTORY is /wan/in.  In a mount
-# namespace of its own: whatever happens, no mount outlives this.
+# namespace of its own: whatever happens, no mount outlives this.  What its compilers made is kept beside the tree
+# where ccache is in it.
 tree_run() {
+    mkdir -p "$tree.ccache" || die "cannot make $tree.ccache"
     # shellcheck disable=SC2016
     unshare --mount --propagation private bash -c '
         tree=$1 inner=$2
         mkdir -p "$tree/wan" &&
         mount -t tmpfs -o mode=755 wan "$tree/wan" && mkdir "$tree/wan/in" &&
-        mount --bind "$inner" "$tree/wan/in" &&
+        mount --bind "$inner" "$tree/wan/in" && mkdir "$tree/wan/ccache" && mount --bind "$tree.ccache" "$tree/wan/ccache" &&
         mount -t proc proc "$tree/proc" && mount --rbind /sys "$tree/sys" &&
         mount --rbind /dev "$tree/dev" && mount -t tmpfs -o mode=1777 shm "$tree/dev/shm" &&
         mount -t tmpfs -o mode=1777 tmp "$tree/tmp" || exit 77
-        exec chroot "$tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin WAN_TEST_LONG="$3" /wan/in/run
+        exec chroot "$tree" /usr/bin/env -i PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin CCACHE_DIR=/wan/ccache CCACHE_MAXSIZE=1G \
+            WAN_TEST_LONG="$3" /wan/in/run
     ' "$name" "$tree" "$1" "${WAN_TEST_LONG:-}"
 }

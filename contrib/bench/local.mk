@@ -47,9 +47,16 @@ contrib_bench_pass_bench_SOURCES = contrib/bench/pass_bench.c
 contrib_bench_pass_bench_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS)
 contrib_bench_pass_bench_LDADD = $(OMPI_LIBS)
 
+# What the first calls of a job take.
+noinst_PROGRAMS += contrib/bench/first_calls_worker
+contrib_bench_first_calls_worker_SOURCES = contrib/bench/first_calls_worker.c
+contrib_bench_first_calls_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+contrib_bench_first_calls_worker_LDADD = $(OMPI_LIBS)
+
 EXTRA_DIST += \
 	contrib/bench/README.md \
 	contrib/bench/figure4 \
+	contrib/bench/first_calls \
 	contrib/bench/ways \
 	contrib/bench/results \
 	contrib/bench/udpbench \

@@ -329,7 +329,19 @@ std::string cluster::describe() const
         text += "\nwith " + t;
     if (const std::string file = comm_->links_file; !file.empty() && !comm_->from_file)
         text += "\n" + file + " has nothing of these sites";
+    if (const std::string first = outranked(); !first.empty())
+        text += "\n" + first + ": blocking calls are Open MPI's own";
+    else if (params_.values().priority <= 35)
+        text += "\nin Open MPI 5.0, han has priority 35: blocking calls that it knows are its own";
     return text;
+}
+
+std::string cluster::outranked() const
+{
+    // Of 4.1.4 and 5.0.7, as they are shipped; who of equals comes first is not said anywhere.
+    constexpr int64_t tuned = 30;
+    const int64_t ours = params_.values().priority;
+    return ours > tuned ? "" : "coll_wan_priority is " + std::to_string(ours) + ", not above tuned's " + std::to_string(tuned);
 }
 
 wan::request cluster::request_of(wan_collective_t collective, uint64_t bytes, int root, bool commutative) const

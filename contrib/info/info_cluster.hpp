@@ -54,6 +54,8 @@ public:
     const host &host_of(int rank) const { return hosts_[ranks_[static_cast<size_t>(rank)]]; }
     /** Sites and links in a line each, as coll_wan_verbose tells them, and which of them are assumed. */
     std::string describe() const;
+    /** "", or why another component of Open MPI, with its own priority, serves blocking calls in coll/wan's place. */
+    std::string outranked() const;
 
     /** The call of `bytes` (wanbench's: of a rank's block, where there are blocks). */
     wan::request request_of(wan_collective_t collective, uint64_t bytes, int root, bool commutative) const;

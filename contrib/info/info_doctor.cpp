@@ -296,8 +296,15 @@ void selection_judge(findings &f, const open_mpi &mpi)
         f.wrong("the parameter `coll` is '" + (without ? "^" + list : list) + "', which leaves coll/wan out (" + source
                     + ")",
                 without ? "Take wan out of the list." : "Add wan to the list, or leave the parameter empty.");
-    if (mpi.parameter_value("coll:wan:param:coll_wan_priority") == "-1")
+    const auto priority = [&](const std::string &who) { return mpi.parameter_value("coll:" + who + ":param:coll_" + who + "_priority"); };
+    const std::string ours = priority("wan").value_or("");
+    if (ours == "-1")
         f.wrong("coll_wan_priority is -1: coll/wan is off", "Leave it out, or set it to 50.");
+    else
+        for (const char *other : {"tuned", "han"})
+            if (const auto theirs = priority(other); !ours.empty() && theirs && std::atoi(ours.c_str()) <= std::atoi(theirs->c_str()))
+                f.wrong("coll_wan_priority is " + ours + ", not above coll_" + other + "_priority, " + *theirs + ": blocking calls are Open MPI's own",
+                        "Leave both out, or set coll_wan_priority to more.");
 }
 
 /** Where the plugin looks for its texts: coll_wan_message.c. */

@@ -74,12 +74,21 @@ point boxes_place(const picture &p, double gap, std::vector<box> &boxes)
     const double step = 2 * std::sin(std::numbers::pi / sites);     // a chord of the unit circle
     const double radius = std::max(widest, highest) * 1.5 / step;
     for (int s = 0; s < sites; ++s) {
-        const double angle = 2 * std::numbers::pi * s / sites - std::numbers::pi / 2;
+        const double angle = 2 * std::numbers::pi * s / sites - std::numbers::pi * (sites == 4 ? 0.75 : 0.5);     // four: at the corners
         box &b = boxes[static_cast<size_t>(s)];
         b.corner = {radius * (1 + std::cos(angle)) + widest / 2 - b.width() / 2,
                     radius * (1 + std::sin(angle)) + highest / 2 - b.height() / 2};
     }
-    return {2 * radius + widest, 2 * radius + highest};
+    point size;
+    double left = boxes[0].corner.x, top = boxes[0].corner.y;
+    for (const box &b : boxes)
+        left = std::min(left, b.corner.x), top = std::min(top, b.corner.y);
+    for (box &b : boxes) {
+        b.corner.x -= left, b.corner.y -= top;
+        size.x = std::max(size.x, b.corner.x + b.width());
+        size.y = std::max(size.y, b.corner.y + b.height());
+    }
+    return size;
 }
 
 /** How far a bow's control point is from the straight way, at most: the bow itself goes half as far. */
@@ -103,14 +112,18 @@ std::string head_svg(const std::string &name, const std::string &colour, int siz
            + "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"" + colour + "\"></path></marker>";
 }
 
-std::string box_svg(const box &b, const std::string &name, const looks &c)
+std::string box_svg(const box &b, const looks &c)
 {
     return format("<rect class=\"place\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\" ", b.corner.x, b.corner.y,
                   b.width(), b.height())
-           + "fill=\"" + c.soft + "\" stroke=\"" + c.line + "\"/>\n"
-           + format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">", b.corner.x + b.width() / 2,
-                    b.corner.y + 18)
-           + name_svg(name) + "</text>\n";
+           + "fill=\"" + c.soft + "\" stroke=\"" + c.line + "\"/>\n";
+}
+
+/** Over what flows, which it keeps from its letters. */
+std::string box_name_svg(const box &b, const std::string &name, const looks &c)
+{
+    return format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\" ", b.corner.x + b.width() / 2, b.corner.y + 18)
+           + "stroke=\"" + c.soft + "\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\">" + name_svg(name) + "</text>\n";
 }
 
 /** `wide`: in pixels. */
@@ -155,12 +168,14 @@ drawing draw(const picture &p, const looks &c, const std::string &id)
     for (const picture::flow &f : p.flows)
         most = std::max(most, f.bytes);
     for (size_t s = 0; s < boxes.size(); ++s)
-        out.body += box_svg(boxes[s], p.sites[s].name, c);
+        out.body += box_svg(boxes[s], c);
     for (const bool far : {false, true})        // what crosses on top
         for (const picture::flow &f : p.flows)
             if ((f.from.site != f.to.site) == far)
                 out.body += flow_svg(boxes[f.from.site].dot(f.from.host), boxes[f.to.site].dot(f.to.host), far,
                                      0.7 + 5 * std::sqrt(static_cast<double>(f.bytes) / static_cast<double>(most)), f.title, c, id);
+    for (size_t s = 0; s < boxes.size(); ++s)
+        out.body += box_name_svg(boxes[s], p.sites[s].name, c);
     for (size_t s = 0; s < boxes.size(); ++s)
         for (size_t n = 0; n < p.sites[s].hosts.size(); ++n)
             out.body += host_svg(p.sites[s].hosts[n], boxes[s].dot(n), c);

@@ -41,6 +41,7 @@ struct entry {
 struct outlook {
     std::optional<wan::plan> chosen;
     std::optional<wan_comm::ruling> said;       // by a file of rules
+    std::string outranked;              // by another component, and so nothing of ours is chosen; "": not
     bool by_trees = false;              // asked for by name
     std::vector<entry> entries;
 
@@ -48,9 +49,13 @@ struct outlook {
     {
         const wan_comm &comm = c.comm();
         const wan::wishes &wish = comm.wish[r.collective];
-        by_trees = comm.wants_trees[r.collective];
-        said = comm.ruled(r, true, 0);
-        if (!said)
+        outranked = c.outranked();
+        by_trees = comm.wants_trees[r.collective] && outranked.empty();
+        if (outranked.empty())
+            said = comm.ruled(r, true, 0);
+        if (!outranked.empty())
+            chosen.reset();
+        else if (!said)
             chosen = wan::choose(c.topo(), c.facts(), wish, r);
         else if (said->how.algo)
             chosen = wan::choose(c.topo(), c.facts(), wish, r, said->how);
@@ -68,6 +73,18 @@ struct outlook {
             entries.push_back(std::move(e));
         }
     }
+    /** Of a call that nothing is chosen for. */
+    std::string why_not() const
+    {
+        return !outranked.empty() ? outranked : said ? ruled_text() : "no algorithm of coll/wan can, within these parameters";
+    }
+    /** What to do about that. */
+    const char *remedy() const
+    {
+        return !outranked.empty() ? "leave that parameter out" : said ? "change that rule" : "leave some of them out";
+    }
+    /** Which parameter decided; nullptr: prediction. */
+    const char *ruled_by() const { return !outranked.empty() ? "coll_wan_priority" : said ? said->knob : nullptr; }
     /** "", or that a file of rules has chosen. */
     std::string ruled_text() const
     {
@@ -165,7 +182,7 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
         std::cout << "\nBlocking calls take adaptive trees, which no plan tells; calls that they do not serve:\n";
     if (!o.chosen) {
         std::cout << "\nOpen MPI's own module serves this call: "
-                  << (o.said ? o.ruled_text() : "no algorithm of coll/wan can, within these parameters") << ".\n";
+                  << o.why_not() << ".\n";
         return;
     }
     const wan::traffic t(c.topo(), *o.chosen, r);
@@ -184,7 +201,7 @@ json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uin
                 {"sites", sites_json(c)},
                 {"adaptive", o.by_trees},
                 {"chosen", nullptr},
-                {"ruled_by", o.said ? json(o.said->knob) : json(nullptr)},
+                {"ruled_by", o.ruled_by() ? json(o.ruled_by()) : json(nullptr)},
                 {"algorithms", json::array()}};
     if (o.chosen) {
         const wan::traffic t(c.topo(), *o.chosen, r);
@@ -221,7 +238,7 @@ json row_json(const outlook &o, uint64_t bytes)
     json row = {{"bytes", bytes},
                 {"adaptive", o.by_trees},
                 {"chosen", o.chosen ? json(o.chosen->algo->name) : json(nullptr)},
-                {"ruled_by", o.said ? json(o.said->knob) : json(nullptr)},
+                {"ruled_by", o.ruled_by() ? json(o.ruled_by()) : json(nullptr)},
                 {"predicted_us", json::object()}};
     for (const entry &e : o.entries) {
         row["predicted_us"][e.algo->name] =
@@ -262,9 +279,7 @@ int plan_run(const plan_words &w)
     if (w.schedule_of < -1 || w.schedule_of >= c.topo().size())
         throw wrong_word("--schedule: a rank from 0 to " + std::to_string(c.topo().size() - 1));
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
-        throw wrong_word("there is no plan to show: Open MPI's own module serves this call, "
-                         + (o.said ? "since " + o.ruled_text() + ": change that rule"
-                                   : std::string("since no algorithm of coll/wan can within these parameters: leave some of them out")));
+        throw wrong_word("there is no plan to show: Open MPI's own module serves this call, since " + o.why_not() + ": " + o.remedy());
     if (w.json)
         std::cout << outlook_json(c, r, o, bytes).dump(2) << "\n";
     else if (w.draw != "-" && w.schedule_of < 0)

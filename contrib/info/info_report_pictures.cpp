@@ -30,18 +30,41 @@ std::string shortened(const std::string &name, size_t most, const std::string &a
     return element("title", text(name + after)) + text(std::string(name.begin(), cut) + "..." + after);
 }
 
-/** Name, hosts and ranks of a site: below its place where there are two, else outside the ring. */
-std::string site_label(const json &site, double x, double y, double angle, bool two)
-{
-    const std::string name = shortened(str(site.at("site")), two ? 20 : 28);
-    const double out = std::cos(angle);
-    const char *anchor = two || std::abs(out) < 0.1 ? "middle" : out > 0 ? "start" : "end";
-    x += two ? 0 : 24 * out;
-    y += two ? 32 : 4 + 28 * std::sin(angle) + 9 * std::min(0.0, std::sin(angle));
-    return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + name + "</text>"
-           + format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"12\">", x, y + 14, anchor) + people_text(site)
-           + "</text>\n";
-}
+constexpr const char *halo = "stroke=\"var(--paper)\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
+
+/** Name, hosts and ranks of a site: below or above its place where there are few, else outside the ring. */
+struct site_label {
+    std::string name, people;
+    double x, y;
+    const char *anchor = "middle";
+
+    site_label(const json &site, double at_x, double at_y, double angle, size_t sites)
+        : name(shortened(str(site.at("site")), sites % 2 == 0 && sites <= 4 ? 20 : 28)), people(people_text(site)), x(at_x), y(at_y)
+    {
+        const double out = std::cos(angle), down = std::sin(angle);
+        if (sites <= 4) {
+            y += sites == 2 || down > 0 ? 32 : -37;
+            return;
+        }
+        if (std::abs(out) >= 0.1)
+            anchor = out > 0 ? "start" : "end";
+        x += 24 * out;
+        y += 4 + 28 * down + 9 * std::min(0.0, down);
+    }
+    /** What it may take of the picture, from x on, to the left and to the right: no letter is wider than this. */
+    std::pair<double, double> reach() const
+    {
+        const size_t told = std::min<size_t>(name.size(), 28);
+        const double wide = std::max(8.2 * static_cast<double>(told), 7.2 * static_cast<double>(people.size())) + 6;
+        return *anchor == 'm' ? std::pair{wide / 2, wide / 2} : *anchor == 's' ? std::pair{0.0, wide} : std::pair{wide, 0.0};
+    }
+    std::string svg() const
+    {
+        return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" %s>", x, y, anchor, halo) + name + "</text>"
+               + format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"12\" %s>", x, y + 14, anchor, halo) + people
+               + "</text>\n";
+    }
+};
 
 /** What follows a communicator's name, or stands in its place. */
 std::string number_text(const json &c)
@@ -94,7 +117,7 @@ std::string way_svg(const json &c, const json &plan, const std::string &title, c
 
 std::string hosts_drawn::svg(const std::string &title, const std::string &id) const
 {
-    const looks page{150, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
+    const looks page{90, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
     const drawing d = draw(seen, page, id);
     return scrolling(format("<svg class=\"way\" viewBox=\"-4 -4 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\">",
                             d.width + 8, d.height + 8, 1.12 * (d.width + 8), 1.12 * (d.width + 8))
@@ -163,25 +186,33 @@ std::string map_svg(const json &r)
     if (sites.size() > most_drawn_sites)
         return element("p", std::to_string(sites.size()) + " sites: too many for a picture; the table has them.");
     const double n = static_cast<double>(sites.size());
-    const bool two = sites.size() == 2;
-    const double radius = two ? 92 : 140 + 7 * n, cx = two ? 165 : radius + 230, cy = two ? 30 : radius + 50;
+    const bool two = sites.size() == 2, four = sites.size() == 4;
+    // Few, on a circle that a phone has room for; four of them on its corners.
+    const double radius = two ? 92 : sites.size() <= 4 ? 120 : 140 + 7 * n, cy = two ? 30 : (four ? 0.71 : 1) * radius + 55,
+                 height = two ? 90 : cy + (n < 5 ? 0.71 : 1) * radius + 55;
+    double left = 20 + (two || !four ? radius : 0.71 * radius), right = left;
     std::vector<std::pair<double, double>> at;
     std::vector<std::string> names;
     std::string labels, circles;
     for (const json &s : sites) {
         const double angle =
-            2 * std::numbers::pi * static_cast<double>(at.size()) / n - (two ? std::numbers::pi : std::numbers::pi / 2);
-        const double x = cx + radius * std::cos(angle), y = cy + radius * std::sin(angle);
+            2 * std::numbers::pi * static_cast<double>(at.size()) / n - std::numbers::pi * (two ? 1 : four ? 0.75 : 0.5);
+        const double x = radius * std::cos(angle), y = cy + radius * std::sin(angle);
         at.emplace_back(x, y);
         names.push_back(str(s.at("site")));
         circles += format("<circle class=\"site\" cx=\"%.1f\" cy=\"%.1f\" r=\"15\" fill=\"var(--soft)\" "
                           "stroke=\"var(--near)\" stroke-width=\"2\">",
                           x, y)
                    + element("title", text(names.back() + ": ") + people_text(s)) + "</circle>\n";
-        labels += site_label(s, x, y, angle, two);
+        const site_label label(s, x, y, angle, sites.size());
+        const auto [before, after] = label.reach();
+        left = std::max(left, before - label.x);
+        right = std::max(right, after + label.x);
+        labels += label.svg();
     }
-    std::string out = format("<svg viewBox=\"0 0 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\" font-size=\"13\">", 2 * cx,
-                             two ? 90 : 2 * radius + 105, 0.95 * 2 * cx, 1.3 * 2 * cx)
+    const double width = left + right;
+    std::string out = format("<svg viewBox=\"%.0f 0 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\" font-size=\"13\">", -left, width,
+                             height, 0.95 * width, 1.3 * width)
                       + "<title>Sites and links</title>\n";
     const bool told = links.at("between").size() <= most_told_links;
     for (const json &l : links.at("between")) {
@@ -200,10 +231,11 @@ std::string map_svg(const json &r)
                + element("title", text(names[static_cast<size_t>(a)] + " to " + names[static_cast<size_t>(b)] + ": "
                                        + what + " one way"))
                + "</line>\n";
-        if (told)    // nearer to one end, so that those of crossing lines do not meet in the middle
-            labels += format("<text class=\"told\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\" "
-                             "stroke=\"var(--paper)\" stroke-width=\"4\" paint-order=\"stroke\">",
-                             x + (u - x) * (two ? 0.5 : 0.4), y + (v - y) * (two ? 0.5 : 0.4) - (two ? 7 : 0))
+        // Nearer to one end, so that those of crossing lines do not meet in the middle; of a square's diagonals each to another.
+        const double part = sites.size() < 4 ? 0.5 : four && std::abs(a - b) == 2 ? (a % 2 ? 0.7 : 0.3) : 0.4;
+        if (told)
+            labels += format("<text class=\"told\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\" %s>", x + (u - x) * part,
+                             y + (v - y) * part - (two ? 7 : 0), halo)
                       + text(what) + "</text>\n";
     }
     return scrolling(out + circles + labels + "</svg>");

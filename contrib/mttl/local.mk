@@ -45,7 +45,7 @@ contrib/mttl/mttl.pc: contrib/mttl/mttl.pc.in Makefile
 	@$(MKDIR_P) contrib/mttl
 	$(AM_V_GEN)$(SED) -e 's|@includedir[@]|$(includedir)|' -e 's|@version[@]|$(PACKAGE_VERSION)|' $(top_srcdir)/contrib/mttl/mttl.pc.in >$@
 CLEANFILES += contrib/mttl/mttl.pc
-EXTRA_DIST += contrib/mttl/mttl.pc.in contrib/mttl/README.md contrib/mttl/npb/lines contrib/mttl/bench/sites
+EXTRA_DIST += contrib/mttl/mttl.pc.in contrib/mttl/README.md contrib/mttl/REFERENCE.md contrib/mttl/npb/lines contrib/mttl/bench/sites
 
 # Tried by test/mttl/examples.
 mttl_examples = \

@@ -10,6 +10,8 @@ sim_sources = \
 	contrib/sim/sim_port.hpp \
 	contrib/sim/sim_runner.cpp \
 	contrib/sim/sim_runner.hpp \
+	contrib/sim/sim_tuning.cpp \
+	contrib/sim/sim_tuning.hpp \
 	contrib/sim/sim_worker.cpp \
 	contrib/bench/wb_operation.cpp \
 	contrib/bench/wb_operation.hpp
@@ -21,7 +23,7 @@ contrib/sim/wansim_worker.so: $(sim_sources) contrib/bench/wb_pattern.hpp libwan
 	@$(MKDIR_P) contrib/sim
 	$(AM_V_CXX)$(SMPICXX) $(sim_flags) -o $@ \
 	    $(top_srcdir)/contrib/sim/sim_operation.cpp $(top_srcdir)/contrib/sim/sim_port.cpp \
-	    $(top_srcdir)/contrib/sim/sim_runner.cpp $(top_srcdir)/contrib/sim/sim_worker.cpp \
+	    $(top_srcdir)/contrib/sim/sim_runner.cpp $(top_srcdir)/contrib/sim/sim_tuning.cpp $(top_srcdir)/contrib/sim/sim_worker.cpp \
 	    $(top_srcdir)/contrib/bench/wb_operation.cpp .libs/libwan_core.a
 contrib/sim/sim_platform.so: contrib/sim/sim_platform.cpp
 	@$(MKDIR_P) contrib/sim
@@ -86,7 +88,10 @@ EXTRA_DIST += \
 	contrib/sim/wansimlib/discovery.py \
 	contrib/sim/wansimlib/jobs.py \
 	contrib/sim/wansimlib/network.py \
+	contrib/sim/wansimlib/oracle.py \
 	contrib/sim/wansimlib/plots.py \
 	contrib/sim/wansimlib/table.py \
+	contrib/sim/traces \
+	contrib/sim/wansimlib/trace.py \
 	contrib/sim/wansimlib/trees.py \
 	test/sim/sim_test

@@ -6,6 +6,7 @@
 #include "sim_runner.hpp"
 
 #include "sim_common.hpp"
+#include "tune/candidates.hpp"
 #include "vectors.hpp"
 
 #include <algorithm>
@@ -71,7 +72,7 @@ void runner::learn(const wan::fact_vector &known)
     facts_.settle();
 }
 
-std::optional<runner::prepared> runner::prepare(const operation &what, const wan::wishes &wish)
+std::optional<runner::prepared> runner::prepare(const operation &what, const wan::wishes &wish, const std::optional<wan::manner> &how)
 {
     const wan_call_t call = what.call();
     const wan::request request = wan::request_of(topo_, call);
@@ -80,7 +81,7 @@ std::optional<runner::prepared> runner::prepare(const operation &what, const wan
         int64_t predicted_ns = 0;
     } told;
     if (me_ == 0)
-        if (const auto chosen = wan::choose(topo_, facts_, wish, request)) {
+        if (const auto chosen = how ? wan::choose(topo_, facts_, wish, request, *how) : wan::choose(topo_, facts_, wish, request)) {
             wan::print(*chosen).copy(told.text, sizeof(told.text) - 1);
             told.predicted_ns = chosen->predicted_ns;
         }

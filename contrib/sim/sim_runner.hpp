@@ -12,6 +12,7 @@
 #include "plan/planner.hpp"
 #include "sim_operation.hpp"
 #include "sim_port.hpp"
+#include "tune/manner.hpp"
 
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ public:
 
     const wan::topology &topology() const { return topo_; }
     sim::port &port() { return port_; }
+    const wan::facts &facts() const { return facts_; }
 
     /** Measures the links, with all ranks; what all know then.  Throws std::runtime_error. */
     const wan::fact_vector &measure();
@@ -42,8 +44,8 @@ public:
         wan::plan plan;
         std::unique_ptr<wan::engine> engine;
     };
-    /** The same on all ranks, all of which call it; nullopt: nothing serves the call. */
-    std::optional<prepared> prepare(const operation &what, const wan::wishes &wish);
+    /** The same on all ranks, all of which call it; nullopt: nothing serves the call.  `how`: nothing, or an algorithm's. */
+    std::optional<prepared> prepare(const operation &what, const wan::wishes &wish, const std::optional<wan::manner> &how = {});
     /** Throws std::runtime_error. */
     void run(prepared &call);
 

@@ -10,7 +10,11 @@
  *                    results are not checked (default: never)
  *   --lead S         seconds from the announcement of a round to its start (default 1)
  *   POINT            OP:BYTES:mpi[,root=R] or
- *                    OP:BYTES:wan[,root=R][,links=N][,segment=N][,threshold=N][,algo=NAME]
+ *                    OP:BYTES:wan[,root=R][,links=N][,segment=N][,threshold=N][,algo=NAME][,as=MANNER][,tune=TRIALS[,excess=PERCENT]]
+ *                    OP:BYTES:ways, to know what could serve it
+ *
+ * A manner is what rules name behind the colon, with '/' in place of blanks, as in
+ * vandegeijn/links/8.  tune: the first calls as the tuner has them, to the end of trials; the time is the next call's.
  *
  * All ranks start a round at one instant of their common clock; its time is from
  * there to the end of the last rank.
@@ -19,9 +23,9 @@
  */
 #include "sim_common.hpp"
 #include "sim_runner.hpp"
+#include "sim_tuning.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -29,7 +33,6 @@
 #include <memory>
 #include <sstream>
 #include <stdexcept>
-#include <time.h>
 
 namespace {
 
@@ -42,6 +45,9 @@ struct point {
     bool by_wan = false;
     int root = 0;
     wan::wishes wish;
+    std::optional<wan::manner> how;
+    bool lists = false;         // what could serve it
+    wan::tune_options tune{.trials = 0};
 };
 
 struct options {
@@ -83,6 +89,12 @@ void setting_apply(point &p, const std::string &setting)
         p.wish.segment_bytes = number_parse(value);
     else if (key == "threshold")
         p.wish.threshold_bytes = number_parse(value);
+    else if (key == "tune")
+        p.tune.trials = static_cast<unsigned>(number_parse(value));
+    else if (key == "excess")
+        p.tune.excess_percent = static_cast<unsigned>(number_parse(value));
+    else if (key == "as" && (p.how = sim::manner_from(p.collective, value)) && p.how->algo)
+        ;
     else if (key == "algo" && wan::algorithm_named(p.collective, value))
         p.wish.algo = wan::algorithm_named(p.collective, value);
     else
@@ -102,9 +114,10 @@ point point_parse(const std::string &text)
     p.collective = wan::collective_at(c);
     p.bytes = number_parse(parts[1]);
     const auto settings = split(parts[2], ',');
-    if (settings.empty() || (settings[0] != "wan" && settings[0] != "mpi"))
+    if (settings.empty() || (settings[0] != "wan" && settings[0] != "mpi" && settings[0] != "ways"))
         throw std::invalid_argument("'" + text + "' is neither mpi nor wan");
     p.by_wan = settings[0] == "wan";
+    p.lists = settings[0] == "ways";
     for (size_t i = 1; i < settings.size(); ++i)
         setting_apply(p, settings[i]);
     return p;
@@ -181,16 +194,6 @@ void facts_print(const wan::fact_vector &v)
     std::fflush(stdout);
 }
 
-/** Sleeps until an instant of the common clock; smpicxx makes it simulated time. */
-void sleep_until(double instant_s)
-{
-    const double left = instant_s - sim::port::now_s();
-    if (left <= 0)
-        return;
-    const timespec rest{static_cast<time_t>(left), static_cast<long>((left - std::floor(left)) * 1e9)};
-    nanosleep(&rest, nullptr);
-}
-
 /** What a point gives, on rank 0. */
 struct result {
     double us = 0;
@@ -200,6 +203,9 @@ struct result {
     std::vector<int64_t> out, in;       // bytes by site that sent, that received
     std::string plan;
     int64_t predicted_ns = 0;
+    std::vector<sim::tuning::call> calls;       // of a tuned class, the first ones
+    std::vector<wan::tuner::candidate> tried;
+    std::string chosen;
 };
 
 class job {
@@ -221,6 +227,15 @@ public:
         result r;
         r.checked = !folded && p.collective != WAN_BARRIER;
         auto what = std::make_unique<operation>(p.collective, p.bytes, p.root, me_, ranks_, folded);
+        if (p.lists) {
+            if (me_ == 0)
+                list(p, *what);
+            return;
+        }
+        if (p.tune.trials) {
+            tuned(p, *what, r);
+            return;
+        }
         std::vector<double> times;
         const auto sites = static_cast<size_t>(runner_.topology().site_count());
         r.out.resize(sites);
@@ -258,6 +273,36 @@ private:
         return n;
     }
 
+    void list(const point &p, const operation &what)
+    {
+        std::printf("{\"type\": \"ways\", \"point\": \"%s\", \"ways\": [", p.text.c_str());
+        const char *before = "";
+        for (const wan::plan &x : sim::ways_of(runner_, what, p.wish)) {
+            std::printf("%s{\"as\": \"%s\", \"predicted_us\": %.3f, \"segment\": %llu}", before, sim::words_of(wan::manner_of(x)).c_str(),
+                        static_cast<double>(x.predicted_ns) / 1000, static_cast<unsigned long long>(x.segment_bytes));
+            before = ", ";
+        }
+        std::printf("]}\n");
+        std::fflush(stdout);
+    }
+
+    /** A class of its own for each point. */
+    void tuned(const point &p, operation &what, result &r)
+    {
+        sim::tuning with(runner_, MPI_COMM_WORLD, options_.lead_s);
+        r.calls = with.settle(what, p.root, p.wish, p.tune);
+        r.us = r.calls.back().us;
+        std::vector<int> wrong{0};
+        for (const auto &c : r.calls)
+            wrong[0] += c.wrong;
+        sim::combine(wrong, MPI_COMM_WORLD, std::plus<int>());
+        r.wrong = wrong[0];
+        r.tried = with.state().candidates;
+        r.chosen = r.tried.empty() ? "" : sim::words_of(r.tried[with.state().standing].how);
+        if (me_ == 0)
+            print(p, r);
+    }
+
     bool one_round(const point &p, operation &what, uint64_t round, bool folded, std::vector<double> &times, result &r)
     {
         std::optional<sim::runner::prepared> call;
@@ -265,31 +310,21 @@ private:
         if (!folded)
             what.fill(round);
         if (p.by_wan) {
-            call = runner_.prepare(what, p.wish);
+            call = runner_.prepare(what, p.wish, p.how);
             if (!call)
                 return false;
             r.plan = wan::print(call->plan);
             r.predicted_ns = call->plan.predicted_ns;
         }
-        const double start = latest(sim::port::now_s(), true) + options_.lead_s;
-        sleep_until(start);
+        const double start = sim::latest(sim::port::now_s(), true, MPI_COMM_WORLD) + options_.lead_s;
+        sim::sleep_until(start);
         if (p.by_wan)
             runner_.run(*call);
         else
             what.by_mpi(MPI_COMM_WORLD);
-        times.push_back(latest(sim::port::now_s() - start, false));
+        times.push_back(sim::latest(sim::port::now_s() - start, false, MPI_COMM_WORLD));
         gather(r, r.checked && !what.verify(round));
         return true;
-    }
-
-    /** The largest of all ranks', at rank 0 or everywhere. */
-    static double latest(double mine, bool everywhere)
-    {
-        std::vector<double> all{mine};
-        sim::combine(all, MPI_COMM_WORLD, [](double a, double b) { return std::max(a, b); });
-        if (everywhere)
-            sim::tell_all(all.data(), sizeof(double), MPI_COMM_WORLD);
-        return all[0];
     }
 
     /** Adds up what ranks know: wrong results, what went across. */
@@ -322,7 +357,16 @@ private:
              << "\", \"bytes\": " << p.bytes << ", \"root\": " << p.root << ", \"ranks\": " << ranks_
              << ", \"rounds\": " << options_.rounds << ", \"us\": " << r.us << ", \"checked\": " << (r.checked ? "true" : "false")
              << ", \"wrong\": " << r.wrong;
-        if (p.by_wan) {
+        if (p.tune.trials) {
+            line << ", \"chosen\": \"" << r.chosen << "\", \"calls\": [";
+            for (size_t i = 0; i < r.calls.size(); ++i)
+                line << (i ? ", " : "") << "[\"" << r.calls[i].how << "\", " << (r.calls[i].timed ? "true" : "false") << ", " << r.calls[i].us << ']';
+            line << "], \"tried\": [";
+            for (size_t i = 0; i < r.tried.size(); ++i)
+                line << (i ? ", " : "") << "[\"" << sim::words_of(r.tried[i].how) << "\", " << r.tried[i].predicted_ns / 1000 << ", "
+                     << r.tried[i].measured_ns / 1000 << ", " << r.tried[i].again_ns / 1000 << ']';
+            line << ']';
+        } else if (p.by_wan) {
             auto list = [&](const char *name, const std::vector<int64_t> &v) {
                 line << ", \"" << name << "\": [";
                 for (size_t s = 0; s < v.size(); ++s)

@@ -76,7 +76,8 @@ class WordsTest(unittest.TestCase):
     def test_settings(self):
         four = settings.setting_parse("four=--mca coll_wan_links 4")
         self.assertTrue(four.plugin)
-        self.assertEqual(four.command, ('--mca', 'coll_wan_links', '4'))
+        self.assertEqual(four.command, ('--mca', 'coll_wan_links', '4', '--mca', 'coll_wan_measure_share', '100'))
+        self.assertEqual(settings.setting_parse('later=--mca coll_wan_measure_share 20').command.count('coll_wan_measure_share'), 1)
         self.assertFalse(settings.setting_parse('a:off=--mca x 1').plugin)
         self.assertIn('coll_wan_priority', settings.setting_parse('han').command)
         self.assertNotIn('coll_wan_priority', settings.setting_parse('wan').command)
@@ -244,7 +245,7 @@ class TableTest(unittest.TestCase):
         ompi_info = ('sh', '-c', 'printf "%s\n" "$0"', '\n'.join(lines))      # $0; what follows are its arguments
         chosen = settings.algorithms(['bcast', 'reduce_scatter'], ompi_info)
         self.assertEqual([s.name for s in chosen], ['bcast:tree', 'bcast:chain', 'reduce_scatter:runs'])
-        self.assertEqual(chosen[1].command, ('--mca', 'coll_wan_bcast_algorithm', 'chain'))
+        self.assertEqual(chosen[1].command, ('--mca', 'coll_wan_bcast_algorithm', 'chain', '--mca', 'coll_wan_measure_share', '100'))
         self.assertEqual(chosen[1].ops, ('bcast',))
         with self.assertRaisesRegex(ValueError, 'no algorithms for these'):
             settings.algorithms(['alltoall'], ompi_info)

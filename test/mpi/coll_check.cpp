@@ -14,6 +14,7 @@
 #include <cstring>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace check {
 
@@ -241,12 +242,22 @@ void fail(const std::string &what)
         std::printf("rank %d, call %llu: %s\n", now.rank, static_cast<unsigned long long>(now.calls), what.c_str());
 }
 
+void end_group(const std::string &name)
+{
+    now.digests.emplace_back(name, std::exchange(now.digest, 0));
+}
+
 int close()
 {
     doing("summary");
     counters.close();
-    uint64_t sums[3] = {now.compared, now.wrong, now.digest}, all[3] = {};
-    MPI_Reduce(sums, all, 3, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    uint64_t sums[2] = {now.compared, now.wrong}, all[2] = {};
+    MPI_Reduce(sums, all, 2, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    for (auto &[group, mine] : now.digests) {
+        uint64_t sum = 0;
+        MPI_Reduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        mine = sum;
+    }
     if (now.rank == 0) {
         std::printf("compared %llu results of %llu calls", static_cast<unsigned long long>(all[0]),
                     static_cast<unsigned long long>(now.calls));
@@ -255,12 +266,13 @@ int close()
         std::printf("\n");
         for (const auto &[reason, n] : now.reasons)
             std::printf("not served: %llu calls: %s\n", static_cast<unsigned long long>(n), reason.c_str());
-        std::printf("digest %016llx\n", static_cast<unsigned long long>(all[2]));
+        for (const auto &[group, digest] : now.digests)
+            std::printf("digest %s %016llx\n", group.c_str(), static_cast<unsigned long long>(digest));
         if (all[1])
             std::printf("%llu wrong\n", static_cast<unsigned long long>(all[1]));
     }
     std::fflush(stdout);
-    MPI_Bcast(all, 3, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    MPI_Bcast(all, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     alarm(0);
     return all[1] != 0;
 }

@@ -82,12 +82,15 @@ struct state {
     std::string unserved;       // why no communicator of this job is served
     pretended_sites sites;
     uint64_t calls = 0, compared = 0, wrong = 0, digest = 0;
+    std::vector<std::pair<std::string, uint64_t>> digests;  // of groups that are over
     std::map<std::string, uint64_t> served, reasons;
 };
 extern thread_local state now;
 
 /** Counters, sites of all ranks; after MPI_Init. */
 void open(uint64_t seed, const char *unserved);
+/** The calls since the last one of these have a digest of their own in the summary. */
+void end_group(const std::string &name);
 /** One summary by rank 0; the job's exit code. */
 int close();
 void fail(const std::string &what);

@@ -53,8 +53,10 @@ int main(int argc, char **argv)
     check::watch(patience);
     if (threads && provided != MPI_THREAD_MULTIPLE)
         check::fail("this Open MPI has no MPI_THREAD_MULTIPLE");
-    for (auto [g, n] : todo)
+    for (auto [g, n] : todo) {
         g->run(n);
+        check::end_group(g->name);
+    }
     const int code = check::close();
     MPI_T_finalize();   // 4.1.4 crashes when this comes after MPI_Finalize
     MPI_Finalize();

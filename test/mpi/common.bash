@@ -26,6 +26,10 @@ plugins_from() {
         [[ -d $pmix ]] && export PMIX_MCA_mca_base_component_path=$pmix
     done
 }
+if [[ $0 == *mpi/* || $0 == *lab/* || $0 == *udp/*jobs ]] && [[ ! -f $WAN_STAGE/mca_coll_wan.so ]]; then
+    echo "${0##*/}: there is no plugin in $WAN_STAGE: 'make stage' in the build directory puts it there; start this in that directory, or with WAN_BUILD naming it"
+    exit 1
+fi
 plugins_from "$WAN_STAGE"
 
 # On one host, shared memory does; 5.0 calls it sm, 4.1 vader.

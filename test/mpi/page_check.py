@@ -186,6 +186,33 @@ class Pages(report_check.Job):
             page = b.open(file, 1280)
             self.assertEqual(page.ask('[...document.querySelectorAll(".wide")].filter(d => d.scrollWidth > d.clientWidth).length'), 0)
 
+    def test_few_on_a_phone(self):
+        """Pictures of two and of four sites need no scrolling; no arrow goes over a name."""
+        with browser.Browser() as b:
+            for sites in (2, 4):
+                changed = json.loads(json.dumps(self.report))
+                names = ['eu/paris', 'eu/amsterdam', 'us/boston', 'asia/tokyo'][:sites]
+                for c in changed['communicators']:
+                    c['sites'] = [{'site': s, 'hosts': 1, 'ranks': 4} for s in names]
+                    c['hosts'] = [[s, 4 * s, 4] for s in range(sites)]
+                    for p in (p for k in c['calls'] for p in k['plans']):
+                        p['flows'] = [[f, t, 1 << 20, 1] for f in range(sites) for t in range(sites) if f != t]
+                for l in changed['links']:
+                    l['sites'] = [{'site': s, 'uplink_bytes_per_s': None} for s in names]
+                    l['between'] = [{'a': a, 'b': b_, 'latency_ns': 25400000, 'each_measured': True, 'bytes_per_s': None}
+                                    for i, a in enumerate(names) for b_ in names[i + 1:]]
+                page = self.look(b, self.page_of(changed, f'few{sites}'), 360)
+                self.assertEqual(page.ask(OVERLAPS), [])
+                boxes = page.ask('[...document.querySelectorAll("svg")].filter(s => s.querySelector(".site, .place")).map('
+                                 's => [s.parentElement.scrollWidth, s.parentElement.clientWidth])')
+                self.assertGreater(len(boxes), 1)
+                for needs, has in boxes:
+                    self.assertLessEqual(needs, has)
+                order = page.ask('[...document.querySelectorAll("svg.way")].map('
+                                 's => [...s.querySelectorAll("path.far, path.near, text")].map(e => e.nodeName).join(" "))')
+                for drawn in order:
+                    self.assertRegex(drawn, r'^(path )+(text ?)+$')
+
     def test_many_and_long(self):
         """Sites up to what is drawn, long names, many communicators."""
         with browser.Browser() as b:
@@ -231,7 +258,7 @@ class Pages(report_check.Job):
             'a complaint': (lambda p: p.complaints() != [], '<p>', '<p><script>console.log(1)</script>'),
             'too wide': (lambda p: p.ask('document.documentElement.scrollWidth') > 360, '<h2>', '<div style="width:500px">x</div><h2>'),
             'cut off': (lambda p: p.ask(CUT) != [], '<h2>', '<div style="width:4em;overflow:hidden;white-space:nowrap">a long line of text</div><h2>'),
-            'cut off in a picture': (lambda p: p.ask(CUT) != [], '</svg>', '<text x="-9" y="20">left</text></svg>'),
+            'cut off in a picture': (lambda p: p.ask(CUT) != [], '</svg>', '<text x="-999" y="20">left</text></svg>'),
             'on each other': (lambda p: p.ask(OVERLAPS) != [], '</svg>', '<text x="90" y="20">one</text><text x="92" y="22">two</text></svg>'),
             'pale': (lambda p: p.ask(CONTRAST) < 4.5, '<p>', '<p style="color:#999999">'),
         }

@@ -1,7 +1,8 @@
 /*
  * What users read about algorithms and parameters is what the code has: the
  * reference is written from registry and knobs, README's tables and doc/tuning.md name each
- * of them, doc/ names nothing else, nor does any document name parameters, variables or algorithms that are not; the example of doc/add-an-algorithm.md is verified.  To write the reference anew, in the build directory:
+ * of them, doc/ names nothing else; the example of doc/add-an-algorithm.md is verified; of all documents, see
+ * documents.cpp.  To write the reference anew, in the build directory:
  *
  *     make check TESTS=test/unit/documentation WAN_GOLDEN_WRITE=1
  *
@@ -16,7 +17,7 @@
 
 #include "adaptive/service.hpp"
 #include "sched/verifier.hpp"
-#include "unit.hpp"
+#include "documentation.hpp"
 
 #include <map>
 #include <set>
@@ -29,8 +30,6 @@ namespace {
 
 using namespace wan;
 using namespace wan_test;
-
-std::string collective_name(wan_collective_t c) { return kind_of(c).name; }
 
 std::string parameters_of(const algorithm &a)
 {
@@ -220,25 +219,10 @@ std::string check_limits()
     return "";
 }
 
-std::string counter_name(size_t i)
-{
-    wan_counter_t counter;
-    wan_counter_get(i, &counter);
-    return counter.name;
-}
-
 bool is_counter(const std::string &name)
 {
     for (size_t i = 0; i < wan_counter_count(); ++i)
         if (name == counter_name(i))
-            return true;
-    return false;
-}
-
-bool is_knob(const std::string &name)
-{
-    for (size_t i = 0; i < wan_knob_count(); ++i)
-        if (name == wan_knob_get(i)->name)
             return true;
     return false;
 }
@@ -373,83 +357,6 @@ std::string check_messages()
     return "";
 }
 
-/** Every document of the project: what it names, in commands and tables, too, exists. */
-std::string check_names()
-{
-    std::set<std::string> known;
-    const auto collect = [&](const std::string &text) {
-        const std::regex name("(coll_wan|btl_udp)_[a-z0-9_]+");
-        for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
-            known.insert(at->str());
-    };
-    for (size_t i = 0; i < wan_knob_count(); ++i)
-        known.insert("coll_wan_" + std::string(wan_knob_get(i)->name));
-    for (size_t i = 0; i < wan_counter_count(); ++i)
-        known.insert("coll_wan_" + counter_name(i));
-    // Of btl/udp, and of all transports: what ompi_info shows (test/mpi/ompi_info), and its variables (test/udp/reference).
-    collect(read_all(test_file("golden/ompi_info_udp.txt")));
-    collect(read_all(test_file("../opal/mca/btl/udp/REFERENCE.md")));
-    const std::regex name("(?:^|[^a-z_])((?:coll_wan|btl_udp)_[a-z0-9_]+)(\\*|\\.[ch]\\b)?"),
-        chosen("(?:coll_wan_|--param )([a-z_]+)_algorithm(?:=| )([a-z]+)");
-    std::vector<std::filesystem::path> files = {test_file("../README.md"), test_file("../NEWS"), test_file("README.md"),
-                                                test_file("../debian/openmpi-wan.README.Debian")};
-    for (const char *below : {"../doc", "../contrib", "../opal", "../ompi"})
-        for (const auto &entry : std::filesystem::recursive_directory_iterator(test_file(below)))
-            if (entry.path().extension() == ".md")
-                files.push_back(entry.path());
-    WAN_CHECK(files.size() > 15);
-    std::string wrong;
-    for (const auto &file : files) {
-        const std::string text = read_all(file);
-        WAN_CHECK_THAT(!text.empty(), file.string());
-        for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) {
-            const std::string named = (*at)[1], after = (*at)[2];
-            const auto first = known.lower_bound(named);
-            const bool family = after == "*" || named.ends_with("_");
-            if (after.starts_with(".") || (first != known.end() && (family ? first->starts_with(named) : *first == named)))
-                continue;
-            wrong += file.filename().string() + ": there is no " + named + after + "\n";
-        }
-        for (std::sregex_iterator at(text.begin(), text.end(), chosen), end; at != end; ++at) {
-            const std::string how = (*at)[2];
-            // Words of a sentence may follow a name, and then a blank.
-            const bool given = at->str().find('=') != std::string::npos || text.substr(0, static_cast<size_t>(at->position())).ends_with("--mca ");
-            bool exists = how == "automatic";
-            for (int c = 0; c < WAN_COLLECTIVES; ++c)
-                exists |= collective_name(collective_at(c)) == (*at)[1]
-                          && (algorithm_named(collective_at(c), how) || (how == adaptive.name && adaptive_serves(collective_at(c))));
-            if (given && !exists)
-                wrong += file.filename().string() + ": there is no algorithm " + at->str() + "\n";
-        }
-    }
-    WAN_CHECK_THAT(wrong.empty(), wrong);
-
-    // Events of a report: doc/report.md lists each that the code has, and no other.
-    std::set<std::string> told, happen;
-    std::string text = read_all(test_file("../doc/report.md"));
-    const size_t row = text.find("| `events` | `what` (");
-    WAN_CHECK(row != text.npos);
-    text = text.substr(row, text.find(')', row) - row);
-    const std::regex word("[a-z]+_?[a-z_]*"), event("(?:happened|report_event|[^a-z]event)\\(([^;\"]*)\"([a-z_]+)\"(?: : \"([a-z_]+)\")?");
-    const std::string list = text.substr(text.find('(') + 1);
-    for (std::sregex_iterator at(list.begin(), list.end(), word), end; at != end; ++at)
-        told.insert(at->str());
-    for (const auto &entry : std::filesystem::recursive_directory_iterator(test_file("../ompi/mca/coll/wan"))) {
-        if (entry.path().extension() != ".c" && entry.path().extension() != ".cpp")
-            continue;
-        const std::string code = read_all(entry.path());
-        for (std::sregex_iterator at(code.begin(), code.end(), event), end; at != end; ++at)
-            for (size_t group : {size_t{2}, size_t{3}})
-                if ((*at)[group].matched)
-                    happen.insert((*at)[group]);
-    }
-    for (const std::string &e : told)
-        WAN_CHECK_THAT(happen.contains(e), "doc/report.md: there is no event " + e);
-    for (const std::string &e : happen)
-        WAN_CHECK_THAT(told.contains(e), "doc/report.md does not name the event " + e);
-    return "";
-}
-
 /** The example of the walk-through is right, crosses once a site, and is what the text shows. */
 std::string check_example()
 {
@@ -495,6 +402,7 @@ int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>),
                                 cmocka_unit_test(test<check_defaults>), cmocka_unit_test(test<check_limits>),
-                                cmocka_unit_test(test<check_variables>), cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_messages>), cmocka_unit_test(test<check_names>), cmocka_unit_test(test<check_example>)};
+                                cmocka_unit_test(test<check_variables>), cmocka_unit_test(test<check_guides>), cmocka_unit_test(test<check_messages>), cmocka_unit_test(test<check_names>),
+                                cmocka_unit_test(test<check_report_members>), cmocka_unit_test(test<check_commands>), cmocka_unit_test(test<check_mttl_messages>), cmocka_unit_test(test<check_example>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

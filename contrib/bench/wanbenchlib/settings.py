@@ -12,6 +12,8 @@ import shlex
 import subprocess
 
 WITHOUT_PLUGIN = ('--mca', 'coll_wan_priority', '-1')
+# What lasts is compared, not first calls (contrib/bench/first_calls): links are known from the first round on.
+MEASURED = ('--mca', 'coll_wan_measure_share', '100')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +25,9 @@ class Setting:
 
     @property
     def command(self):
-        return tuple(self.args) if self.plugin else tuple(self.args) + WITHOUT_PLUGIN
+        if not self.plugin:
+            return tuple(self.args) + WITHOUT_PLUGIN
+        return tuple(self.args) + (() if MEASURED[1] in self.args else MEASURED)
 
 
 def _mca(**parameters):

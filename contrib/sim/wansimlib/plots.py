@@ -176,3 +176,30 @@ def alltoall_plot(cells, stem):
     figure.legend(*grid[0][0].get_legend_handles_labels(), fontsize=8, loc='center left', bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
     return figure_save(figure, stem)
+
+
+def oracle_plot(cells, net, stem):
+    """Excess over the best of all ways by size, a panel for each operation: the model's choice, the tuned one, Open MPI's."""
+    ops = list(dict.fromkeys(c.op for c in cells))
+    columns = min(4, len(ops))
+    figure, grid = plt.subplots(-(-len(ops) // columns), columns, figsize=(3.6 * columns, 3 * -(-len(ops) // columns)), squeeze=False)
+    for axes in grid.flat[len(ops):]:
+        axes.set_visible(False)
+    for axes, op in zip(grid.flat, ops):
+        line = sorted((c for c in cells if c.op == op), key=lambda c: c.bytes)
+        x = [max(1, c.total) for c in line]
+        for at, (name, values) in enumerate((('tuned', [c.tuned for c in line]), ("the model's choice", [c.model for c in line]),
+                                             ("SMPI as Open MPI's selector", [c.mpi_us / c.best_us - 1 for c in line if c.mpi_us]))):
+            if len(values) == len(x):
+                axes.plot(x, [max(0, 100 * v) for v in values], label=name, **style_of(at, at == 0))
+        sizes_axis(axes, x)
+        axes.set_yscale('symlog', linthresh=10)
+        axes.axhline(3, color='black', linewidth=0.8, linestyle=':')
+        axes.set_title(op, fontsize=9)
+        axes.grid(True, alpha=0.3)
+    for row in grid:
+        row[0].set_ylabel('% over the best way')
+    figure.legend(*grid[0][0].get_legend_handles_labels(), fontsize=8, loc='lower right')
+    figure.suptitle(f'simulated: {net.text()}', fontsize=9)
+    figure.tight_layout()
+    return figure_save(figure, stem)

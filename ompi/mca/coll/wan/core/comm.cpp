@@ -347,11 +347,8 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         return {tuning.chosen(what, c.epoch)};
     const wan::tuner::service service = tuning.begin(what, [&] { return wan::candidates_for(topo, f, wish[r.collective], r, tune); });
     if (service.trial) {
-        trial = WAN_TRIAL;
+        trial = wan::trial_flags(r.collective);
         trial_root = r.root;
-        // What begins at the root, or ends there, needs no word.
-        const bool begins = r.collective == WAN_BCAST || r.collective == WAN_SCATTER, ends = r.collective == WAN_REDUCE || r.collective == WAN_GATHER;
-        trial |= (begins ? 0 : WAN_TRIAL_WORD_BEFORE) | (ends ? 0 : WAN_TRIAL_WORD_AFTER);
     }
     return service;
 }

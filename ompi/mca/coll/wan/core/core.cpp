@@ -362,9 +362,7 @@ int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE
         std::lock_guard hold(comm->lock);
         comm->trial = 0;
         ++comm->counters.trials;
-        // Without most of what a word took: candidates differ by parts of the rest.
-        const int64_t least = std::max<int64_t>(1, elapsed_ns / 4), without = elapsed_ns - comm->known.back().widest_ns() / 10 * 9;
-        if (!comm->tuning.record(comm->me == comm->trial_root ? std::max(least, without) : 0))
+        if (!comm->tuning.record(comm->me == comm->trial_root ? wan::trial_score(comm->known.back(), elapsed_ns) : 0))
             return WAN_OK;
         const wan::tune_scores mine = comm->tuning.scores();
         std::copy(mine.begin(), mine.end(), scores);

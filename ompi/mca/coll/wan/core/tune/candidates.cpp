@@ -61,6 +61,17 @@ call_class class_of(const topology &t, const request &r)
             r.commutative, r.counts_vary};
 }
 
+int trial_flags(wan_collective_t c)
+{
+    const bool begins = c == WAN_BCAST || c == WAN_SCATTER, ends = c == WAN_REDUCE || c == WAN_GATHER;
+    return WAN_TRIAL | (begins ? 0 : WAN_TRIAL_WORD_BEFORE) | (ends ? 0 : WAN_TRIAL_WORD_AFTER);
+}
+
+int64_t trial_score(const facts &f, int64_t elapsed_ns)
+{
+    return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - f.widest_ns() / 10 * 9});
+}
+
 bool may_leave(const wishes &w, wan_collective_t c)
 {
     return !w.links && !w.segment_bytes && !w.threshold_bytes && !(w.stable && kind_of(c).operation);

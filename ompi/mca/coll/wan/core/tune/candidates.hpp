@@ -38,6 +38,11 @@ std::string explain(const std::vector<tuner::state> &classes);
 /** Whether a call may be left to Open MPI's own module, which keeps to no wishes and in stable mode would give other results. */
 bool may_leave(const wishes &w, wan_collective_t c);
 
+/** WAN_TRIAL, and which words go with it: what begins at the root, or ends there, needs none. */
+int trial_flags(wan_collective_t c);
+/** Of what the root timed: without most of what a word took, since candidates differ by parts of the rest. */
+int64_t trial_score(const facts &f, int64_t elapsed_ns);
+
 /** Which class a call belongs to. */
 call_class class_of(const topology &t, const request &r);
 

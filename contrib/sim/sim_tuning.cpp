@@ -1,0 +1,156 @@
+/*
+ * See sim_tuning.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "sim_tuning.hpp"
+
+#include "sim_common.hpp"
+#include "vectors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <time.h>
+
+namespace sim {
+
+namespace {
+
+/** A call of the module's own beside a trial. */
+struct word {
+    operation what;
+    std::optional<runner::prepared> call;
+
+    word(runner &with, wan_collective_t c, size_t bytes, int root, int me)
+        : what(c, bytes, root, me, with.topology().size(), false), call(with.prepare(what, {}))
+    {
+        what.fill(0);
+        if (!call)
+            throw std::runtime_error("nothing serves a word");
+    }
+    void run(runner &with)
+    {
+        with.port().begin(what.elements(), false);
+        with.run(*call);
+    }
+};
+
+wan::request request_of(runner &with, const operation &what)
+{
+    return wan::request_of(with.topology(), what.call());
+}
+
+} // namespace
+
+double latest(double mine, bool everywhere, MPI_Comm comm)
+{
+    std::vector<double> all{mine};
+    combine(all, comm, [](double a, double b) { return std::max(a, b); });
+    if (everywhere)
+        tell_all(all.data(), sizeof(double), comm);
+    return all[0];
+}
+
+void sleep_until(double instant_s)
+{
+    const double left = instant_s - port::now_s();
+    if (left <= 0)
+        return;
+    const timespec rest{static_cast<time_t>(left), static_cast<long>((left - std::floor(left)) * 1e9)};
+    nanosleep(&rest, nullptr);
+}
+
+std::vector<wan::plan> ways_of(runner &with, const operation &what, const wan::wishes &wish)
+{
+    std::vector<wan::plan> found;
+    std::vector<wan::manner> known;
+    for (const wan::plan &p : wan::candidates(with.topology(), with.facts(), wish, request_of(with, what)))
+        if (const wan::manner m = wan::manner_of(p); std::find(known.begin(), known.end(), m) == known.end()) {
+            known.push_back(m);
+            found.push_back(p);
+        }
+    return found;
+}
+
+std::string words_of(const wan::manner &m)
+{
+    std::string words = wan::print(m);
+    std::replace(words.begin(), words.end(), ' ', '/');
+    return words;
+}
+
+std::optional<wan::manner> manner_from(wan_collective_t c, std::string words)
+{
+    std::string fault;
+    std::replace(words.begin(), words.end(), '/', ' ');
+    return wan::parse_manner(c, words, fault);
+}
+
+tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, const wan::tune_options &options, uint64_t number)
+{
+    int me;
+    MPI_Comm_rank(comm_, &me);
+    const wan::request r = request_of(with_, what);
+    const auto service = tuner_.begin(wan::class_of(with_.topology(), r),
+                                      [&] { return wan::candidates_for(with_.topology(), with_.facts(), wish, r, options); });
+    const int flags = service.trial ? wan::trial_flags(r.collective) : 0;
+    const bool left = service.how && !service.how->algo;
+    std::optional<runner::prepared> ours;
+    if (!left)
+        ours = with_.prepare(what, wish, service.how);
+    if (!left && !ours)
+        throw std::runtime_error("nothing serves the call");
+    std::optional<word> came, goes, done, scores;
+    if (flags) {
+        came.emplace(with_, WAN_REDUCE, 8, root, me);
+        goes.emplace(with_, WAN_BCAST, 8, root, me);
+        done.emplace(with_, WAN_REDUCE, 8, root, me);
+        scores.emplace(with_, WAN_ALLREDUCE, sizeof(wan::tune_scores), 0, me);
+    }
+    what.fill(number);
+
+    const double start = latest(port::now_s(), true, comm_) + lead_s_;
+    sleep_until(start);
+    if (flags)
+        came->run(with_);
+    const double began = port::now_s();
+    if (flags & WAN_TRIAL_WORD_BEFORE)
+        goes->run(with_);
+    with_.port().begin(what.elements(), false);
+    if (left)
+        what.by_mpi(comm_);
+    else
+        with_.run(*ours);
+    if (flags & WAN_TRIAL_WORD_AFTER)
+        done->run(with_);
+    const auto elapsed_ns = static_cast<int64_t>((port::now_s() - began) * 1e9);
+    const bool combining = flags && tuner_.record(me == root ? wan::trial_score(with_.facts(), elapsed_ns) : 0);
+    if (combining)
+        scores->run(with_);
+    call c{service.how ? words_of(*service.how) : "", service.trial, latest(port::now_s() - start, true, comm_) * 1e6,
+           what.call().collective != WAN_BARRIER && !what.verify(number)};
+    if (combining) {
+        const wan::tune_scores mine = tuner_.scores();
+        std::vector<int64_t> all(mine.begin(), mine.end());
+        combine(all, comm_, [](int64_t a, int64_t b) { return std::max(a, b); });
+        tell_all(all.data(), all.size() * sizeof(all[0]), comm_);
+        wan::tune_scores combined;
+        std::copy(all.begin(), all.end(), combined.begin());
+        epoch_ += tuner_.decide(combined, epoch_ + 1);
+    }
+    return c;
+}
+
+std::vector<tuning::call> tuning::settle(operation &what, int root, const wan::wishes &wish, const wan::tune_options &options)
+{
+    std::vector<call> calls;
+    bool settled = false;
+    while (!settled || calls.back().timed) {
+        calls.push_back(one(what, root, wish, options, calls.size()));
+        settled = state().phase == wan::tuner::state::phase::settled;
+    }
+    return calls;
+}
+
+} // namespace sim

@@ -1,0 +1,160 @@
+"""All that can serve a call, simulated; and what coll/wan's model and trials choose beside the best of it.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import sys
+
+from wanbenchlib import statistics
+from wanbenchlib.sizes import size_text, sizes_parse
+from wanbenchlib.table import grid_text, ms_text
+
+from . import jobs
+from .table import name_of
+
+OPS = 'bcast,allreduce,reduce,barrier,allgather,gather,scatter,reduce_scatter,alltoall,scan,exscan'
+SIZES = '4..4M:4'
+CALLS = 1000            # of a class, over which trials are to pay
+BY_BLOCK = ('allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall')     # a point's bytes are those of one rank's block
+# What Open MPI's tuned can be forced to, by the names that SMPI has for it; besides its selector's own choice.
+FORCED = {
+    'bcast': ['flattree', 'ompi_pipeline', 'ompi_split_bintree', 'binomial_tree', 'scatter_rdb_allgather', 'scatter_LR_allgather'],
+    'allreduce': ['redbcast', 'rdb', 'lr', 'ompi_ring_segmented', 'rab_rdb'],
+    'reduce': ['ompi_basic_linear', 'ompi_chain', 'ompi_pipeline', 'ompi_binary', 'ompi_binomial', 'ompi_in_order_binary'],
+    'barrier': ['ompi_basic_linear', 'ompi_doublering', 'ompi_recursivedoubling', 'ompi_bruck', 'ompi_tree'],
+    'allgather': ['bruck', 'rdb', 'ring', 'ompi_neighborexchange'],
+    'gather': ['ompi_basic_linear', 'ompi_binomial', 'ompi_linear_sync'],
+    'scatter': ['ompi_basic_linear', 'ompi_binomial'],
+    'reduce_scatter': ['ompi_basic_recursivehalving', 'ompi_ring', 'ompi_butterfly'],
+    'alltoall': ['basic_linear', 'pair', 'bruck'],
+    'scan': [], 'exscan': []}
+
+
+def points_of(op, sizes, ranks):
+    """Bytes of a point for so many in all of each process."""
+    if op == 'barrier':
+        return [0]
+    return [size // ranks if op in BY_BLOCK else size for size in sizes if op not in BY_BLOCK or size >= ranks]
+
+
+def segments_of(ways, size, excess):
+    """Settings with longer and shorter segments, of each algorithm's best way that could be tried."""
+    out, seen = [], set()
+    for way in ways:
+        algorithm = way['as'].split('/')[0]
+        if algorithm not in seen and way['segment'] < size and way['predicted_us'] <= ways[0]['predicted_us'] * (1 + excess / 100):
+            out += [f"wan,as={way['as']},segment={n}" for n in (way['segment'] * f // 4 for f in (1, 2, 8, 16)) if 512 <= n <= size]
+        seen.add(algorithm)
+    return out
+
+
+def ways_list(sweep, net, points):
+    """{point: ways}, of this or an earlier run."""
+    def kept():
+        return {r['point']: r['ways'] for r in sweep.kept.lines
+                if r['type'] == 'ways' and r['network'] == net.text() and r['placement'] == sweep.args.placement}
+    wanted = [f'{op}:{size}:ways' for op, size in points]
+    todo = [p for p in wanted if p not in kept()]
+    if todo:
+        for line in jobs.job(net, sweep.args.placement, todo, sweep.facts_of(net), sweep.args.fold_over, deadline_s=sweep.args.job_seconds):
+            if line['type'] == 'ways':
+                sweep.kept.append(dict(line, network=net.text(), placement=sweep.args.placement))
+    known = kept()
+    return {point: known[name] for point, name in zip(points, wanted) if name in known}
+
+
+def tuned_setting(args):
+    return f'wan,tune={args.trials},excess={args.tune_excess}'
+
+
+def measure_points(args, sweep, net, op, points):
+    """Records of all ways to serve (op, bytes)..., of the model's choice and of trials."""
+    found = []
+    for (_, size), ways in ways_list(sweep, net, points).items():
+        settings = ['wan', tuned_setting(args), 'mpi'] + [f"wan,as={w['as']}" for w in ways]
+        settings += segments_of(ways, size, args.tune_excess)
+        found += sweep.run(net, [f'{op}:{size}:{s}' for s in settings])
+    for name in FORCED[op]:
+        args.smpi = [f'smpi/{op}:{name}']
+        try:
+            found += sweep.run(net, [f'{op}:{size}:mpi' for _, size in points])
+        except jobs.SimError as error:      # what a platform or a size does not let run
+            print(f'  {op}, {name}: {error}', file=sys.stderr)
+        args.smpi = []
+    return found
+
+
+def measure(args, sweep, net):
+    found, sizes = [], sizes_parse(args.sizes or SIZES)
+    for op in (args.ops or OPS).split(','):
+        found += measure_points(args, sweep, net, op, [(op, b) for b in points_of(op, sizes, net.ranks)])
+    return found
+
+
+class Cell:
+    """One collective and size: the best of all, and what was chosen."""
+
+    def __init__(self, records, tuned):
+        by = {r['setting']: r for r in records}
+        self.op, self.bytes = records[0]['op'], records[0]['bytes']
+        self.total = self.bytes * (records[0]['ranks'] if self.op in BY_BLOCK else 1)
+        fixed = {s: r['us'] for s, r in by.items() if ',tune=' not in s and not r['wrong']}
+        self.count = len(fixed)
+        self.best = min(fixed, key=fixed.get)
+        self.best_us = fixed[self.best]
+        self.mpi_us = by['mpi']['us'] if 'mpi' in by else None
+        self.ours_us = min((us for s, us in fixed.items() if s.startswith('wan')), default=None)
+        self.model = by['wan']['us'] / self.best_us - 1
+        trial = by[tuned]
+        self.tuned = trial['us'] / self.best_us - 1
+        self.ways = max(0, len(trial['tried']) - 1)
+        self.chosen, self.calls = trial['chosen'], len(trial['calls']) - 1
+        alone = [us for _, timed, us in trial['calls'] if not timed]
+        self.worst = max(alone) / trial['us']
+        self.share = sum(us - trial['us'] for _, _, us in trial['calls']) / (CALLS * trial['us'])
+        self.wrong = sum(r['wrong'] for s, r in by.items() if s.startswith('wan'))
+
+
+def cells_make(found, tuned):
+    groups = {}
+    for r in found:
+        groups.setdefault((r['op'], r['bytes']), []).append(r)
+    return [Cell(g, tuned) for g in groups.values() if {'wan', tuned} <= {r['setting'] for r in g}]
+
+
+def tables_text(cells, net, placement):
+    percent = lambda x: f'{100 * x:.1f}%'
+    rows = [[c.op, size_text(c.total), str(c.count), ms_text(c.best_us), name_of(c.best).replace('/', ' '), percent(c.model), percent(c.tuned),
+             c.chosen.replace('/', ' '), str(c.ways), str(c.calls), f'{c.worst:.2f}', f'{100 * c.share:.2f}%'] for c in cells]
+    out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, calls until it is '
+           f'settled,', f'slowest call that was tried / chosen, what trials add to {CALLS} calls']
+    out += grid_text(['operation', 'bytes', 'ways', 'best, ms', 'the best', 'model', 'tuned', 'chosen', 'trials', 'calls', 'slowest', 'added'], rows)
+    for name, values in (('model', [c.model for c in cells]), ('tuned', [c.tuned for c in cells])):
+        out.append(f'{name}: excess {percent(sum(values) / len(values))} in the mean, 95th percentile {percent(statistics.percentile(values, 95))}, '
+                   f'at most {percent(max(values))}, of {len(values)} points')
+    us = sum(c.best_us for c in cells)
+    total = sum(c.best_us * (1 + c.tuned) * c.share for c in cells) / sum(c.best_us * (1 + c.tuned) for c in cells)
+    out += [f'trials: at most {max(c.ways for c in cells)} ways and {max(c.calls for c in cells)} calls of a class; slowest '
+            f'{max(c.worst for c in cells):.2f} times the choice; added to {CALLS} calls: {100 * total:.2f}% of all time, '
+            f'at most {100 * max(c.share for c in cells):.2f}% of a class',
+            f'model, tuned: {percent(sum(c.best_us * (1 + c.model) for c in cells) / us - 1)}, '
+            f'{percent(sum(c.best_us * (1 + c.tuned) for c in cells) / us - 1)} more time than the best, over all points']
+    if any(c.wrong for c in cells):
+        out.append('WRONG RESULTS')
+    return '\n'.join(out) + '\n'
+
+
+def run(args, sweep, net):
+    found = measure(args, sweep, net)
+    cells = cells_make(found, tuned_setting(args))
+    if not cells:
+        print('nothing was simulated to its end')
+        return 1
+    print(tables_text(cells, net, args.placement), end='')
+    for text in sweep.missing:
+        print(f'cut after {args.job_seconds:g} s: {text}')
+    if args.plot:
+        from . import plots
+        for path in plots.oracle_plot(cells, net, args.plot):
+            print(f'wrote {path}')
+    return 1 if any(c.wrong for c in cells) else 0
