@@ -5,6 +5,7 @@
  */
 #include "sim_tuning.hpp"
 
+#include "measure/drift.hpp"
 #include "sim_common.hpp"
 #include "vectors.hpp"
 
@@ -61,6 +62,35 @@ void sleep_until(double instant_s)
     nanosleep(&rest, nullptr);
 }
 
+noticed calls_until_noticed(const wan::facts &f, int64_t one_way_ns, int64_t before_ns, int64_t after_ns, int64_t interval_ns)
+{
+    constexpr uint64_t steady = 2000, phases = 64, most = 100'000;
+    noticed all;
+    for (uint64_t phase = 0; phase < phases; ++phase) {
+        wan::drift seen;
+        wan::drift_checks checks(interval_ns);
+        int64_t now_ns = 0;
+        uint64_t call = 0, after = 0;
+        for (; after < most; ++call) {
+            if (checks.due(now_ns, 8 * f.step_ns)) {
+                const wan::drift_votes votes = checks.votes(seen.look(one_way_ns, checks.whole()));
+                if (checks.answer(votes))
+                    break;
+            }
+            const bool changed = call >= steady + phase;
+            after += changed;
+            const int64_t takes_ns = changed ? after_ns : before_ns;
+            now_ns += takes_ns;
+            seen.record(1, takes_ns);
+        }
+        if (after == most)
+            return {};
+        all.mean += static_cast<double>(after) / phases;
+        all.most = std::max(all.most, after);
+    }
+    return all;
+}
+
 std::vector<wan::plan> ways_of(runner &with, const operation &what, const wan::wishes &wish)
 {
     std::vector<wan::plan> found;
@@ -87,13 +117,18 @@ std::optional<wan::manner> manner_from(wan_collective_t c, std::string words)
     return wan::parse_manner(c, words, fault);
 }
 
-tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, const wan::tune_options &options, uint64_t number)
+wan::tuner::service tuning::begin(const operation &what, const wan::wishes &wish)
+{
+    const wan::request r = request_of(with_, what);
+    return tuner_.begin(wan::class_of(with_.topology(), r),
+                        [&] { return wan::candidates_for(with_.topology(), with_.facts(), wish, r, options_); });
+}
+
+tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number)
 {
     int me;
     MPI_Comm_rank(comm_, &me);
     const wan::request r = request_of(with_, what);
-    const auto service = tuner_.begin(wan::class_of(with_.topology(), r),
-                                      [&] { return wan::candidates_for(with_.topology(), with_.facts(), wish, r, options); });
     const int flags = service.trial ? wan::trial_flags(r.collective) : 0;
     const bool left = service.how && !service.how->algo;
     std::optional<runner::prepared> ours;
@@ -142,12 +177,20 @@ tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, con
     return c;
 }
 
-std::vector<tuning::call> tuning::settle(operation &what, int root, const wan::wishes &wish, const wan::tune_options &options)
+std::vector<tuning::call> tuning::settle(operation &what, int root, const wan::wishes &wish)
 {
+    constexpr uint64_t most = 100'000;
     std::vector<call> calls;
     bool settled = false;
-    while (!settled || calls.back().timed) {
-        calls.push_back(one(what, root, wish, options, calls.size()));
+    for (uint64_t number = 0; number < most && (!settled || calls.back().timed); ++number) {
+        const auto service = begin(what, wish);
+        const std::string how = service.how ? words_of(*service.how) : "";
+        const size_t n = calls.size();
+        const auto like = [&](size_t back) { return n >= back && !calls[n - back].timed && calls[n - back].how == how; };
+        if (!service.trial && like(1) && like(2))
+            ++calls.back().count;
+        else
+            calls.push_back(one(what, root, wish, service, number));
         settled = state().phase == wan::tuner::state::phase::settled;
     }
     return calls;

@@ -10,7 +10,8 @@
  *                    results are not checked (default: never)
  *   --lead S         seconds from the announcement of a round to its start (default 1)
  *   POINT            OP:BYTES:mpi[,root=R] or
- *                    OP:BYTES:wan[,root=R][,links=N][,segment=N][,threshold=N][,algo=NAME][,as=MANNER][,tune=TRIALS[,excess=PERCENT]]
+ *                    OP:BYTES:wan[,root=R][,links=N][,segment=N][,threshold=N][,algo=NAME][,as=MANNER][,tune=TRIALS[,excess=PERCENT][,share=PERCENT]]
+ *                    OP:BYTES:wan,slower=TIMES[,interval=MS], to know after how many calls that long the links are looked at
  *                    OP:BYTES:ways, to know what could serve it
  *
  * A manner is what rules name behind the colon, with '/' in place of blanks, as in
@@ -46,6 +47,7 @@ struct point {
     int root = 0;
     wan::wishes wish;
     std::optional<wan::manner> how;
+    uint64_t slower = 0, interval_ms = 500;
     bool lists = false;         // what could serve it
     wan::tune_options tune{.trials = 0};
 };
@@ -93,6 +95,12 @@ void setting_apply(point &p, const std::string &setting)
         p.tune.trials = static_cast<unsigned>(number_parse(value));
     else if (key == "excess")
         p.tune.excess_percent = static_cast<unsigned>(number_parse(value));
+    else if (key == "slower")
+        p.slower = number_parse(value);
+    else if (key == "interval")
+        p.interval_ms = number_parse(value);
+    else if (key == "share")
+        p.tune.share_percent = static_cast<unsigned>(number_parse(value));
     else if (key == "as" && (p.how = sim::manner_from(p.collective, value)) && p.how->algo)
         ;
     else if (key == "algo" && wan::algorithm_named(p.collective, value))
@@ -203,6 +211,7 @@ struct result {
     std::vector<int64_t> out, in;       // bytes by site that sent, that received
     std::string plan;
     int64_t predicted_ns = 0;
+    sim::noticed noticed;
     std::vector<sim::tuning::call> calls;       // of a tuned class, the first ones
     std::vector<wan::tuner::candidate> tried;
     std::string chosen;
@@ -250,6 +259,11 @@ public:
         }
         std::sort(times.begin(), times.end());
         r.us = times[times.size() / 2] * 1e6;
+        if (p.slower) {
+            const auto ns = static_cast<int64_t>(r.us * 1000);
+            r.noticed = sim::calls_until_noticed(runner_.facts(), runner_.facts().farthest_ns(runner_.topology().site_of(me_)), ns,
+                                                 ns * static_cast<int64_t>(p.slower), static_cast<int64_t>(p.interval_ms) * 1'000'000);
+        }
         if (me_ == 0)
             print(p, r);
     }
@@ -289,8 +303,8 @@ private:
     /** A class of its own for each point. */
     void tuned(const point &p, operation &what, result &r)
     {
-        sim::tuning with(runner_, MPI_COMM_WORLD, options_.lead_s);
-        r.calls = with.settle(what, p.root, p.wish, p.tune);
+        sim::tuning with(runner_, MPI_COMM_WORLD, options_.lead_s, p.tune);
+        r.calls = with.settle(what, p.root, p.wish);
         r.us = r.calls.back().us;
         std::vector<int> wrong{0};
         for (const auto &c : r.calls)
@@ -360,7 +374,8 @@ private:
         if (p.tune.trials) {
             line << ", \"chosen\": \"" << r.chosen << "\", \"calls\": [";
             for (size_t i = 0; i < r.calls.size(); ++i)
-                line << (i ? ", " : "") << "[\"" << r.calls[i].how << "\", " << (r.calls[i].timed ? "true" : "false") << ", " << r.calls[i].us << ']';
+                line << (i ? ", " : "") << "[\"" << r.calls[i].how << "\", " << (r.calls[i].timed ? "true" : "false") << ", " << r.calls[i].us << ", " << r.calls[i].count
+                     << ']';
             line << "], \"tried\": [";
             for (size_t i = 0; i < r.tried.size(); ++i)
                 line << (i ? ", " : "") << "[\"" << sim::words_of(r.tried[i].how) << "\", " << r.tried[i].predicted_ns / 1000 << ", "
@@ -376,6 +391,8 @@ private:
             line << ", \"plan\": \"" << r.plan << "\", \"predicted_us\": " << r.predicted_ns / 1000 << ", \"wan_messages\": " << r.messages;
             list("wan_out_bytes", r.out);
             list("wan_in_bytes", r.in);
+            if (p.slower)
+                line << ", \"noticed_mean\": " << r.noticed.mean << ", \"noticed_most\": " << r.noticed.most;
         }
         std::printf("%s}\n", line.str().c_str());
         std::fflush(stdout);

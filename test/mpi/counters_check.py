@@ -175,7 +175,7 @@ class Variables(Job):
 
     def test_trials(self):
         """All ranks try the same calls."""
-        ranks = self.job('served', '--mca', 'coll_wan_tune_trials', '3', '--mca', 'coll_wan_tune_excess', '1000')
+        ranks = self.job('served', '--mca', 'coll_wan_tune_trials', '3', '--mca', 'coll_wan_tune_excess', '1000', '--mca', 'coll_wan_tune_share', '100')
         tried = {r['after']['coll_wan_trials'] for r in ranks}
         self.assertEqual(len(tried), 1)
         for r in ranks:

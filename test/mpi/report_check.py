@@ -252,7 +252,7 @@ class Numbers(Job):
         """Calls are ours, or left to Open MPI's own by choice, and none is lost."""
         expected = sum(c for c, _, _ in WORLD.values()) + 1      # and the gatherv
         # Without looks at the links, after which all begins again: there is one where the machine is busy.
-        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '7', '--mca', 'coll_wan_tune_excess', '1000',
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '7', '--mca', 'coll_wan_tune_excess', '1000', '--mca', 'coll_wan_tune_share', '100',
                  '--mca', 'coll_wan_check_interval', '0')
         world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
         ours = {k['collective']: 0 for k in world['calls']}
@@ -535,7 +535,7 @@ class Shown(Job):
             self.assertEqual(page.attributes.count(('class', 'link')), sites * (sites - 1) // 2 if sites < 60 else 0)
 
     def test_trials(self):
-        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '3', '--mca', 'coll_wan_tune_excess', '1000')
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_tune_trials', '3', '--mca', 'coll_wan_tune_excess', '1000', '--mca', 'coll_wan_tune_share', '100')
         world = self.communicator(self.read('run.json'), 'MPI_COMM_WORLD')
         ways = [w['way'] for t in world['trials'] for w in t['ways']]
         self.assertGreater(len(ways), 1)

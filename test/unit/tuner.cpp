@@ -44,6 +44,7 @@ struct job {
     std::vector<unsigned> served;       // number of the manner, by call
     std::vector<bool> trials;           // timed ones
     std::string wrong;
+    int64_t words_ns = 0, least_ns = 0;     // of candidates
 
     explicit job(int n) : ranks(static_cast<size_t>(n)) {}
 
@@ -52,7 +53,13 @@ struct job {
         const int number = static_cast<int>(served.size());
         std::vector<tuner::service> how;
         for (tuner &t : ranks)
-            how.push_back(t.begin(c, [&] { return ladder(candidates); }));
+            how.push_back(t.begin(c, [&] {
+                auto all = ladder(candidates);
+                for (auto &x : all)
+                    x.words_ns = words_ns;
+                all[0].least_ns = least_ns;
+                return all;
+            }));
         for (const auto &h : how)
             if (h.how != how[0].how || h.trial != how[0].trial)
                 wrong = "ranks serve a call in different ways";
@@ -140,6 +147,54 @@ std::string check_noise()
         found += j.served.back() == best;
     }
     WAN_CHECK_THAT(found > 300, std::to_string(found) + " of 400");
+    return "";
+}
+
+/** After each call, trials have added no more than their share as predicted; in the end all the same is tried. */
+std::string check_share()
+{
+    for (unsigned percent : {1, 5, 30, 100}) {
+        job j(3);
+        for (tuner &t : j.ranks)
+            t.limit(percent);
+        j.words_ns = 20 * ms;
+        int64_t added = 0;
+        size_t settled = 0;
+        for (size_t call = 0; call < 3000; ++call) {
+            j.call(allreduce, 3, [](int, unsigned k, int) { return (k == 2 ? 9 : 10) * ms; });
+            added += j.served[call] * ms * (call < 2 || settled ? 0 : 1) + (j.trials[call] ? 20 * ms : 0);
+            WAN_CHECK_THAT(percent == 100 || 100 * added <= static_cast<int64_t>(percent * (call + 1)) * 10 * ms,
+                           std::to_string(percent) + "%: " + std::to_string(added) + " after " + std::to_string(call));
+            if (!settled && j.epoch == 1)
+                settled = call;
+        }
+        WAN_CHECK_THAT(j.wrong.empty() && j.served.back() == 2 && j.tried() == 6, std::to_string(percent) + "%: " + j.wrong);
+        // What is tried adds 126 ms to calls of 10 ms.
+        const size_t soonest = percent == 100 ? 10 : 12 * 100 / percent;
+        WAN_CHECK_THAT(settled >= soonest && settled <= soonest + soonest / 10 + 2, std::to_string(percent) + "%: settled after " + std::to_string(settled));
+    }
+    // Who calls a dozen times pays nothing.
+    job few(2);
+    for (tuner &t : few.ranks)
+        t.limit(5);
+    few.words_ns = 20 * ms;
+    few.calls(allreduce, 12, 3, [](int, unsigned, int) { return 10 * ms; });
+    WAN_CHECK(few.tried() == 0);
+    return "";
+}
+
+/** The model's choice alone is timed where it takes no longer than anything must; where it does, the others are tried, too. */
+std::string check_least()
+{
+    for (bool as_predicted : {true, false}) {
+        job j(3);
+        j.least_ns = 10 * ms;
+        j.calls(allreduce, 40, 3, [&](int, unsigned k, int) { return k == 2 ? 10 * ms : as_predicted ? 10 * ms + ms / 5 : 12 * ms; });
+        WAN_CHECK_THAT(j.wrong.empty(), j.wrong);
+        WAN_CHECK_THAT(j.served.back() == (as_predicted ? 0u : 2u), std::to_string(j.served.back()) + " serves");
+        WAN_CHECK_THAT(j.tried() == (as_predicted ? 1u : 6u), std::to_string(j.tried()) + " tried");
+        WAN_CHECK(j.ranks[0].classes()[0].phase == tuner::state::phase::settled && j.ranks[0].chosen(allreduce, 9) == (as_predicted ? std::nullopt : std::optional(made_up(2))));
+    }
     return "";
 }
 
@@ -277,7 +332,7 @@ int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_finds>), cmocka_unit_test(wan_test::test<check_careful>),
                                 cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
-                                cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>),
+                                cmocka_unit_test(wan_test::test<check_share>), cmocka_unit_test(wan_test::test<check_least>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>),
                                 cmocka_unit_test(wan_test::test<check_candidates>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

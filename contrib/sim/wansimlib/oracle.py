@@ -64,7 +64,7 @@ def ways_list(sweep, net, points):
 
 
 def tuned_setting(args):
-    return f'wan,tune={args.trials},excess={args.tune_excess}'
+    return f'wan,tune={args.trials},excess={args.tune_excess},share={args.tune_share}'
 
 
 def measure_points(args, sweep, net, op, points):
@@ -91,6 +91,15 @@ def measure(args, sweep, net):
     return found
 
 
+def tuned_us(trial, calls):
+    """Time of so many calls of a class that is tried: the first ones as they were, the last one's for all others."""
+    total = 0
+    for _, _, us, n in trial['calls']:
+        total += us * min(n, calls)
+        calls -= min(n, calls)
+    return total + calls * trial['us']
+
+
 class Cell:
     """One collective and size: the best of all, and what was chosen."""
 
@@ -108,10 +117,14 @@ class Cell:
         trial = by[tuned]
         self.tuned = trial['us'] / self.best_us - 1
         self.ways = max(0, len(trial['tried']) - 1)
-        self.chosen, self.calls = trial['chosen'], len(trial['calls']) - 1
-        alone = [us for _, timed, us in trial['calls'] if not timed]
+        self.chosen = trial['chosen']
+        self.calls = sum(n for _, _, _, n in trial['calls'][:-1])       # until it was settled
+        self.timed = sum(timed for _, timed, _, _ in trial['calls'])
+        alone = [us for _, timed, us, _ in trial['calls'] if not timed]
         self.worst = max(alone) / trial['us']
-        self.share = sum(us - trial['us'] for _, _, us in trial['calls']) / (CALLS * trial['us'])
+        self.total_us = tuned_us(trial, CALLS)
+        self.share = self.total_us / (CALLS * trial['us']) - 1
+        self.regret = self.total_us / (CALLS * self.best_us) - 1
         self.wrong = sum(r['wrong'] for s, r in by.items() if s.startswith('wan'))
 
 
@@ -125,16 +138,18 @@ def cells_make(found, tuned):
 def tables_text(cells, net, placement):
     percent = lambda x: f'{100 * x:.1f}%'
     rows = [[c.op, size_text(c.total), str(c.count), ms_text(c.best_us), name_of(c.best).replace('/', ' '), percent(c.model), percent(c.tuned),
-             c.chosen.replace('/', ' '), str(c.ways), str(c.calls), f'{c.worst:.2f}', f'{100 * c.share:.2f}%'] for c in cells]
-    out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, calls until it is '
-           f'settled,', f'slowest call that was tried / chosen, what trials add to {CALLS} calls']
-    out += grid_text(['operation', 'bytes', 'ways', 'best, ms', 'the best', 'model', 'tuned', 'chosen', 'trials', 'calls', 'slowest', 'added'], rows)
-    for name, values in (('model', [c.model for c in cells]), ('tuned', [c.tuned for c in cells])):
+             c.chosen.replace('/', ' '), str(c.ways), str(c.timed), str(c.calls), f'{c.worst:.2f}', f'{100 * c.share:.2f}%'] for c in cells]
+    out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, timed calls, '
+           'calls until all is',
+           f'settled, slowest call that was tried / chosen, what trials, and waiting for them, add to {CALLS} calls']
+    out += grid_text(['operation', 'bytes', 'ways', 'best, ms', 'the best', 'model', 'tuned', 'chosen', 'trials', 'timed', 'calls', 'slowest', 'added'], rows)
+    for name, values in (('model', [c.model for c in cells]), ('tuned', [c.tuned for c in cells]),
+                         (f'{CALLS} calls, trials included', [c.regret for c in cells])):
         out.append(f'{name}: excess {percent(sum(values) / len(values))} in the mean, 95th percentile {percent(statistics.percentile(values, 95))}, '
                    f'at most {percent(max(values))}, of {len(values)} points')
     us = sum(c.best_us for c in cells)
     total = sum(c.best_us * (1 + c.tuned) * c.share for c in cells) / sum(c.best_us * (1 + c.tuned) for c in cells)
-    out += [f'trials: at most {max(c.ways for c in cells)} ways and {max(c.calls for c in cells)} calls of a class; slowest '
+    out += [f'trials: at most {max(c.ways for c in cells)} ways and {max(c.timed for c in cells)} timed calls of a class, settled after {max(c.calls for c in cells)}; slowest '
             f'{max(c.worst for c in cells):.2f} times the choice; added to {CALLS} calls: {100 * total:.2f}% of all time, '
             f'at most {100 * max(c.share for c in cells):.2f}% of a class',
             f'model, tuned: {percent(sum(c.best_us * (1 + c.model) for c in cells) / us - 1)}, '
@@ -152,7 +167,7 @@ def run(args, sweep, net):
         return 1
     print(tables_text(cells, net, args.placement), end='')
     for text in sweep.missing:
-        print(f'cut after {args.job_seconds:g} s: {text}')
+        print(text)
     if args.plot:
         from . import plots
         for path in plots.oracle_plot(cells, net, args.plot):

@@ -194,6 +194,7 @@ def oracle_plot(cells, net, stem):
                 axes.plot(x, [max(0, 100 * v) for v in values], label=name, **style_of(at, at == 0))
         sizes_axis(axes, x)
         axes.set_yscale('symlog', linthresh=10)
+        axes.set_ylim(bottom=-1)
         axes.axhline(3, color='black', linewidth=0.8, linestyle=':')
         axes.set_title(op, fontsize=9)
         axes.grid(True, alpha=0.3)

@@ -53,6 +53,9 @@ def tables_text(points):
                 line += [f"{wan['us'] / wan['bound_us']:.2f}", algorithm_of(wan), ms_text(wan['predicted_us'])] if wan else [''] * 3
             body.append(line)
         out += [f'{op}, {placement} -- {network}', 'ms, simulated, last rank'] + grid_text(head, body) + ['']
+        for r in (r for row in rows.values() for r in row.values() if 'noticed_most' in r):
+            what = f"{op} of {size_text(r['bytes'])}, {r['setting'].replace('wan,', '')}: the links are looked at again "
+            out.append(what + (f"after {r['noticed_mean']:.1f} calls, at most {r['noticed_most']}" if r['noticed_most'] else 'never'))
     if any(r['wrong'] for r in points):
         out.append('W: WRONG RESULTS')
     return '\n'.join(out).rstrip() + '\n'

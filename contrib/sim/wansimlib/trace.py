@@ -36,12 +36,6 @@ def trace_read(path):
     return counts
 
 
-def tuned_us(trial, calls):
-    """Time of so many calls of a class that is tried: the first ones as they were, the last one's for all others."""
-    first = [us for _, _, us in trial['calls']]
-    return sum(first[:calls]) + max(0, calls - len(first)) * trial['us']
-
-
 def run(args, sweep, net):
     """A table for each trace; calls of a class take what they take from a common start, so nothing is said of skew."""
     paths = args.traces or [os.path.join(os.path.dirname(oracle.__file__), '..', 'traces', f'{n}.trace') for n in ('is', 'cg', 'md')]
@@ -52,7 +46,7 @@ def run(args, sweep, net):
             by = {r['setting']: r for r in oracle.measure_points(args, sweep, net, op, [(op, size)])}
             fixed = {s: r['us'] for s, r in by.items() if ',tune=' not in s and not r['wrong']}
             best = min(fixed, key=fixed.get)
-            us = {'model': calls * by['wan']['us'], 'tuned': tuned_us(by[oracle.tuned_setting(args)], calls), 'best': calls * fixed[best],
+            us = {'model': calls * by['wan']['us'], 'tuned': oracle.tuned_us(by[oracle.tuned_setting(args)], calls), 'best': calls * fixed[best],
                   'Open MPI': calls * by['mpi']['us']}
             total = {k: total[k] + us[k] for k in total}
             rows.append([op, size_text(size), str(calls)] + [ms_text(v) for v in us.values()] + [best.replace('wan,as=', '').replace('/', ' ')])

@@ -78,6 +78,7 @@ typedef struct wan_params {
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
     int64_t tune_trials;        /* algorithms tried besides the model's choice; 0: none */
     int64_t tune_excess;        /* per cent */
+    int64_t tune_share;         /* per cent */
     char *tune_file;            /* path, "" if not given */
     char *links_file;           /* path, "" if not given */
     char *rules;                /* path, "" if not given */
@@ -298,7 +299,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 59
+#define WAN_VOTES 61
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 

@@ -41,7 +41,8 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
         wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(collective, p.algorithm[c]) : nullptr;
         wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::adaptive_enumerator(collective);
     }
-    tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess)};
+    tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess), static_cast<unsigned>(p.tune_share)};
+    tuning.limit(tune.share_percent);
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 24 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -62,11 +62,14 @@ const std::array<wan_knob_t, 24 + WAN_COLLECTIVES> knobs{{
      "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
     {"tune_trials", WAN_KNOB_INT64, offsetof(wan_params_t, tune_trials), 0, wan::tuner::most_trials, 0, 4, true,
-     "Ways to serve a call that are tried besides the one that is predicted to be fastest, in the first blocking calls of a collective and "
-     "a size (two calls each, one more for those that are near the best), 0 to 7; 3 is a good number. The fastest is kept. While that lasts, reductions of "
+     "Ways to serve a call that are tried besides the one that is predicted to be fastest, in early blocking calls of a collective and "
+     "a size (two calls each, one more for those that are near the best; coll_wan_tune_share), 0 to 7; 3 is a good number. The fastest is kept. While that lasts, reductions of "
      "the same contributions may be rounded differently from call to call (see coll_wan_stable). 0: what is predicted is never tried"},
     {"tune_excess", WAN_KNOB_INT64, offsetof(wan_params_t, tune_excess), 0, 1000, 50, 5, true,
      "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, 0 to 1000 (Nanri's report tried up to 90)"},
+    {"tune_share", WAN_KNOB_INT64, offsetof(wan_params_t, tune_share), 1, 100, 5, 5, true,
+     "Per cent of the time of the calls of a collective and a size that trials may add to it, both as predicted, 1 to 100: trials wait until "
+     "calls have taken so long. 100: no limit, each call is a trial until all have ended"},
     {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,
      "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells. Read by "
      "every process: where they do not all read the same, nobody uses it. Empty: none"},

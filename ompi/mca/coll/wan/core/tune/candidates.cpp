@@ -108,10 +108,13 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     if (all.empty())
         return found;
     const int64_t most = all[0].predicted_ns + all[0].predicted_ns / 100 * o.excess_percent;
+    // The way to another site once for each word; what is timed is without most of one.
+    const int flags = trial_flags(r.collective), words = 1 + !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
+    const int64_t words_ns = words * f.widest_ns();
     const auto add = [&](const manner &m, int64_t predicted_ns) {
         const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
         if (!known && predicted_ns <= most && found.size() <= o.trials)
-            found.push_back({.how = m, .predicted_ns = predicted_ns});
+            found.push_back({.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns});
     };
     add(manner_of(all[0]), all[0].predicted_ns);
     if (const auto own = own_module_ns(t, f, r); own && may_leave(w, r.collective))
@@ -126,6 +129,9 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     if (10 * all[0].predicted_ns > 13 * f.widest_ns())
         for (const plan &p : all)
             add(manner_of(p), p.predicted_ns);
+    // No call is shorter than the way to another site.
+    if (all[0].predicted_ns < f.widest_ns() + f.widest_ns() / 20)
+        found[0].least_ns = words_ns + f.widest_ns() / 10;
     return found;
 }
 

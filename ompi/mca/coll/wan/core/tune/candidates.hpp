@@ -16,6 +16,7 @@ namespace wan {
 struct tune_options {
     unsigned trials = 3;            // besides the model's choice; 0: nothing is tried
     unsigned excess_percent = 50;   // of predicted time over the least
+    unsigned share_percent = 5;     // of the time of a class's calls: what trials may add; 100: no limit
 };
 
 /** The model's choice first; empty: none of our algorithms serves. */

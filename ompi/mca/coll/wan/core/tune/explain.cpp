@@ -60,6 +60,8 @@ std::string explain(const std::vector<tuner::state> &classes)
                             static_cast<double>(x.measured_ns) / static_cast<double>(best), x.trials);
             all += k ? "\n" : "  (the model's choice)\n";
         }
+        if (c.phase == tuner::state::phase::settled && !c.candidates.back().measured_ns)
+            all += "  others were not tried: it takes hardly longer than the way to another site\n";
     }
     return all;
 }

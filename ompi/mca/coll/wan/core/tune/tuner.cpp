@@ -21,6 +21,14 @@ constexpr uint64_t calls_seen = 16;
 /** Per mille of the best: what is tried again, and what is too little to change for. */
 constexpr int64_t near_best = 1300, little = 970;
 
+std::vector<unsigned> numbers(unsigned from, size_t end)
+{
+    std::vector<unsigned> all;
+    for (; from < end; ++from)
+        all.push_back(from);
+    return all;
+}
+
 bool below(int64_t x, int64_t y, int64_t per_mille)
 {
     return static_cast<__int128>(x) * 1000 < static_cast<__int128>(y) * per_mille;
@@ -89,11 +97,9 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
             return {standing()};
         }
         x.phase = state::phase::trying;
-        std::vector<unsigned> all(x.candidates.size());
-        for (unsigned k = 0; k < all.size(); ++k)
-            all[k] = k;
         s.round = 0;
-        round_begin(i, all, true);
+        s.alone = x.candidates[0].least_ns > 0;
+        round_begin(i, s.alone ? std::vector<unsigned>{0} : numbers(0, x.candidates.size()), true);
     }
     if (x.phase == state::phase::settled) {
         const auto how = standing();
@@ -101,6 +107,12 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
         return {how && !how->algo && x.calls % calls_seen == 0 ? std::nullopt : how};
     }
     const slot::turn turn = s.turns[s.at];
+    const candidate &next = x.candidates[turn.candidate];
+    const int64_t usual_ns = x.candidates[0].predicted_ns;
+    const int64_t adds_ns = std::max<int64_t>(0, next.predicted_ns - usual_ns) + (turn.timed ? next.words_ns : 0);
+    if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns) * 100)
+        return {standing()};
+    s.added_ns += adds_ns;
     ++x.candidates[turn.candidate].trials;
     if (turn.timed)
         trying_ = i;
@@ -137,7 +149,7 @@ size_t tuner::best_of(const state &x, size_t standing, bool ours)
     for (size_t k = 0; k < x.candidates.size(); ++k) {
         const candidate &c = x.candidates[k];
         const bool twice = !now.again_ns || (c.again_ns && below(c.again_ns, now.again_ns, little));
-        if ((c.how.algo || !ours) && twice && below(c.measured_ns, now.measured_ns, little) && c.measured_ns < x.candidates[best].measured_ns)
+        if ((c.how.algo || !ours) && c.measured_ns && twice && below(c.measured_ns, now.measured_ns, little) && c.measured_ns < x.candidates[best].measured_ns)
             best = k;
     }
     return best;
@@ -156,7 +168,15 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     }
     const auto quicker = [](const candidate &a, const candidate &b) { return a.measured_ns < b.measured_ns; };
     const auto best = static_cast<size_t>(std::min_element(x.candidates.begin(), x.candidates.end(), quicker) - x.candidates.begin());
-    if (s.round++ == 0) {
+    // Nothing else could be so much faster that it would be changed for.
+    const bool enough = s.alone && !below(x.candidates[0].least_ns, x.candidates[0].measured_ns, little);
+    if (enough)
+        x.standing = 0;
+    if (std::exchange(s.alone, false) && !enough) {
+        round_begin(i, numbers(1, x.candidates.size()), true);
+        return false;
+    }
+    if (s.round++ == 0 && !enough) {
         std::vector<unsigned> close;
         for (unsigned k = 0; k < x.candidates.size(); ++k)
             if (!below(near_best * x.candidates[best].measured_ns / 1000, x.candidates[k].measured_ns, 1000))

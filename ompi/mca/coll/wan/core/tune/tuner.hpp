@@ -8,6 +8,10 @@
  *          ^             (the second is timed)                                               |
  *          +----------- links were measured anew, or calls take far longer <-----------------+
  *
+ * Trials wait until they have added no more than a share of the time of the class's calls, all as predicted,
+ * so that all ranks wait alike: a program that calls seldom pays little.  And where the model's choice takes
+ * hardly longer than anything could, nothing else is tried.
+ *
  * When they come says nothing of what is tried, so a call that is timed begins when all ranks have come,
  * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
  * The quicker of two calls counts; and what was not quicker in both rounds does not take the place of what
@@ -54,10 +58,15 @@ public:
     struct candidate {
         manner how;
         int64_t predicted_ns = 0;
+        int64_t words_ns = 0;           // what a timed call takes besides, as predicted
+        int64_t least_ns = 0;           // of the first: no score can be much less; 0: that is far from what is predicted
         int64_t measured_ns = 0;        // the best of its trials; 0: none
         int64_t again_ns = 0;           // of the second round, in which it was not chosen for its time; 0: none
         unsigned trials = 0;
     };
+
+    /** Per cent of the time of a class's calls that trials may add; 100: no limit. */
+    void limit(unsigned percent) { percent_ = percent; }
 
     /** How a call is served. */
     struct service {
@@ -112,6 +121,8 @@ private:
         std::vector<turn> turns;        // what is to be tried, in this order
         size_t at = 0;                  // whose turn it is
         unsigned round = 0, waited = 0;
+        bool alone = false;             // this round is the model's choice alone
+        int64_t added_ns = 0;           // by trials, as predicted
         uint64_t settled = 0;           // at which call of the class
         std::vector<learned> history;
         struct sample {
@@ -123,6 +134,7 @@ private:
     static constexpr size_t most_classes_ = 64;     // later ones are the model's: to forget one would have to be agreed
     std::vector<state> classes_;
     std::vector<slot> slots_;           // by class
+    unsigned percent_ = 100;
     size_t trying_ = SIZE_MAX;          // class of the trial under way
 
     size_t find(const call_class &c) const;
