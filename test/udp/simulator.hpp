@@ -58,7 +58,6 @@ public:
 
     double rate = 0;                // bytes/s into this host; 0: unlimited
     time_ns away = 0;               // further from all others than the path says, one way
-    host *link = nullptr;           // whose rate and queue it shares; null: its own
     time_ns turn = 0;               // its process has the core only at multiples of this; 0: always
     uint64_t queue_limit = ~uint64_t(0), queue_peak = 0, drops = 0;
     time_ns busy_until = 0;
@@ -209,17 +208,16 @@ private:
     void arrive(event &e)
     {
         host &h = *host_[e.to];
-        host &q = h.link ? *h.link : h;
-        if (!e.queued && q.rate > 0) {
-            const time_ns start = std::max(now, q.busy_until);
-            const uint64_t waiting = static_cast<uint64_t>(static_cast<double>(start - now) * q.rate / second);
-            q.queue_peak = std::max(q.queue_peak, waiting);
-            if (waiting + e.bytes.size() > q.queue_limit) {
-                ++q.drops;
+        if (!e.queued && h.rate > 0) {
+            const time_ns start = std::max(now, h.busy_until);
+            const uint64_t waiting = static_cast<uint64_t>(static_cast<double>(start - now) * h.rate / second);
+            h.queue_peak = std::max(h.queue_peak, waiting);
+            if (waiting + e.bytes.size() > h.queue_limit) {
+                ++h.drops;
                 return;
             }
-            q.busy_until = start + static_cast<time_ns>(static_cast<double>(e.bytes.size()) * second / q.rate);
-            e.at = q.busy_until;
+            h.busy_until = start + static_cast<time_ns>(static_cast<double>(e.bytes.size()) * second / h.rate);
+            e.at = h.busy_until;
             e.queued = true;
             events_.push(std::move(e));
             return;
