@@ -223,13 +223,22 @@ std::string pacer_rate()
     uint64_t sent = 0;
     while (now < 2 * second) {
         if (p.allowed(now) <= now) {
-            p.sent(now, 1500, 10'000'000, 1500);
+            p.sent(now, 1500, 10'000'000, 1500, 0);
             sent += 1500;
         } else {
             now = std::max(now + 1, p.allowed(now));
         }
     }
     WAN_CHECK_THAT(sent >= 10'000'000 && sent <= 10'050'000, std::to_string(sent));
+    // Looked at every 10 ms only: over 100 ms nothing is lost of the rate, over 10 ms no more than 2 ms' worth leave at once.
+    for (const time_ns trip : {100 * ms, 10 * ms}) {
+        pacer rare;
+        uint64_t bytes = 0;
+        for (time_ns t = second; t < 2 * second; t += 10 * ms)
+            for (; rare.allowed(t) <= t; bytes += 1500)
+                rare.sent(t, 1500, 10'000'000, 1500, trip);
+        WAN_CHECK_THAT(trip == 100 * ms ? bytes > 9'900'000 && bytes < 10'150'000 : bytes > 1'900'000 && bytes < 2'300'000, std::to_string(bytes));
+    }
     return "";
 }
 

@@ -58,9 +58,11 @@ public:
 
     double rate = 0;                // bytes/s into this host; 0: unlimited
     time_ns away = 0;               // further from all others than the path says, one way
+    time_ns turn = 0;               // its process has the core only at multiples of this; 0: always
     uint64_t queue_limit = ~uint64_t(0), queue_peak = 0, drops = 0;
     time_ns busy_until = 0;
     uint64_t datagrams_out = 0, bytes_out = 0;
+    time_ns next_turn(time_ns t) const { return turn == 0 || t == never ? t : (t + turn - 1) / turn * turn; }
 
 private:
     struct message {
@@ -123,12 +125,13 @@ public:
     {
         for (;;) {
             for (auto &h : host_)
-                drain(*h);
+                if (h->next_turn(now) == now)
+                    drain(*h);
             if (done())
                 return true;
             time_ns next = events_.empty() ? never : events_.top().at;
             for (auto &h : host_)
-                next = std::min(next, std::max(h->end.deadline(now), now + 1));
+                next = std::min(next, h->next_turn(std::max(h->end.deadline(now), now + 1)));
             while (!timers_.empty() && timers_.begin()->first <= std::min(next, until)) {
                 now = std::max(now, timers_.begin()->first);
                 auto f = std::move(timers_.begin()->second);
@@ -183,7 +186,10 @@ private:
         uint32_t peer;
         size_t n;
         unsigned pass = 0;
-        while ((n = h.end.transmit(buffer, peer, now)) != 0) {
+        // Who has the core only at times makes several passes then.
+        for (time_ns t = now; (n = h.end.transmit(buffer, peer, t)) != 0 || (h.turn && h.end.deadline(t) <= t + 1 && t < now + us); t += n == 0) {
+            if (n == 0)
+                continue;
             const uint32_t to = h.host_of[peer];
             ++h.datagrams_out;
             h.bytes_out += n;
@@ -212,6 +218,12 @@ private:
             }
             h.busy_until = start + static_cast<time_ns>(static_cast<double>(e.bytes.size()) * second / h.rate);
             e.at = h.busy_until;
+            e.queued = true;
+            events_.push(std::move(e));
+            return;
+        }
+        if (h.next_turn(now) != now) {
+            e.at = h.next_turn(now);
             e.queued = true;
             events_.push(std::move(e));
             return;

@@ -41,7 +41,7 @@ public:
             return;     // what was not needed is no proof that more would fit
         const double bytes = static_cast<double>(e.bytes);
         if (window_ < threshold_) {
-            const double step = slow_rounds_ || grown(round_min_, e.trip) ? bytes / slow_divisor : bytes;
+            const double step = slow_rounds_ || (samples_ >= samples_least && grown(round_min_, e.trip)) ? bytes / slow_divisor : bytes;
             const double most = queued(e.trip) ? products(slow_most, e.trip) : threshold_;
             window_ = std::max(window_, std::min(window_ + step, most));
             return;
@@ -122,8 +122,8 @@ private:
 
     /** Products of rate and shortest trip, and what leaves while a process is late. */
     double products(double n, const rtt &trip) const { return delivered(trip) * (n + late / static_cast<double>(trip.smallest())); }
-    /** Whether all of the latest trips waited in a queue. */
-    bool queued(const rtt &trip) const { return grown(*std::min_element(latest_, latest_ + samples_least), trip); }
+    /** Whether all of the latest trips waited in a queue: some samples, or those of a part of a trip where a busy host sends few Acks. */
+    bool queued(const rtt &trip) const { return latest_before_ && grown(std::min(latest_before_, latest_min_), trip); }
 
     bool looks_random(const loss_event &e) const
     {
@@ -150,14 +150,18 @@ private:
         }
         round_min_ = std::min(round_min_, e.trip.latest());
         full_round_ |= !e.app_limited;
-        latest_[samples_++ % samples_least] = e.trip.latest();
+        ++samples_;
+        latest_min_ = std::min(latest_min_, e.trip.latest());
+        if (++latest_ >= samples_least / 2 || e.now - latest_at_ > std::max(e.trip.smallest() / latest_part, static_cast<time_ns>(late))) {
+            latest_before_ = latest_min_;
+            latest_min_ = never;
+            latest_ = 0;
+            latest_at_ = e.now;
+        }
     }
 
-    /** Whether the shortest trip of a round is so long that a queue may be growing. */
-    bool grown(time_ns shortest, const rtt &trip) const
-    {
-        return samples_ >= samples_least && shortest > trip.smallest() + std::max(trip.smallest() / 8, noise);
-    }
+    /** Whether the shortest of some trips is so long that a queue may be growing. */
+    static bool grown(time_ns shortest, const rtt &trip) { return shortest > trip.smallest() + std::max(trip.smallest() / 8, noise); }
     /** Out of slow start when the shortest trips of several rounds have grown. */
     void end_slow_round(const rtt &trip)
     {
@@ -192,6 +196,7 @@ private:
 
     static constexpr unsigned rounds_kept = 8;
     static constexpr unsigned slow_rounds_most = 5, slow_divisor = 4, samples_least = 8;    // RFC 9406
+    static constexpr int latest_part = 8;
 
     static constexpr double slow_most = 1.5, busy = 1.25;   // products: half a queue of one, and what a pause of an eighth of a trip needs
     static constexpr double late = 2 * ms;                  // the pacer's burst
@@ -204,8 +209,8 @@ private:
     time_ns epoch_ = 0, reduced_at_ = -1;
     uint64_t round_end_ = 0;
     time_ns round_min_ = never, last_round_min_ = 0;
-    time_ns latest_[samples_least] = {};
-    unsigned samples_ = 0, silences_ = 0, rounds_ = 0, slow_rounds_ = 0, full_rounds_ = 0;
+    time_ns latest_min_ = never, latest_before_ = 0, latest_at_ = 0;
+    unsigned latest_ = 0, samples_ = 0, silences_ = 0, rounds_ = 0, slow_rounds_ = 0, full_rounds_ = 0;
     bool full_round_ = false;
     double rates_[rounds_kept] = {};    // bytes/s
     double counted_acked_ = 0, counted_lost_ = 0;

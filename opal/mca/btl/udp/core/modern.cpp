@@ -223,7 +223,7 @@ size_t modern::commit(writer &w, uint64_t &number, time_ns now, uint32_t probe)
     number = next_number_++;
     entry e;
     e.sent = now;
-    e.bytes = static_cast<uint32_t>(frames + wire::header_bytes + wire::tag_bytes);
+    e.bytes = static_cast<uint32_t>(frames + wire::header_bytes + (config_.security == wire::security::off ? 0 : wire::tag_bytes));
     e.probe = probe;
     e.first_piece = pieces_base_ + pieces_.size() - w.pieces;
     e.pieces = static_cast<uint16_t>(w.pieces);
@@ -244,7 +244,7 @@ size_t modern::commit(writer &w, uint64_t &number, time_ns now, uint32_t probe)
             ++count_sent_;
             count_again_ += w.again;
         }
-        pacer_.sent(now, e.bytes, control_->pace(trip_), mtu_.value());
+        pacer_.sent(now, e.bytes, control_->pace(trip_), mtu_.value(), trip_.known() ? trip_.smallest() : 0);
     }
     sent_.push_back(e);
     if (e.state == fate::nothing && sent_.front().state != fate::under_way)
@@ -295,14 +295,16 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
     const uint64_t kept = grants::reserve(config_) / (queue_[2].first ? 1 : 2);
     const bool asks = wanted() > wanted_told_ && begun_charge_ + queued_charge_ + kept > permitted_;
     const bool ack_due = now >= ack_at_;
-    if (!any && !probes_owed_ && !ack_due && !(asks && blocked())) {
-        if (probes_path(now))
-            return transmit_probe(to, number, now, mtu_.wants(now));
+    const bool due = probes_owed_ || ack_due;
+    // Before data, too: who has always more than the window takes would never probe.
+    if (!due && probes_path(now) && (allowed == 3 || !any))
+        return transmit_probe(to, number, now, mtu_.wants(now));
+    if (!any && !due && !(asks && blocked()))
         return 0;
-    }
 
+    // After a timeout in a size that gets through where the path has become narrower: its Ack tells that the large ones vanish.
     const size_t fixed = wire::header_bytes + (config_.security == wire::security::off ? 0 : wire::tag_bytes);
-    writer w(to, mtu_.value() - fixed);
+    writer w(to, (probes_owed_ && backoff_ ? mtu_.base() : mtu_.value()) - fixed);
     if (ack_at_ != never)
         put_ack(w, now);
     if (asks || probes_owed_)

@@ -28,6 +28,8 @@ public:
     path_mtu(uint32_t start, uint32_t most) : base_(start), value_(start), most_(std::max(start, most)), ceiling_(most_) {}
 
     uint32_t value() const { return value_; }
+    /** What every path carries. */
+    uint32_t base() const { return base_; }
 
     /** Bytes of a probe to be sent now; 0: none. */
     uint32_t wants(time_ns now) const
