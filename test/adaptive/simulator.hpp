@@ -33,6 +33,7 @@ struct network {
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
+    std::function<int64_t(int, int64_t)> looks;           // when a process has the processor, at a time or then
 };
 
 class simulator;
@@ -98,8 +99,8 @@ public:
             events_.pop();
             now = std::max(now, e.at);
             process &p = (*this)[e.to];
-            if (now < p.away_until) {
-                e.at = p.away_until;
+            if (const int64_t looks = std::max(p.away_until, net.looks ? net.looks(e.to, now) : now); now < looks) {
+                e.at = looks;
                 events_.push(e);
                 continue;
             }

@@ -185,6 +185,60 @@ std::string check_change()
     return "";
 }
 
+/** A busy machine: processes look now and then only, and long broadcasts are in the way of all that is measured from the first
+ *  moment on.  The bandwidth tree still becomes one chain that crosses once, and stays so. */
+std::string check_busy()
+{
+    int chains = 0, crossing = 0, n = 0;
+    for (uint64_t seed = test_seed(); seed < test_seed() + static_cast<uint64_t>(jobs() / 5); ++seed, ++n) {
+        network net = shape(2, 16);
+        net.rate = 5e6;
+        std::vector<int64_t> every(net.site.size());
+        std::mt19937_64 random(seed);
+        for (int64_t &e : every)
+            e = ms + static_cast<int64_t>(random() % (3 * ms));
+        net.looks = [&](int r, int64_t now) { const int64_t e = every[static_cast<size_t>(r)]; return (now + e - 1) / e * e; };
+        adaptive_options o;
+        o.seed = seed;
+        simulator sim(net, o, seed);
+        const int calls = 12;
+        std::vector<std::vector<std::byte>> large(net.site.size(), std::vector<std::byte>(4 << 20));
+        std::vector<int> begun(net.site.size());
+        std::vector<uint64_t> ops(net.site.size());
+        std::vector<int64_t> ended(calls);
+        for (int r = 0; r < sim.size(); ++r)
+            sim[r].work = [&, r] {
+                const auto i = static_cast<size_t>(r);
+                auto &node = sim[r].node;
+                if (begun[i] > 0 && begun[i] <= calls && node.done(ops[i])) {
+                    ended[static_cast<size_t>(begun[i] - 1)] = sim.now;
+                    node.end(ops[i]);
+                    if (begun[i] == calls)
+                        ++begun[i];
+                }
+                if (begun[i] < calls && (begun[i] == 0 || node.done(ops[i])))
+                    ops[i] = node.broadcast_begin(0, large[i]), ++begun[i];
+            };
+        sim.run(60 * second, [&] { return std::all_of(begun.begin(), begun.end(), [](int b) { return b > calls; }); });
+        unsigned changes = 0, forks = 0;
+        int cross = 0;
+        for (int r = 0; r < sim.size(); ++r) {
+            const tree *t = sim[r].node.tree_at({0, true});
+            changes = std::max(changes, t->changes());
+            forks += t->view().children > 1;
+            cross += r && t->parent() >= 0 && net.site[static_cast<size_t>(t->parent())] != net.site[static_cast<size_t>(r)];
+        }
+        std::printf("busy: forks %u crossing %d changes %u; calls", forks, cross, changes);
+        for (int c = 0; c < calls; ++c)
+            std::printf(" %lld", static_cast<long long>((ended[static_cast<size_t>(c)] - (c ? ended[static_cast<size_t>(c - 1)] : 0)) / ms));
+        std::printf("\n");
+        chains += forks == 0;
+        crossing += cross == 1;
+    }
+    std::printf("busy: %d chains, %d cross once, of %d\n", chains, crossing, n);
+    return "";
+}
+
 /** What trees cost grows about with the number of processes, not with its square. */
 std::string check_growth()
 {
@@ -223,6 +277,7 @@ std::string check_four_sites()
 int main()
 {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(test<check_busy>),
         cmocka_unit_test(test<check_two_sites>),
         cmocka_unit_test(test<check_change>),
         cmocka_unit_test(test<check_four_sites>),

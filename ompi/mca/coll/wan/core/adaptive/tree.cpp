@@ -30,6 +30,9 @@ constexpr int64_t least_round_ns = 2'000'000;
 constexpr uint64_t same_bandwidth = 3;
 /** So many times as far is another neighbourhood. */
 constexpr int64_t elsewhere = 3;
+/** Moves to who is nearer than a parent that is near as well: round trips of a busy machine differ by more than that, and who
+ *  goes to the nearest again and again undoes what others have moved. */
+constexpr unsigned free_pulls = 3;
 
 } // namespace
 
@@ -85,7 +88,7 @@ void tree::ask(int whom)
 
 void tree::look_again()
 {
-    rounds_ = moves_ = turn_ = 0;
+    rounds_ = moves_ = turn_ = pulls_ = 0;
     turn_ns_ = now_ns_ + turn_pause_ns();
     stays_until_ns_ = 0;
     if (parent_ >= 0)
@@ -124,6 +127,14 @@ bool tree::comparable(int candidate) const
     return near_.near(candidate) || near_.rtt_ns(candidate) <= elsewhere * near_.rtt_ns(parent_);
 }
 
+/** In a nearer neighbourhood than the parent. */
+bool tree::closer(int candidate) const
+{
+    const bool near = near_.near(candidate), near_now = near_.near(parent_);
+    return (near && !near_now)
+           || (near == near_now && (!near || pulls_ < free_pulls) && elsewhere * near_.rtt_ns(candidate) < near_.rtt_ns(parent_));
+}
+
 /** From a parent with so many children: beside the round trip the time that it takes to send to them, one after the other. */
 int64_t tree::hop_ns(int parent, int children) const
 {
@@ -155,7 +166,7 @@ bool tree::better(int candidate, const tree_view &v) const
         return false;
     if (moves() && v.children + (v.end != candidate) < parents_.children && comparable(candidate))
         return true;
-    return options_.has(variant_gates) && elsewhere * rtt < rtt_now && v.gate != me_
+    return options_.has(variant_gates) && closer(candidate) && v.gate != me_
            && std::pair(v.gate_dist_ns, v.gate) < std::pair(mine_.gate_dist_ns, mine_.gate);
 }
 
@@ -168,7 +179,7 @@ bool tree::may_be_better(int candidate) const
     if (!name_.bandwidth)
         return rtt < rtt_now || (options_.has(variant_hops) && comparable(candidate))
                || (options_.has(variant_gates) && rtt < mine_.dist_ns / 2);
-    return near_.bandwidth(candidate) >= mine_.est / same() || elsewhere * rtt < rtt_now
+    return near_.bandwidth(candidate) >= mine_.est / same() || closer(candidate)
            || (moves() && comparable(candidate));
 }
 
@@ -230,12 +241,18 @@ void tree::take_accept(int from, uint64_t op)
     const uint64_t last = edges_.empty() ? 0 : edges_.back().from;
     const uint64_t holds = std::max({op, last, host_.next_op()});
     pending_ = -1;
+    tell_message m;
+    m.op = holds;
+    if (options_.has(variant_gates) && parent_ >= 0 && !better(from, told_[from])) {        // by now
+        m.what = tell_kind::detach;
+        post(from, m);
+        return;
+    }
+    pulls_ += parent_ >= 0 && near_.near(parent_) && closer(from);
     leave(holds);
     parent_ = from;
     edge_set(holds, from);
-    tell_message m;
     m.what = tell_kind::confirm;
-    m.op = holds;
     post(from, m);
     ++changes_;
     if (++moves_ > free_moves + paced_moves)
@@ -254,7 +271,7 @@ void tree::follow_hint(int from, const tree_view &v, int whom)
 {
     if (!options_.has(variant_chains) || !name_.bandwidth || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_)
         return;
-    if (!moves() && !(from != parent_ && whom == v.tip && elsewhere * near_.rtt_ns(from) < near_.rtt_ns(parent_)))
+    if (!moves() && !(from != parent_ && whom == v.tip && closer(from)))
         return;
     near_.hint(whom, true);
     if (!moves())
@@ -284,7 +301,7 @@ void tree::follow_parent()
         v.dist_ns = parents_.dist_ns + hop_ns(parent_, parents_.children);
         v.est = promised(parent_, parents_, parents_.children);
         v.ancestors = parents_.ancestors | rank_set::one(parent_);
-        const bool inside = elsewhere * rtt < parents_.dist_ns;
+        const bool inside = near_.near(parent_) || elsewhere * rtt < parents_.dist_ns;
         v.gate = inside ? parents_.gate : me_;
         v.gate_dist_ns = inside ? parents_.gate_dist_ns : v.dist_ns;
     }

@@ -117,6 +117,7 @@ private:
     bool better(int candidate, const tree_view &v) const;
     bool may_be_better(int candidate) const;
     bool comparable(int candidate) const;
+    bool closer(int candidate) const;
     uint64_t same() const;
     bool is_gate() const;
     int64_t hop_ns(int parent, int children) const;
@@ -162,7 +163,7 @@ private:
     size_t seen_news_ = 0;                  // of neighbours: those are asked at once
     int64_t stays_until_ns_ = 0;            // with its parent, whoever else there is
     unsigned turn_ = 0;                     // whose it is to move
-    unsigned quiet_rounds_ = 0, rounds_ = 0, moves_ = 0, changes_ = 0, cycles_ = 0;
+    unsigned quiet_rounds_ = 0, rounds_ = 0, moves_ = 0, pulls_ = 0, changes_ = 0, cycles_ = 0;
 };
 
 } // namespace wan
