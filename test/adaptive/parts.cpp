@@ -151,20 +151,20 @@ struct bench final : tree_host {
         pong.what = tell_kind::pong;
         for (int k = 0; k < 3; ++k) {
             if (k == 0)
-                near.step(now);
+                near.step(now, false);
             now += rtt_ns;
             near.receive(rank, pong, now);
         }
         if (bandwidth) {
             near.want_bandwidth(rank);
-            near.step(now);
+            near.step(now, false);
             tell_message done;
             done.what = tell_kind::bulk_done;
             done.value_ns = static_cast<int64_t>(7.0 / 8 * (128 << 10) / static_cast<double>(bandwidth) * 1e9);
             near.receive(rank, done, now);
             near.receive(rank, done, now);
         }
-        near.step(now);
+        near.step(now, false);
     }
     void told(int rank, int64_t dist_ns, uint64_t est = UINT64_MAX / 2, int children = 0, rank_set ancestors = rank_set::one(0))
     {

@@ -185,19 +185,29 @@ std::string check_change()
     return "";
 }
 
-/** A busy machine: processes look now and then only, and long broadcasts are in the way of all that is measured from the first
- *  moment on.  The bandwidth tree still becomes one chain that crosses once, and stays so. */
+/** A busy machine: processes look now and then only, round trips inside a site differ by a factor of 40, and long broadcasts are
+ *  in the way of all that is measured from the first moment on.  The first ones need no tree, and the bandwidth tree still
+ *  becomes one chain that crosses once. */
 std::string check_busy()
 {
     int chains = 0, crossing = 0, n = 0;
+    unsigned changes = 0;
+    int64_t slowest_ns = 0, last_ns = 0;
     for (uint64_t seed = test_seed(); seed < test_seed() + static_cast<uint64_t>(jobs() / 5); ++seed, ++n) {
         network net = shape(2, 16);
         net.rate = 5e6;
-        std::vector<int64_t> every(net.site.size());
         std::mt19937_64 random(seed);
+        std::vector<int64_t> every(net.site.size());
         for (int64_t &e : every)
             e = ms + static_cast<int64_t>(random() % (3 * ms));
-        net.looks = [&](int r, int64_t now) { const int64_t e = every[static_cast<size_t>(r)]; return (now + e - 1) / e * e; };
+        net.looks = [&](int r, int64_t now) {
+            const int64_t e = every[static_cast<size_t>(r)];
+            return (now + e - 1) / e * e;
+        };
+        net.slower = [&](int a, int b, int64_t) {       // inside a site
+            const bool near = net.site[static_cast<size_t>(a)] == net.site[static_cast<size_t>(b)];
+            return near && every[static_cast<size_t>(a)] % 5 != every[static_cast<size_t>(b)] % 5 ? 40.0 : 1.0;
+        };
         adaptive_options o;
         o.seed = seed;
         simulator sim(net, o, seed);
@@ -220,22 +230,29 @@ std::string check_busy()
                     ops[i] = node.broadcast_begin(0, large[i]), ++begun[i];
             };
         sim.run(60 * second, [&] { return std::all_of(begun.begin(), begun.end(), [](int b) { return b > calls; }); });
-        unsigned changes = 0, forks = 0;
+        unsigned changes_here = 0, forks = 0;
         int cross = 0;
         for (int r = 0; r < sim.size(); ++r) {
             const tree *t = sim[r].node.tree_at({0, true});
-            changes = std::max(changes, t->changes());
+            changes_here = std::max(changes_here, t->changes());
             forks += t->view().children > 1;
             cross += r && t->parent() >= 0 && net.site[static_cast<size_t>(t->parent())] != net.site[static_cast<size_t>(r)];
         }
-        std::printf("busy: forks %u crossing %d changes %u; calls", forks, cross, changes);
-        for (int c = 0; c < calls; ++c)
-            std::printf(" %lld", static_cast<long long>((ended[static_cast<size_t>(c)] - (c ? ended[static_cast<size_t>(c - 1)] : 0)) / ms));
-        std::printf("\n");
+        for (int c = 0; c < calls; ++c) {
+            const int64_t took_ns = ended[static_cast<size_t>(c)] - (c ? ended[static_cast<size_t>(c - 1)] : 0);
+            slowest_ns = std::max(slowest_ns, took_ns);
+            last_ns = c + 1 == calls ? std::max(last_ns, took_ns) : last_ns;
+        }
+        changes += changes_here;
         chains += forks == 0;
         crossing += cross == 1;
     }
-    std::printf("busy: %d chains, %d cross once, of %d\n", chains, crossing, n);
+    const auto least_ns = static_cast<int64_t>((4 << 20) / 5e6 * 1e9);
+    std::printf("busy: %d chains, %d cross once, of %d; %.1f changes of a parent at most; slowest call %.2f of the least, slowest last one %.2f\n",
+                chains, crossing, n, double(changes) / n, double(slowest_ns) / double(least_ns), double(last_ns) / double(least_ns));
+    WAN_CHECK(chains == n && crossing == n);
+    WAN_CHECK_THAT(2 * slowest_ns < 5 * least_ns, "a call waits for the tree");
+    WAN_CHECK_THAT(10 * last_ns < 17 * least_ns, "it does not settle");
     return "";
 }
 

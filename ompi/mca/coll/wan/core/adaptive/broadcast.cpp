@@ -37,7 +37,8 @@ void broadcast::begin(std::span<std::byte> buffer)
         hand_over();
 }
 
-/** Children first; then one or two of the rest, with what remains shared among them. */
+/** Children first; then one or two of the rest, with what remains shared among them: one, where sending twice takes longer than
+ *  to go through all of them in turn. */
 void broadcast::route(rank_set listed)
 {
     routed_ = true;
@@ -46,7 +47,9 @@ void broadcast::route(rank_set listed)
         targets_.push_back({child, std::move(share)});
         ++n.along_tree;
     }
-    for (int parts = 2; !listed.empty(); --parts) {
+    const bool chain = tree_.bandwidth && host_.options().has(variant_chains)
+                       && static_cast<uint64_t>(listed.size()) * cut_.each < cut_.bytes;
+    for (int parts = chain ? 1 : 2; !listed.empty(); --parts) {
         const int share = (listed.size() + parts - 1) / parts;
         rank_set those;
         int taken = 0;

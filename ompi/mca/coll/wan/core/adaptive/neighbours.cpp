@@ -20,6 +20,8 @@ constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
 constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr int pings_at_once = 4;
+/** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time. */
+constexpr int64_t bulk_share = 20;
 constexpr uint64_t bulk_part = 16 << 10;
 /** So many times as far as the nearest, or as near as the farthest, is near. */
 constexpr int64_t near_factor = 4, far_part = 6;
@@ -94,7 +96,7 @@ int64_t neighbours::deadline() const
         return now_ns_;
     if (under_way_ == 0 && !inherited_.empty())
         return now_ns_;
-    return under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty() ? std::max(now_ns_, bulks_from_ns_) : INT64_MAX;
+    return under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty() ? std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0}) : INT64_MAX;
 }
 
 void neighbours::measure_again()
@@ -205,8 +207,9 @@ void neighbours::bulk(int64_t now_ns)
     }
 }
 
-void neighbours::step(int64_t now_ns)
+void neighbours::step(int64_t now_ns, bool busy)
 {
+    busy_ = busy;
     if (again_ && quiet())
         measure_again();
     for (; under_way_ < pings_at_once && !queue_.empty(); ++under_way_) {
@@ -219,7 +222,7 @@ void neighbours::step(int64_t now_ns)
             bulk_if_near(rank);
     if (bulks_from_ns_ < 0)
         bulks_from_ns_ = now_ns + pings_alone_ns + me_ * pings_alone_ns / size_;
-    if (now_ns >= bulks_from_ns_ && under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
+    if (now_ns >= bulks_from_ns_ && !(busy && now_ns < pauses_until_ns_) && under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
         bulk_to_ = bulk_queue_.front();
         bulk_queue_.pop_front();
         bulk(now_ns);
@@ -291,8 +294,11 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         news_.push_back(from);
         if (++p.bulks < bulks_each && (p.way.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
             bulk(now_ns);
-        else
+        else {
             bulk_to_ = -1;
+            if (busy_ && options_.has(variant_hints))
+                pauses_until_ns_ = now_ns + bulk_share * (now_ns - p.since_ns);
+        }
         return;
     }
     default: return;

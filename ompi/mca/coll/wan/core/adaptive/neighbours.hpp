@@ -46,7 +46,8 @@ public:
      * case: when one is needed, links are busy.
      */
     void want_bandwidth(int rank);
-    void step(int64_t now_ns);
+    /** busy: operations are under way. */
+    void step(int64_t now_ns, bool busy);
     /** One of ping, pong, bulk, bulk_done. */
     void receive(int from, const tell_message &m, int64_t now_ns);
 
@@ -101,9 +102,10 @@ private:
     std::vector<int> inherited_;        // from another communicator, without a bandwidth
     std::set<int> wanted_;              // all that are known or to be
     int under_way_ = 0, bulk_to_ = -1;
+    bool busy_ = false;
     bool again_ = false;                // to be measured again once it is quiet
     std::vector<int> again_wanted_;     // and whose bandwidth, then
-    int64_t now_ns_ = 0, bulks_from_ns_ = -1;
+    int64_t now_ns_ = 0, bulks_from_ns_ = -1, pauses_until_ns_ = 0;
     int bulks_ = 0;                     // asked for because they are near
     uint64_t most_ = 0;
     int64_t largest_ns_ = 0, least_ns_ = 0;

@@ -105,6 +105,7 @@ uint64_t adaptive_node::broadcast_begin(int root, std::span<std::byte> buffer)
     next_ns_ = 0;
     const tree_name name = tree_for(root, buffer.size());
     tree_of(name);
+    used_.insert(name);
     broadcast *b = operation_at<broadcast>(op);
     if (b && me_ == root)
         b->begin_root(name, buffer, segment_for(buffer.size(), 1));
@@ -125,8 +126,10 @@ uint64_t adaptive_node::contribute(contribution mine)
 uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, std::byte *out, operation_rules rules)
 {
     const tree_name name = tree_for(root, in.size());
+    tree_of(name);
+    const bool first = used_.insert(name).second && options_.has(variant_chains);
     return contribute({name, in, segment_for(in.size(), rules.element_bytes), rules.how, std::move(rules.combine),
-                       [out](int) { return out; }, name.bandwidth && rules.how != joining::any});
+                       [out](int) { return out; }, name.bandwidth && (first || rules.how != joining::any)});
 }
 
 uint64_t adaptive_node::gather_begin(int root, std::span<const std::byte> in, std::function<std::byte *(int rank)> place)
@@ -182,6 +185,8 @@ void adaptive_node::end(uint64_t op)
         operations_.erase(first.mapped());
     behind_.erase(op);
     operations_.erase(op);
+    if (operations_.empty())
+        next_ns_ = 0;       // there is room for measuring
 }
 
 void adaptive_node::abandon()
@@ -236,7 +241,7 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
 void adaptive_node::step(int64_t now_ns)
 {
     now_ns_ = now_ns;
-    near_.step(now_ns);
+    near_.step(now_ns, std::any_of(operations_.begin(), operations_.end(), [](const auto &o) { return !o.second->done(); }));
     for (auto &[name, t] : trees_)
         t->step(now_ns);
     begin_behind();

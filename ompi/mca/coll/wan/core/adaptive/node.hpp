@@ -98,6 +98,7 @@ private:
     int64_t timeout_ns(tree_name name, uint64_t bytes) const override;
     int me() const override { return me_; }
     int size() const override { return size_; }
+    const adaptive_options &options() const override { return options_; }
 
     /** nullptr: it is of another kind. */
     template <typename T> T *operation_at(uint64_t op);
@@ -112,6 +113,7 @@ private:
     adaptive_port &port_;
     neighbours near_;
     std::map<tree_name, std::unique_ptr<tree>> trees_;
+    std::set<tree_name> used_;                  // by operations that have begun, here as on all
     std::map<uint64_t, std::unique_ptr<operation>> operations_;
     std::map<uint64_t, uint64_t> before_;       // of an allreduce: its reduction
     std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that

@@ -16,6 +16,9 @@
  * root.  It has done its part when each child has finished or said so.  What comes
  * round to a process that has passed it on before goes to the root.
  *
+ * Before there is a tree: a long broadcast goes from rank to rank, and so does the first long reduction with a tree (all
+ * know which that is), in place of all contributions straight to the root.
+ *
  * Where the order of operands counts, contributions of neighbouring ranks alone are combined (parts.hpp); what
  * cannot yet be combined travels side by side.  Long ones then take a chain in the order of ranks, towards the root
  * from both ends.  A Gather is a reduction that combines nothing.
@@ -58,6 +61,7 @@ public:
     virtual int64_t timeout_ns(tree_name name, uint64_t bytes) const = 0;
     virtual int me() const = 0;
     virtual int size() const = 0;
+    virtual const adaptive_options &options() const = 0;
 
 protected:
     ~operation_host() = default;
