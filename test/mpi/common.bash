@@ -18,7 +18,7 @@ unset DISPLAY
 # Ranks do not open what talks to networks that are not here: a quarter of the time to start one.  (The lab names its own
 # btl.)  test/mpi/selection, test/install and test/packages try all components.
 export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} OMPI_MCA_osc=${OMPI_MCA_osc:-^ucx} OMPI_MCA_atomic=${OMPI_MCA_atomic:-^ucx}
-[[ $0 != *mpi/* ]] || export OMPI_MCA_btl=${OMPI_MCA_btl:-^openib,ofi,uct}
+[[ $0 != *test/mpi/* ]] || export OMPI_MCA_btl=${OMPI_MCA_btl:-^openib,ofi,uct}
 all_components() { unset OMPI_MCA_pml OMPI_MCA_osc OMPI_MCA_atomic OMPI_MCA_btl; }
 
 # plugins_from DIRECTORY: Open MPI's own components and those of DIRECTORY.
