@@ -19,6 +19,7 @@
 namespace check {
 
 thread_local state now;
+MPI_Comm whole_comm = MPI_COMM_WORLD;
 
 namespace {
 
@@ -149,7 +150,7 @@ void same_everywhere(const target &t, const std::string &name, const std::vector
 void stuck(int)
 {
     char line[400];
-    const int n = std::snprintf(line, sizeof line, "rank %d (pid %d): no end of call %llu: %s\n", now.rank, getpid(),
+    const int n = std::snprintf(line, sizeof line, "rank %d (pid %d): %sno end of call %llu: %s\n", now.rank, getpid(), now.phase.c_str(),
                                 static_cast<unsigned long long>(now.calls), current);
     (void) !write(2, line, static_cast<size_t>(n));
     if (std::getenv("WAN_TEST_GDB")) {
@@ -239,7 +240,13 @@ void doing(const std::string &what)
 void fail(const std::string &what)
 {
     if (++now.wrong <= 5)
-        std::printf("rank %d, call %llu: %s\n", now.rank, static_cast<unsigned long long>(now.calls), what.c_str());
+        std::printf("rank %d, %scall %llu: %s\n", now.rank, now.phase.c_str(), static_cast<unsigned long long>(now.calls), what.c_str());
+}
+
+void begin_phase(size_t number, const std::string &what)
+{
+    now.phase = "phase " + std::to_string(number) + " (" + what + "), ";
+    now.calls = 0;
 }
 
 void end_group(const std::string &name)
@@ -259,8 +266,7 @@ int close()
         mine = sum;
     }
     if (now.rank == 0) {
-        std::printf("compared %llu results of %llu calls", static_cast<unsigned long long>(all[0]),
-                    static_cast<unsigned long long>(now.calls));
+        std::printf("compared %llu results", static_cast<unsigned long long>(all[0]));
         for (const auto &[what, n] : now.served)
             std::printf(", %s served %llu", what.c_str(), static_cast<unsigned long long>(n));
         std::printf("\n");
@@ -366,15 +372,15 @@ void allreduce(const target &t, const reduction &r, int count, bool in_place)
                              + (in_place ? " in place" : "");
     doing(name);
     witness w(t, 1, n * size == 0);
-    auto contribution = [&](int rank) {
-        std::vector<char> packed(n * size);
+    std::vector<char> packed(n * size);
+    auto contribution = [&](int rank) -> const std::vector<char> & {
         random g{now.seed, now.calls, 1000 + static_cast<uint64_t>(rank)};
         for (size_t i = 0; i < n; ++i)
             r.make(g, packed.data() + i * size);
         return packed;
     };
     const random holes{now.seed, now.calls, 2000 + static_cast<uint64_t>(t.rank)}, other{now.seed, now.calls, 3000};
-    const auto mine = contribution(t.rank);
+    const auto &mine = contribution(t.rank);
     region in(l, n, other), in_before(l, n, other), out(l, n, holes), wanted(l, n, holes);
     in.put(mine.data());
     in_before.put(mine.data());

@@ -80,6 +80,7 @@ struct state {
     bool plugin = false;        // its counters are there
     bool background = false;    // calls that nobody looks at are under way: counters say no less than expected
     std::string unserved;       // why no communicator of this job is served
+    std::string phase;
     pretended_sites sites;
     uint64_t calls = 0, compared = 0, wrong = 0, digest = 0;
     std::vector<std::pair<std::string, uint64_t>> digests;  // of groups that are over
@@ -91,6 +92,8 @@ extern thread_local state now;
 void open(uint64_t seed, const char *unserved);
 /** The calls since the last one of these have a digest of their own in the summary. */
 void end_group(const std::string &name);
+/** Calls are counted from 0 again; what fails is told with it. */
+void begin_phase(size_t number, const std::string &what);
 /** One summary by rank 0; the job's exit code. */
 int close();
 void fail(const std::string &what);
@@ -99,6 +102,9 @@ void doing(const std::string &what);
 void watch(unsigned seconds);
 
 target target_of(MPI_Comm comm, const std::string &name);
+/** All ranks: MPI_COMM_WORLD, or its duplicate of the phase. */
+extern MPI_Comm whole_comm;
+inline target whole() { return target_of(whole_comm, "world"); }
 
 void bcast(const target &t, const layout &at_root, int root_count, const layout &elsewhere, int count, int root);
 inline void bcast(const target &t, const layout &l, int count, int root) { bcast(t, l, count, l, count, root); }

@@ -332,7 +332,7 @@ const reduction &matrix_product()
 
 void types(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     for (int count : {0, 1, 2, 7, 61, 1021}) {
         auto all = layouts(count);
         for (size_t i = 0; i < all.size(); ++i)
@@ -358,7 +358,7 @@ void types(int)
 
 void operators(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     integer<signed char>(t, "MPI_SIGNED_CHAR", MPI_SIGNED_CHAR);
     integer<unsigned char>(t, "MPI_UNSIGNED_CHAR", MPI_UNSIGNED_CHAR);
     integer<short>(t, "MPI_SHORT", MPI_SHORT);
@@ -399,7 +399,7 @@ void operators(int)
 
 void user_operators(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     MPI_Op mix, affine;
     MPI_Op_create(user_mix, 1, &mix);
     MPI_Op_create(user_affine, 0, &affine);
@@ -429,7 +429,7 @@ void user_operators(int)
 
 void roots(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     for (int count : {0, 1, 3, t.size, 1000, 5003})
         for (int root = 0; root < t.size; ++root)
             check::bcast(t, ints(), count, root);
@@ -437,7 +437,7 @@ void roots(int)
 
 void counts(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     const int p = t.size;
     std::vector<int> all{0, 1, 2, 3, p - 1, p, p + 1, 2 * p - 1, 2 * p, 2 * p + 1, 5, 13, 31, 127, 255, 256, 257, 1009};
     // Around what Open MPI sends at once (4 KB in shared memory, 64 KB by TCP) and our segments.
@@ -455,7 +455,7 @@ void counts(int)
 
 void big(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     for (int bytes : {262144, 262148, 1 << 20, 3 << 20}) {
         check::bcast(t, ints(), bytes / 4 + 1, static_cast<int>(now.calls % static_cast<uint64_t>(t.size)));
         check::allreduce(t, int_sum(), bytes / 4 - 1, (bytes & 4) != 0);
@@ -466,7 +466,7 @@ void big(int)
 /* Sums that depend on the association: the same bits everywhere, and near the reference. */
 void sums(int)
 {
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     const layout single = layout_of("float", MPI_FLOAT, 4, {{0, 4}}), twice = layout_of("double", MPI_DOUBLE, 8, {{0, 8}});
     const reduction all[] = {
         {"MPI_SUM", &single, MPI_SUM, [](random &r, char *e) { store(e, static_cast<float>(r.next()) * 1e-10f); },
@@ -483,7 +483,7 @@ void sums(int)
 void floats(int)
 {
     sums(0);
-    const target t = check::target_of(MPI_COMM_WORLD, "world");
+    const target t = check::whole();
     const layout twice = layout_of("double", MPI_DOUBLE, 8, {{0, 8}});
     // Zeros of both signs, not-a-numbers: which one wins depends on the order, not on the rank that looks.
     for (const auto &b : arithmetic) {

@@ -15,6 +15,12 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_mpi_yield_when_idle=1
 unset DISPLAY
+# Ranks do not open what talks to networks that are not here: a quarter of the time to start one.  (The lab names its own
+# btl.)  test/mpi/selection, test/mpi/counters, test/install and
+# test/packages try all components.
+export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} OMPI_MCA_osc=${OMPI_MCA_osc:-^ucx} OMPI_MCA_atomic=${OMPI_MCA_atomic:-^ucx}
+[[ $0 != *test/mpi/* ]] || export OMPI_MCA_btl=${OMPI_MCA_btl:-^openib,ofi,uct}
+all_components() { unset OMPI_MCA_pml OMPI_MCA_osc OMPI_MCA_atomic OMPI_MCA_btl; }
 
 # plugins_from DIRECTORY: Open MPI's own components and those of DIRECTORY.
 # In 5.0 (Debian 13), mpirun's PMIx hands its own component path to every

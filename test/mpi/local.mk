@@ -53,6 +53,8 @@ test_mpi_collectives_worker_SOURCES = \
 	test/mpi/coll_check.hpp \
 	test/mpi/coll_data.cpp \
 	test/mpi/coll_groups.hpp \
+	test/mpi/coll_knobs.c \
+	test/mpi/coll_knobs.h \
 	test/mpi/coll_order.cpp \
 	test/mpi/collectives_worker.cpp \
 	test/mpi/counters.hpp \
