@@ -228,18 +228,19 @@ std::optional<plan> fewest_waits(const topology &t, const facts &f, const reques
 }
 
 /**
- * Where a link's rate is known: of those that are about as fast, the one in which fewest processes send across at
- * once.  More than fill a link gain nothing, and lose packets to each other.
+ * Where a link's rate is known: of those that are about as fast, the one in which fewest processes more than fill it
+ * send across at once.  They gain nothing, and lose packets to each other.
  */
-plan fewest_senders(const topology &t, const std::vector<plan> &all, int64_t least_ns)
+plan fewest_senders(const topology &t, const facts &f, const std::vector<plan> &all, int64_t least_ns)
 {
+    const uint32_t enough = shared_ways::enough_links(f);
     constexpr int64_t in_a_loss = 32;
     const plan *best = nullptr;
     uint32_t senders = 0;
     for (const plan &p : all) {
         if (p.predicted_ns > least_ns + least_ns / in_a_loss)
             continue;
-        const uint32_t n = p.algo->senders(t, p);
+        const uint32_t n = std::max(enough, p.algo->senders(t, p));
         if (!best || n < senders || (n == senders && p.predicted_ns < best->predicted_ns))
             best = &p, senders = n;
     }
@@ -260,7 +261,7 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
     });
     if (!best)
         return best;
-    return r.polled ? fewest_waits(t, f, r, all, best->predicted_ns) : all.empty() ? best : fewest_senders(t, all, best->predicted_ns);
+    return r.polled ? fewest_waits(t, f, r, all, best->predicted_ns) : all.empty() ? best : fewest_senders(t, f, all, best->predicted_ns);
 }
 
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r)
