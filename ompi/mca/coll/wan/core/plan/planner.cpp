@@ -228,13 +228,14 @@ std::optional<plan> fewest_waits(const topology &t, const facts &f, const reques
 }
 
 /**
- * Where a link's rate is known: of those that are about as fast, the one in which fewest processes more than fill it
- * send across at once.  They gain nothing, and lose packets to each other.
+ * Where a link's rate is known: of those that are as fast, the one in which fewest processes more than fill it
+ * send across at once.  (A sum of 1 MB, 2 x 4 hosts with 100 Mb/s, a link of 20: over one link predicted 3% longer
+ * than over four, and 6% longer; a broadcast as long.)
  */
 plan fewest_senders(const topology &t, const facts &f, const std::vector<plan> &all, int64_t least_ns)
 {
     const uint32_t enough = shared_ways::enough_links(f);
-    constexpr int64_t in_a_loss = 32;
+    constexpr int64_t in_a_loss = 128;
     const plan *best = nullptr;
     uint32_t senders = 0;
     for (const plan &p : all) {
