@@ -200,16 +200,17 @@ void widths::record(int64_t elapsed_ns)
     if (s.ahead || !s.timed || lane_of(s) < 0 || static_cast<int>(value(topo_.site_of(me_))) != s.to)
         return;
     const auto place = fact_of_pair(s.from, s.to, topo_.site_count(), s.what.pairs > 1 ? fact::first_link_ps : fact::first_flow_ps);
-    seen &x = seen_[*place];
-    x.sum_ps += static_cast<int64_t>(static_cast<__int128>(elapsed_ns) * 1000 / s.what.bytes());
-    ++x.trains;
+    // Windows that are still opening, and other traffic, only make it slower.
+    const int64_t ps = std::max<int64_t>(1, static_cast<int64_t>(static_cast<__int128>(elapsed_ns) * 1000 / s.what.bytes()));
+    int64_t &least = least_ps_[*place];
+    least = least > 0 ? std::min(least, ps) : ps;
 }
 
 fact_vector widths::measured() const
 {
     fact_vector v{};
-    for (const auto &[place, x] : seen_)
-        v[place] = std::max<int64_t>(1, x.sum_ps / x.trains);
+    for (const auto &[place, ps] : least_ps_)
+        v[place] = ps;
     return v;
 }
 

@@ -70,12 +70,7 @@ private:
     int me_;
     std::vector<step> steps_;
     size_t at_ = 0, bytes_ = 1;
-    /** Picoseconds a byte, sums over trains. */
-    struct seen {
-        int64_t sum_ps = 0;
-        int trains = 0;
-    };
-    std::map<size_t, seen> seen_;   // by place in a fact_vector
+    std::map<size_t, int64_t> least_ps_;        // a byte, of the fastest train; by place in a fact_vector
 };
 
 } // namespace wan
