@@ -65,6 +65,11 @@ std::vector<figure> figures_of(const wan::known_links &l)
         for (size_t b = a + 1; b < n; ++b)
             if (const auto at = wan::fact_of_pair(static_cast<int>(a), static_cast<int>(b), static_cast<int>(n)); at && l.facts[*at] > 0)
                 all.push_back({"one way " + l.sites[a] + " - " + l.sites[b], "ns", static_cast<double>(l.facts[*at])});
+    for (const auto &[first, name] : {std::pair{fact::first_flow_ps, "a connection "}, {fact::first_link_ps, "all hosts together "}})
+        for (size_t a = 0; a < n; ++a)
+            for (size_t b = a + 1; b < n; ++b)
+                if (const auto at = wan::fact_of_pair(static_cast<int>(a), static_cast<int>(b), static_cast<int>(n), first); at && l.facts[*at] > 0)
+                    all.push_back({name + l.sites[a] + " - " + l.sites[b], "bytes_per_s", 1e12 / static_cast<double>(l.facts[*at])});
     fact_of(fact::farthest_ns, "one way, the farthest", false);
     if (l.facts[fact::byte_ps] > 0)
         all.push_back({"a host's interface", "bytes_per_s", 1e12 / static_cast<double>(l.facts[fact::byte_ps])});

@@ -149,6 +149,13 @@ std::string communicator_section(const json &c, const std::vector<const json *> 
     return out;
 }
 
+/** What one connection gets of a link, where it is told apart. */
+std::string connection_text(const json &between)
+{
+    const auto at = between.find("connection_bytes_per_s");
+    return at == between.end() || at->is_null() ? "" : ", " + rate_text(at->get<double>()) + " a connection";
+}
+
 std::string links_table(const json &l)
 {
     const json &in = l.at("inside"), &host = l.at("interface");
@@ -156,8 +163,7 @@ std::string links_table(const json &l)
     for (const json &b : l.at("between"))
         rows += element("tr", element("td", text(str(b.at("a")))) + element("td", text(str(b.at("b"))))
                                   + numeric(time_or_dash(b.at("latency_ns")))
-                                  + numeric(b.at("bytes_per_s").is_null() ? "-"
-                                                                          : rate_text(b.at("bytes_per_s").get<double>())))
+                                  + numeric(b.at("bytes_per_s").is_null() ? "-" : rate_text(b.at("bytes_per_s").get<double>()) + connection_text(b)))
                 + "\n";
     for (const json &s : l.at("sites"))
         if (!s.at("uplink_bytes_per_s").is_null())

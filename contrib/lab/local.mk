@@ -45,5 +45,5 @@ test_lab_path_test_SOURCES = \
 	contrib/lab/emu/flat_json.cpp \
 	contrib/lab/emu/path.cpp
 test_lab_path_test_CPPFLAGS =
-dist_check_SCRIPTS += test/lab/shape_test test/lab/lab_test test/lab/collectives_jobs test/lab/discover_jobs test/lab/drift_jobs test/lab/trees_jobs
+dist_check_SCRIPTS += test/lab/shape_test test/lab/lab_test test/lab/collectives_jobs test/lab/discover_jobs test/lab/drift_jobs test/lab/trees_jobs test/lab/widths_jobs
 TESTS += test/lab/shape_test

@@ -241,6 +241,18 @@ inline std::string measure(const std::vector<comm_ptr> &comms, fabric &f, int *l
     return f.empty() ? "" : "messages are left";
 }
 
+/** What the glue does before a blocking call: measures what is left, if it is time to. */
+inline std::string refresh(const std::vector<comm_ptr> &comms, fabric &f)
+{
+    while (wan_comm_measures(comms[0].get()) && wan_comm_affords(comms[0].get())) {
+        int learned = WAN_DONE;
+        while (learned == WAN_DONE)
+            if (std::string why = measure(comms, f, &learned); !why.empty())
+                return why;
+    }
+    return "";
+}
+
 /** Agreement and measuring on all ranks; "" when all know the same. */
 inline std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *runs = nullptr)
 {
@@ -255,7 +267,7 @@ inline std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *
     if (std::string why = measure(comms, f, &learned, runs); !why.empty())
         return why;
     WAN_CHECK(learned == WAN_OK);
-    return "";
+    return refresh(comms, f);
 }
 
 } // namespace wan_test

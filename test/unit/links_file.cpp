@@ -25,6 +25,8 @@ const char *const sample = "# by hand\n"
                            "byte_ps 204800\n"
                            "one_way_ns eu/paris eu/lyon 10020000   # a comment\n"
                            "one_way_ns us eu/paris 40000000\n"
+                           "link_ps us eu/paris 20400\n"
+                           "connection_ps eu/paris us 160000\n"
                            "flow us eu/lyon 80000000 4860000 0\n"
                            "\n"
                            "sites a b\n"
@@ -40,6 +42,7 @@ std::string check_round()
     WAN_CHECK(three.facts[fact::inside_ns] == 43100 && three.facts[fact::byte_ps] == 204800 && three.facts[fact::message_ns] == 0);
     WAN_CHECK(three.facts[*fact_of_pair(0, 1, 3)] == 10'020'000 && three.facts[*fact_of_pair(0, 2, 3)] == 40'000'000 && three.facts[*fact_of_pair(1, 2, 3)] == 0);
     WAN_CHECK(three.ways[2][1].rtt_ns == 80'000'000 && three.ways[2][1].bytes_per_s == 4'860'000 && three.ways[1][2].rtt_ns == 0);
+    WAN_CHECK(three.facts[*fact_of_pair(0, 2, 3, fact::first_link_ps)] == 20400 && three.facts[*fact_of_pair(0, 2, 3, fact::first_flow_ps)] == 160'000);
     WAN_CHECK(l.all()[1].facts[fact::step_ns] == 7);
     const std::string text = l.print();
     WAN_CHECK_THAT(links_file::parse(text, "f", again, error), error.where + error.what);
@@ -62,6 +65,7 @@ std::string check_faults()
         {"sites a b\none_way_ns a c 4\n", "f:2", "'c' is none of the sites"},
         {"sites a b\none_way_ns a a 4\n", "f:2", "from 'a' to itself"},
         {"sites a b\none_way_ns a b\n", "f:2", "wants two sites"},
+        {"sites a b\nlink_ps a b\n", "f:2", "'link_ps' wants two sites"},
         {"sites a b\nflow a b 4 5\n", "f:2", "'flow' wants"},
         {"sites a b\nflow a b 0 5 6\n", "f:2", "'flow' wants"},
         {"sites a b\nspeed 3\n", "f:2", "'speed' is not known"},

@@ -29,7 +29,8 @@ unit_tests = \
 	test/unit/rules \
 	test/unit/topology \
 	test/unit/tuner \
-	test/unit/verifier
+	test/unit/verifier \
+	test/unit/widths
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
@@ -104,6 +105,9 @@ test_unit_polled_LDADD = $(unit_libs)
 test_unit_probe_SOURCES = test/unit/probe.cpp $(unit_headers)
 test_unit_probe_CPPFLAGS = $(unit_cppflags)
 test_unit_probe_LDADD = $(unit_libs)
+test_unit_widths_SOURCES = test/unit/planned.hpp test/unit/widths.cpp $(unit_headers)
+test_unit_widths_CPPFLAGS = $(unit_cppflags)
+test_unit_widths_LDADD = $(unit_libs)
 test_unit_schedule_SOURCES = test/unit/schedule.cpp $(unit_headers)
 test_unit_schedule_CPPFLAGS = $(unit_cppflags)
 test_unit_schedule_LDADD = $(unit_libs)

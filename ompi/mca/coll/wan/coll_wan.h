@@ -203,7 +203,7 @@ typedef struct mca_coll_wan_module {
     uint64_t starts, saved_starts;  /* of a persistent request made while WATCHING: most on this rank; up to which they stay
                                        with the saved module: until that is agreed on under the line's lock */
     unsigned calls, look;           /* while WATCHING: blocking calls so far, and at which one ranks ask each other */
-    bool early;                     /* serves by assumed links, until a blocking call measures them */
+    bool early;                     /* something of the links is assumed, until a blocking call measures it */
     bool changed;                   /* ranks find that links have changed: the next blocking call looks at them */
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after
                                        that; atomic */

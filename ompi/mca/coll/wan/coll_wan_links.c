@@ -146,11 +146,12 @@ static void links_known(mca_coll_wan_module_t *module, const char *what)
 
 static int measure_again(mca_coll_wan_module_t *module)
 {
-    const bool early = module->early;
+    const bool doubted = wan_comm_doubts(module->view);
     bool anew = false;
     int rc = mca_coll_wan_links_measure(module, &anew);
 
-    module->early = module->changed = false;
+    module->early = wan_comm_measures(module->view);
+    module->changed = false;
     if (OMPI_SUCCESS != rc) {
         mca_coll_wan_module_break(module, rc);
         return rc;
@@ -158,7 +159,7 @@ static int measure_again(mca_coll_wan_module_t *module)
     if (!anew) {
         return OMPI_SUCCESS;
     }
-    links_known(module, early ? "" : " have changed and were measured again");
+    links_known(module, !doubted ? "" : " have changed and were measured again");
     return OMPI_SUCCESS;
 }
 
@@ -219,7 +220,7 @@ int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_questi
         code = wan_comm_check_answer(module->view, question->votes);
         module->changed = WAN_DONE == code;
         if (WAN_DECLINED == code) {
-            module->early = false;
+            module->early = wan_comm_measures(module->view);
             links_known(module, "");
         } else {
             rc = mca_coll_wan_code(code, NULL, NULL);

@@ -445,6 +445,7 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
         module->early = 0 == module->asking.votes[WAN_VOTES + 2] || !wan_comm_affords(module->view);
         rc = module->early ? mca_coll_wan_code(wan_comm_assume(module->view), NULL, NULL)
                            : mca_coll_wan_links_measure(module, NULL);
+        module->early = wan_comm_measures(module->view);
     }
     if (OMPI_SUCCESS == rc && agreed) {
         rc = mca_coll_wan_trees_use(module, number, 0 != module->asking.votes[WAN_VOTES + 2]);

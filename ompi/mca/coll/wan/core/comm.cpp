@@ -143,25 +143,20 @@ wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
     f.assumed = v == wan::fact_vector{};
     int64_t slowest = 0;
     const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
-    const auto n = static_cast<size_t>(f.sites);
-    const auto tell = [&](std::vector<int64_t> &of, int a, int b, int64_t value) {     // there may be none, or too many to measure
-        of.resize(n * n);
-        of[static_cast<size_t>(a) * n + static_cast<size_t>(b)] = of[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = value;
-    };
     for (int a = 0; map && a < f.sites; ++a) {
         const wan::site_id at{static_cast<uint32_t>(a)};
         if (int64_t rate = hints_.nic_bytes_per_s(topo.site_name(at)); rate > 0)
             slowest = slowest ? std::min(slowest, rate) : rate;
         if (int64_t rate = hints_.uplink_bytes_per_s(topo.site_name(at)); rate > 0) {
-            f.uplink_ps.resize(n);
+            f.uplink_ps.resize(static_cast<size_t>(f.sites));
             f.uplink_ps[static_cast<size_t>(a)] = byte_ps(rate);
         }
         for (int b = a + 1; b < f.sites; ++b) {
             const wan::link_hint *h = hints_.link(topo.site_name(at), topo.site_name(wan::site_id{static_cast<uint32_t>(b)}));
             if (h && h->latency_ns > 0)
-                tell(f.pair_ns, a, b, h->latency_ns);
+                f.set_pair(f.pair_ns, a, b, h->latency_ns);
             if (h && h->bandwidth_bytes_per_s > 0)
-                tell(f.link_ps, a, b, byte_ps(h->bandwidth_bytes_per_s));
+                f.set_pair(f.link_ps, a, b, byte_ps(h->bandwidth_bytes_per_s));
         }
     }
     if (slowest > 0) {
@@ -189,8 +184,41 @@ void wan_comm::learn()
 void wan_comm::measure_for(purpose p, bool brief)
 {
     std::lock_guard hold(lock);
-    measuring.emplace(topo, me, brief);
+    measuring = std::make_unique<wan::probe>(topo, me, brief);
     measuring_to_ = p;
+}
+
+bool wan_comm::widen(int round)
+{
+    round = wan::widths::next_round(topo, learned, round);
+    if (round == wan::widths::rounds)
+        return false;
+    std::lock_guard hold(lock);
+    measuring = std::make_unique<wan::widths>(topo, me, learned, round);
+    measuring_to_ = purpose::widen;
+    width_round_ = round;
+    return true;
+}
+
+void wan_comm::widen_later()
+{
+    // Links whose widths are known are not measured again: from the second round on, rounds depend on the one before.
+    if (!measures || wan::widths::next_round(topo, learned, 0) > 1 || !widen(0))
+        return;
+    const int64_t cost_ns = wan::widths::cost_ns(topo, known.back());
+    std::lock_guard hold(lock);
+    deferred.begin(cost_ns, 0);
+}
+
+int wan_comm::take_widths(const wan::fact_vector &v)
+{
+    for (size_t i = 0; i < v.size(); ++i)
+        if (v[i] > 0)
+            learned[i] = v[i];
+    if (widen(width_round_ + 1))
+        return WAN_DONE;
+    learn();
+    return WAN_OK;
 }
 
 void wan_comm::defer(int64_t spent_ns)
@@ -231,11 +259,14 @@ void wan_comm::adopt(const wan::fact_vector &v)
     from_file = false;
     learned = v;
     learn();
+    widen_later();
 }
 
 int wan_comm::take(const wan::fact_vector &v)
 {
     const purpose why = std::exchange(measuring_to_, purpose::learn);
+    if (why == purpose::widen)
+        return take_widths(v);
     if (why != purpose::learn) {
         wan::fact_vector now = v;
         for (size_t i = 0; i < now.size(); ++i)
@@ -254,9 +285,12 @@ int wan_comm::take(const wan::fact_vector &v)
                 doubts = wan::contradictions_of(topo, hints_, learned);
             if (report)
                 report->happened("links_unchanged", "the links are as they were");
-            std::lock_guard hold(lock);
-            seen.forget();
-            tuning.reopen();        // it is not the links, but something has changed
+            {
+                std::lock_guard hold(lock);
+                seen.forget();
+                tuning.reopen();        // it is not the links, but something has changed
+            }
+            widen_later();
             return WAN_DECLINED;
         }
     }
@@ -278,6 +312,7 @@ int wan_comm::take(const wan::fact_vector &v)
         std::lock_guard hold(trees->lock);
         each_node([](auto &n) { n.node().measure_again(); });
     }
+    widen_later();
     return WAN_OK;
 }
 
@@ -316,7 +351,7 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
 /** What is assumed of links, or not looked at yet, is no reason to try a way. */
 bool wan_comm::tries(const wan::request &r) const
 {
-    return tune.trials && !r.counts_local && !measuring;
+    return tune.trials && !r.counts_local && !unsure();
 }
 
 std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const

@@ -14,7 +14,7 @@
 #include "measure/deferral.hpp"
 #include "measure/drift.hpp"
 #include "measure/links_file.hpp"
-#include "model/probe.hpp"
+#include "model/widths.hpp"
 #include "plan/planner.hpp"
 #include "report/record.hpp"
 #include "topo/cluster_map.hpp"
@@ -49,11 +49,12 @@ struct wan_comm {
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     wan::drift seen;
     wan::drift_checks checks;
-    std::optional<wan::probe> measuring;        // or what is to be measured
+    std::unique_ptr<wan::measurement> measuring;        // or what is to be measured
     bool measures;                              // links, ever
     std::atomic<int64_t> *spent_everywhere = nullptr;       // by calls between these sites, in this process
     wan::deferral deferred;                     // with `measuring`, as long as links are not known or a file's
-    wan::fact_vector offered{};                 // what measured() held when ranks asked last
+    bool asked_for_time = false;                // ranks asked last whether to measure, not whether links have changed
+    wan::fact_vector offered{};                 // what measured() held then, if it was something new
     std::vector<char> probe_buffer;
     wan_counters_t counters{};
     std::mutex lock;                    // counters and what is cached: runs of several threads
@@ -136,8 +137,14 @@ struct wan_comm {
     void defer(int64_t spent_ns);
     /** Of a call; with the lock held. */
     void took(int64_t elapsed_ns);
+    /** Whether links are not known yet, or not as they are any more; else what is measured next adds to that. */
+    bool unsure() const { return measuring && measuring_to_ != purpose::widen; }
+    /** Whether they seem to have changed. */
+    bool doubtful() const { return measuring && measuring_to_ == purpose::look && !from_file; }
     /** What was measured on another communicator, as all ranks know: in place of measuring. */
     void adopt(const wan::fact_vector &v);
+    /** Measures how wide links are, where nobody has, once calls have taken so long. */
+    void widen_later();
     /** What was measured last, by all ranks together: see wan_comm_learn(). */
     int take(const wan::fact_vector &v);
 
@@ -157,8 +164,13 @@ private:
     };
     static constexpr size_t cached_ = 64;
     /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
-    enum class purpose { learn, look, confirm } measuring_to_ = purpose::learn;
+    enum class purpose { learn, look, confirm, widen } measuring_to_ = purpose::learn;
+    int width_round_ = 0;                       // of widths, to be measured next
     void measure_for(purpose p, bool brief = false);
+    /** Measures widths from a round on, next, if there is anything to find. */
+    bool widen(int round);
+    /** What of them was measured, by all ranks together. */
+    int take_widths(const wan::fact_vector &v);
     /** What `v` and, if wanted, the map say. */
     wan::facts told(const wan::fact_vector &v, bool map = true) const;
     wan::link_hints hints_;

@@ -205,9 +205,11 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
             }
         if (!equal(vote_learned_rules))
             comm->learned_before.clear();       // some hosts do not have the file
-        if (equal(vote_learned) && votes[2 * vote_learned] != 0)
+        if (equal(vote_learned) && votes[2 * vote_learned] != 0) {
             comm->learn();
-        else {
+            if (!comm->from_file)
+                comm->widen_later();
+        } else {
             comm->from_file = false;
             comm->learned = {};
             if (comm->measures)
@@ -217,7 +219,8 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
         }
         if (comm->from_file && comm->measures)
             comm->look("links are known from a file: are they as they were?");
-        comm->defer(votes[vote_spent]);
+        if (comm->unsure())
+            comm->defer(votes[vote_spent]);
         return WAN_OK;
     });
 }
@@ -248,7 +251,12 @@ int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan
 
 bool wan_comm_measures(const wan_comm_t *comm)
 {
-    return comm->measuring.has_value();
+    return comm->measuring != nullptr;
+}
+
+bool wan_comm_doubts(const wan_comm_t *comm)
+{
+    return comm->doubtful();
 }
 
 bool wan_comm_affords(const wan_comm_t *comm)
@@ -301,7 +309,10 @@ int wan_comm_defers(wan_comm_t *comm, uint64_t bytes, int64_t votes[WAN_CHECK_VO
         if (!comm->measuring || !comm->deferred.due(bytes))
             return WAN_OK;
         // They may have been measured meanwhile on another communicator.
+        comm->asked_for_time = true;
         comm->offered = wan::measured().links(comm->sites_key()).value_or(wan::fact_vector{});
+        if (comm->offered == comm->learned)
+            comm->offered = {};
         std::lock_guard hold(comm->lock);
         const auto [all, longest] = comm->deferred.vote();
         const int64_t digest = digest_of(comm->offered, false);
@@ -314,13 +325,14 @@ int wan_comm_defers(wan_comm_t *comm, uint64_t bytes, int64_t votes[WAN_CHECK_VO
 int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
-        if (!wan::everyone_waits(collective) || comm->measuring || !comm->measures)
+        if (!wan::everyone_waits(collective) || comm->unsure() || !comm->measures)
             return WAN_OK;
         const wan::facts &f = comm->known.back();
         // Beside a call, so that its way to the other sites costs nothing: some messages of a tree do.
         if (!comm->checks.due(now_ns, 8 * f.step_ns))
             return WAN_OK;
         std::lock_guard hold(comm->lock);
+        comm->asked_for_time = false;
         const wan::drift_votes mine = comm->checks.votes(comm->seen.look(f.farthest_ns(comm->topo.site_of(comm->me)), comm->checks.whole()));
         votes[WAN_CHECK_VOTES - 1] = 0;
         std::copy(mine.begin(), mine.end(), votes);
@@ -331,7 +343,7 @@ int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns
 int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES])
 {
     return guarded([&]() -> int {
-        if (comm->measuring) {
+        if (comm->asked_for_time) {
             if (votes[2] != 0 && votes[2] == -votes[3]) {       // all have the same
                 comm->adopt(comm->offered);
                 return WAN_DECLINED;
@@ -511,7 +523,8 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
                 for (int b = a + 1; b < f.sites; ++b)
                     if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0)
                         s << "; link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
-                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << 8'000'000 / ps << " Mb/s";
+                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << 8'000'000 / ps << " Mb/s"
+                          << (f.pair(f.flow_ps, a, b) > 0 ? ", " + std::to_string(8'000'000 / f.pair(f.flow_ps, a, b)) + " a connection" : "");
         }
         return WAN_OK;
     });

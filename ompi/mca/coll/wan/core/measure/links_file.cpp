@@ -68,12 +68,14 @@ std::string line_take(known_links &l, const std::vector<std::string> &w)
             l.facts[f.place] = n.value_or(0);
             return n ? "" : "'" + w[0] + "' wants one positive whole number";
         }
-    if (w[0] == "one_way_ns") {
+    for (const fact_name &f : pair_fact_names) {
+        if (w[0] != f.name)
+            continue;
         const auto n = w.size() == 4 ? number(w[3]) : std::nullopt;
         if (!n)
-            return "'one_way_ns' wants two sites and a positive whole number";
+            return "'" + w[0] + "' wants two sites and a positive whole number";
         const auto p = pair_of(l, w[1], w[2], fault);
-        const auto place = p ? fact_of_pair(static_cast<int>(p->first), static_cast<int>(p->second), static_cast<int>(l.sites.size())) : std::nullopt;
+        const auto place = p ? fact_of_pair(static_cast<int>(p->first), static_cast<int>(p->second), static_cast<int>(l.sites.size()), f.place) : std::nullopt;
         if (place)
             l.facts[*place] = *n;
         return p && !place ? "of so many sites no single ways are kept" : fault;
@@ -155,10 +157,11 @@ std::string links_file::print() const
         for (const fact_name &f : fact_names)
             if (l.facts[f.place] > 0)
                 s += std::string(f.name) + ' ' + std::to_string(l.facts[f.place]) + '\n';
-        for (size_t a = 0; a < n; ++a)
-            for (size_t b = a + 1; b < n; ++b)
-                if (const auto place = fact_of_pair(static_cast<int>(a), static_cast<int>(b), static_cast<int>(n)); place && l.facts[*place] > 0)
-                    s += "one_way_ns " + l.sites[a] + ' ' + l.sites[b] + ' ' + std::to_string(l.facts[*place]) + '\n';
+        for (const fact_name &f : pair_fact_names)
+            for (size_t a = 0; a < n; ++a)
+                for (size_t b = a + 1; b < n; ++b)
+                    if (const auto place = fact_of_pair(static_cast<int>(a), static_cast<int>(b), static_cast<int>(n), f.place); place && l.facts[*place] > 0)
+                        s += std::string(f.name) + ' ' + l.sites[a] + ' ' + l.sites[b] + ' ' + std::to_string(l.facts[*place]) + '\n';
         for (size_t a = 0; a < n; ++a)
             for (size_t b = 0; b < n; ++b)
                 if (const site_way &w = l.ways[a][b]; w.rtt_ns > 0)

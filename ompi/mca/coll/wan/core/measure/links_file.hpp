@@ -7,6 +7,8 @@
  *     inside_ns 43100                             one way, the farther of the first two hosts of any site
  *     byte_ps 204800                              of a host's interface
  *     one_way_ns eu/paris eu/lyon 10020000
+ *     connection_ps eu/paris eu/lyon 160000       a byte, over one connection between them
+ *     link_ps eu/paris eu/lyon 20400              of all hosts of a site together
  *     flow eu/paris eu/lyon 20100000 4860000 1500000      there and back in ns, bytes/s, bytes/s after a rest
  *
  * What is left out was not measured.  It does not decide whether a file is believed: comm.hpp.
@@ -45,6 +47,11 @@ inline constexpr std::array<fact_name, 6> fact_names = {{{fact::inside_ns, "insi
                                                          {fact::farthest_ns, "farthest_ns"},
                                                          {fact::lone_ns, "lone_ns"},
                                                          {fact::step_ns, "step_ns"}}};
+
+/** And those that are. */
+inline constexpr std::array<fact_name, 3> pair_fact_names = {{{fact::first_pair_ns, "one_way_ns"},
+                                                              {fact::first_flow_ps, "connection_ps"},
+                                                              {fact::first_link_ps, "link_ps"}}};
 
 class links_file {
 public:

@@ -28,6 +28,21 @@ struct facts {
     std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
     // A byte through what all hosts of a site share: on the way to all others, by site; to one of them, by pair; the same.
     std::vector<int64_t> uplink_ps, link_ps;
+    std::vector<int64_t> flow_ps;   // and through one connection, where the hosts of two sites get more than one and a half times as much together; by pair
+
+    /** Of a pair, 0: nothing is known. */
+    int64_t pair(const std::vector<int64_t> &of, int a, int b) const
+    {
+        const size_t i = static_cast<size_t>(a) * static_cast<size_t>(sites) + static_cast<size_t>(b);
+        return i < of.size() ? of[i] : 0;
+    }
+    /** Both ways of it. */
+    void set_pair(std::vector<int64_t> &of, int a, int b, int64_t x) const
+    {
+        const auto n = static_cast<size_t>(sites);
+        of.resize(n * n);
+        of[static_cast<size_t>(a) * n + static_cast<size_t>(b)] = of[static_cast<size_t>(b) * n + static_cast<size_t>(a)] = x;
+    }
 
     int64_t latency_ns(site_id a, site_id b) const
     {

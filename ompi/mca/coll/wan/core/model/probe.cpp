@@ -28,8 +28,7 @@ constexpr int bulk_messages = 16, lone_messages = 4;    // one label each
 constexpr size_t bulk_message_bytes = 8192;
 constexpr span_of first_byte = block(0, bulk_message_bytes);
 constexpr uint32_t fan_width = 8;
-constexpr int most_sites_by_pair = 10;      // fits WAN_FACTS; beyond, the worst latency stands for all
-static_assert(fact::first_pair_ns + most_sites_by_pair * (most_sites_by_pair - 1) / 2 <= WAN_FACTS);
+constexpr int most_sites_by_pair = fact::most_sites;
 constexpr int barriers_made = 3, barrier_repetitions = 8;
 
 void keep_least(int64_t &best, int64_t ns)
@@ -289,11 +288,11 @@ fact_vector probe::measured() const
     return v;
 }
 
-std::optional<size_t> fact_of_pair(int a, int b, int sites)
+std::optional<size_t> fact_of_pair(int a, int b, int sites, fact::place first)
 {
     if (sites > most_sites_by_pair)
         return std::nullopt;
-    return fact::first_pair_ns + pair_index(std::min(a, b), std::max(a, b), sites);
+    return first + pair_index(std::min(a, b), std::max(a, b), sites);
 }
 
 facts facts_from(const topology &t, const fact_vector &v)
@@ -318,6 +317,16 @@ facts facts_from(const topology &t, const fact_vector &v)
             for (int b = a + 1; b < f.sites; ++b)
                 f.pair_ns[static_cast<size_t>(a * f.sites + b)] = f.pair_ns[static_cast<size_t>(b * f.sites + a)] =
                     v[fact::first_pair_ns + pair_index(a, b, f.sites)];
+        for (int a = 0; a < f.sites; ++a)
+            for (int b = a + 1; b < f.sites; ++b) {
+                const int64_t flow_ps = v[*fact_of_pair(a, b, f.sites, fact::first_flow_ps)], link_ps = v[*fact_of_pair(a, b, f.sites, fact::first_link_ps)];
+                if (flow_ps <= 0 || link_ps <= 0)
+                    continue;
+                const bool apart = 2 * flow_ps > 3 * link_ps;
+                if (apart)
+                    f.set_pair(f.flow_ps, a, b, flow_ps);
+                f.set_pair(f.link_ps, a, b, apart ? link_ps : std::min(flow_ps, link_ps));
+            }
     }
     return f;
 }

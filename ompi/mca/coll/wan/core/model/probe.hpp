@@ -29,31 +29,47 @@ struct fact {
         farthest_ns,    // one way between the sites that are farthest apart
         lone_ns,        // short passages after a rest, which tell bursts
         step_ns,        // of all hosts of a site
-        first_pair_ns   // from here on: one way between each two sites, where there are few
+        first_pair_ns,  // from here on: one way between each two sites, where there are few
+        pairs = 45,
+        first_flow_ps = first_pair_ns + pairs,      // likewise: of one connection between them (model/widths.hpp),
+        first_link_ps = first_flow_ps + pairs,      // of all hosts of a site to those of the other
+        end = first_link_ps + pairs
     };
+    static constexpr int most_sites = 10;           // so many pairs; beyond, the worst latency stands for all
 };
+static_assert(fact::pairs == fact::most_sites * (fact::most_sites - 1) / 2 && fact::end <= WAN_FACTS);
 
-class probe {
+/** Something to be measured, by all ranks together. */
+class measurement {
 public:
-    /** brief: twice, what differ() compares; a few round trips. */
-    probe(const topology &t, int me, bool brief = false);
+    virtual ~measurement() = default;
 
     /**
      * The next schedule to run, nullopt at the end.  Every rank gets the same
      * number of them, empty ones where it takes no part: each run takes labels
      * that all ranks must count alike.
      */
-    std::optional<schedule> next();
+    virtual std::optional<schedule> next() = 0;
     /** Elements, of one byte, in a message of the current step. */
-    size_t message_bytes() const { return bytes_; }
+    virtual size_t message_bytes() const = 0;
     /** The time of the schedule that next() returned last. */
-    void record(int64_t elapsed_ns);
+    virtual void record(int64_t elapsed_ns) = 0;
+    /** What this rank measured; 0 where it took no part. */
+    virtual fact_vector measured() const = 0;
+};
+
+class probe : public measurement {
+public:
+    /** brief: twice, what differ() compares; a few round trips. */
+    probe(const topology &t, int me, bool brief = false);
+
+    std::optional<schedule> next() override;
+    size_t message_bytes() const override { return bytes_; }
+    void record(int64_t elapsed_ns) override;
+    fact_vector measured() const override;
 
     /** What it takes, about, by what is known or assumed: all ranks come to the same. */
     static int64_t cost_ns(const topology &t, const facts &f, bool brief);
-
-    /** What this rank measured; 0 where it took no part. */
-    fact_vector measured() const;
 
 private:
     enum class kind { site_pair, inside, lone, bulk, fan, barrier };
@@ -78,8 +94,8 @@ private:
     std::vector<int64_t> barrier_ns_;
 };
 
-/** Where the way between two sites stands; nullopt: there are too many sites for that. */
-std::optional<size_t> fact_of_pair(int a, int b, int sites);
+/** Where the way between two sites stands, or what else is kept of it; nullopt: there are too many sites for that. */
+std::optional<size_t> fact_of_pair(int a, int b, int sites, fact::place first = fact::first_pair_ns);
 
 /** Facts from the combined vector. */
 facts facts_from(const topology &t, const fact_vector &v);

@@ -72,7 +72,19 @@ int64_t crossing_copies(const topology &t, wan_collective_t c, crossing kind, in
     return 1;
 }
 
-shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : any_(!f.uplink_ps.empty() || !f.link_ps.empty())
+uint32_t shared_ways::enough_links(const facts &f)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < f.link_ps.size(); ++i)
+        if (f.link_ps[i] > 0) {
+            const int64_t one_ps = std::max(f.byte_ps, i < f.flow_ps.size() ? f.flow_ps[i] : 0);
+            most = std::max(most, (one_ps + f.link_ps[i] - 1) / f.link_ps[i]);
+        }
+    return static_cast<uint32_t>(std::min<int64_t>(most, 1 << 12));
+}
+
+shared_ways::shared_ways(const topology &t, const facts &f, const request &r)
+    : any_(!f.uplink_ps.empty() || !f.link_ps.empty() || !f.flow_ps.empty()), topo_(t)
 {
     if (!any_)
         return;
@@ -85,7 +97,7 @@ shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : 
     for (int chain : {0, 1}) {
         struct load {
             std::vector<unsigned __int128> out, in;
-            __int128 busiest = 0;
+            __int128 busiest = 0, lone = 0;
         } of[kinds];
         for (load &l : of)
             l.out.resize(static_cast<size_t>(sites)), l.in.resize(static_cast<size_t>(sites));
@@ -93,12 +105,14 @@ shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : 
             for (int b = 0; b < sites; ++b) {
                 const auto from = static_cast<size_t>(a), to = static_cast<size_t>(b);
                 const uint64_t least = least_crossing(t, r, home, order_of(chain), a, b);
+                const size_t pair = from * static_cast<size_t>(sites) + to;
                 for (size_t kind = 0; least && kind < kinds; ++kind) {
                     const auto copies = static_cast<uint64_t>(crossing_copies(t, r.collective, static_cast<crossing>(kind), a, b));
                     const auto bytes = static_cast<unsigned __int128>(least) * copies;
                     of[kind].out[from] += bytes;
                     of[kind].in[to] += bytes;
-                    of[kind].busiest = std::max(of[kind].busiest, static_cast<__int128>(bytes) * rate(f.link_ps, from * static_cast<size_t>(sites) + to));
+                    of[kind].busiest = std::max(of[kind].busiest, static_cast<__int128>(bytes) * rate(f.link_ps, pair));
+                    of[kind].lone = std::max(of[kind].lone, static_cast<__int128>(bytes) * rate(f.flow_ps, pair));
                 }
             }
         for (size_t kind = 0; kind < kinds; ++kind) {
@@ -106,8 +120,14 @@ shared_ways::shared_ways(const topology &t, const facts &f, const request &r) : 
             for (size_t s = 0; s < l.out.size(); ++s)
                 l.busiest = std::max(l.busiest, static_cast<__int128>(std::max(l.out[s], l.in[s])) * rate(f.uplink_ps, s));
             busiest_ns_[chain][kind] = clamped(l.busiest / 1000);
+            lone_ns_[chain][kind] = clamped(l.lone / 1000);
         }
     }
+    narrowest_ = widest_;
+    for (int a = 0; a < sites; ++a)
+        for (int b = 0; b < sites; ++b)
+            if (rate(f.flow_ps, static_cast<size_t>(a) * static_cast<size_t>(sites) + static_cast<size_t>(b)) > 0)
+                narrowest_ = std::min<int64_t>(narrowest_, t.node_count(site_at(a)));
 }
 
 int64_t shared_ways::with(const plan &p, int64_t predicted_ns, uint64_t cuts) const
@@ -116,7 +136,9 @@ int64_t shared_ways::with(const plan &p, int64_t predicted_ns, uint64_t cuts) co
         return predicted_ns;
     const int chain = p.order == site_order::chain;
     const int64_t entries = p.algo->crosses == crossing::by_entries ? std::clamp<int64_t>(p.entries, 1, widest_) : 1;
-    const int64_t wire = clamped(static_cast<__int128>(busiest_ns_[chain][static_cast<size_t>(p.algo->crosses)]) * entries);
+    const auto kind = static_cast<size_t>(p.algo->crosses);
+    const int64_t lone = lone_ns_[chain][kind] > 0 ? lone_ns_[chain][kind] / std::clamp<int64_t>(p.algo->senders(topo_, p), 1, narrowest_) : 0;
+    const int64_t wire = clamped(static_cast<__int128>(std::max(busiest_ns_[chain][kind], lone)) * entries);
     if (wire == 0)
         return predicted_ns;
     const int64_t far = std::min(far_ns_[chain], predicted_ns);     // there may be a shorter way round

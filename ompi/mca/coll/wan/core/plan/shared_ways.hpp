@@ -1,7 +1,7 @@
 /*
- * What all hosts of a site share on their way to other sites: uplinks, and
- * links between two sites, as far as their rates are known (a map's; nobody
- * measures them).  The algorithms' costs know of interfaces only.
+ * What all hosts of a site share on their way to other sites: uplinks (a map's rates; nobody
+ * measures them), and links between two sites (a map's, or measured); and what one connection
+ * gets of a link, where that is less.  The algorithms' costs know of interfaces only.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,6 +34,9 @@ public:
      */
     int64_t with(const plan &p, int64_t predicted_ns, uint64_t cuts) const;
 
+    /** So many connections fill every link whose rate is known; 0: none is. */
+    static uint32_t enough_links(const facts &f);
+
 private:
     static constexpr size_t kinds = crossings;
 
@@ -41,6 +44,9 @@ private:
     int64_t widest_ = 1;                // hosts
     int64_t far_ns_[2] = {0, 0};        // star, chain
     int64_t busiest_ns_[2][kinds] = {}; // and by crossing
+    int64_t lone_ns_[2][kinds] = {};    // as if all of a link's went over one connection
+    int64_t narrowest_ = 1;             // hosts, of the sites with such links
+    const topology &topo_;
 };
 
 } // namespace wan

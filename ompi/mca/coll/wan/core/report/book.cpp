@@ -159,6 +159,7 @@ size_t book::measured(const topology &t, const facts &f, std::string_view how)
                     .member("latency_ns", f.latency_ns(site(a), site(b)));
                 out.member("each_measured", i < f.pair_ns.size() && f.pair_ns[i] > 0)
                     .member("bytes_per_s", rate_at(f.link_ps, i))
+                    .member("connection_bytes_per_s", rate_at(f.flow_ps, i))
                     .end();
             }
     out.end().member("pairs_left_out", pairs > most_pairs ? pairs - most_pairs : 0).end();

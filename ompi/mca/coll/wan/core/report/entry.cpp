@@ -113,7 +113,7 @@ int wan_report_serves(wan_report_t *report, wan_comm_t *comm, uint32_t communica
         made->happened("served", "is served, " + std::to_string(comm->topo.size()) + " ranks on "
                                      + std::to_string(comm->topo.site_count()) + " sites; links "
                                      + wan::how_known(*comm));
-        if (comm->counters.links_looked_at > 0 && !comm->measuring)     // before there was a report of it
+        if (comm->counters.links_looked_at > 0 && !comm->unsure())     // before there was a report of it
             made->happened("links_looked_at", comm->from_file ? "links are known from a file, and are as they were"
                                                               : "links are known from a file, and are not as they were: measured anew");
         made->links(wan::how_known(*comm));

@@ -13,8 +13,8 @@
  *     nic    eu/paris           bandwidth=40Mb/s
  *     uplink eu/paris           bandwidth=400Mb/s
  *
- * Latencies (one way) and nic rates count more than what is measured.  Uplinks,
- * that all hosts of a site share, and the rates of links are not measured.
+ * Latencies (one way) and the rates of nics and links count more than what is measured.
+ * Uplinks, that all hosts of a site share, are not measured.
  *
  * One statement a line, '#' begins a comment.  The words default, link, nic
  * and uplink name no hosts.  Units: ns us ms s; b/s or bit/s (bits) and B/s
