@@ -26,13 +26,24 @@ constexpr int64_t us = 1000, ms = 1'000'000, second = 1'000'000'000;
 
 struct network {
     std::vector<int> site;              // of each process
-    int64_t near_ns = 50 * us;          // one way, inside a site
+    std::vector<int> host;              // of each process; empty: each has its own
+    int64_t beside_ns = us;             // one way, on a host
+    int64_t near_ns = 50 * us;          // inside a site
     int64_t far_ns = 10 * ms;           // between sites
     double spread = 0.2;                // of a pair's latency, for good
     double jitter = 0.05;               // of a message's
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
+    bool on_one_host(int a, int b) const { return !host.empty() && host[static_cast<size_t>(a)] == host[static_cast<size_t>(b)]; }
+    rank_set beside(int rank) const
+    {
+        rank_set s;
+        for (int other = 0; other < static_cast<int>(host.size()); ++other)
+            if (on_one_host(rank, other))
+                s |= rank_set::one(other);
+        return s;
+    }
     std::function<int64_t(int, int64_t)> looks;           // when a process has the processor, at a time or then
 };
 
@@ -40,7 +51,10 @@ class simulator;
 
 class process final : public adaptive_port {
 public:
-    process(simulator &s, const adaptive_options &o, int size, int me) : node(o, size, me, *this), sim_(s), me_(me) {}
+    process(simulator &s, const adaptive_options &o, int size, int me, rank_set beside = {})
+        : node(o, size, me, *this, std::move(beside)), sim_(s), me_(me)
+    {
+    }
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
     uint64_t under_way(int to) const override;
     uint64_t delivered(int) const override { return 0; }
@@ -68,7 +82,7 @@ public:
             p = 1 + net.spread * uniform(-1, 1);
         last_.assign(pair_.size(), 0);
         for (int r = 0; r < size; ++r)
-            all.push_back(std::make_unique<process>(*this, o, size, r));
+            all.push_back(std::make_unique<process>(*this, o, size, r, n.beside(r)));
         for (int r = 0; r < size; ++r)
             wake(r, 0);
     }
@@ -151,7 +165,7 @@ private:
         const int64_t takes = rate > 0 ? static_cast<int64_t>(static_cast<double>(bytes.size() + 66) / rate * 1e9) : 0;
         p.busy_until_ = std::max(p.busy_until_, now) + takes;
         const bool far = net.site[static_cast<size_t>(from)] != net.site[static_cast<size_t>(to)];
-        double latency = static_cast<double>(far ? net.far_ns : net.near_ns) * pair_[pair_index(std::min(from, to), std::max(from, to))];
+        double latency = static_cast<double>(far ? net.far_ns : net.on_one_host(from, to) ? net.beside_ns : net.near_ns) * pair_[pair_index(std::min(from, to), std::max(from, to))];
         if (net.slower)
             latency *= net.slower(from, to, now);
         latency *= 1 + net.jitter * uniform(0, 1);

@@ -256,6 +256,46 @@ std::string check_busy()
     return "";
 }
 
+/** Several processes a host, whatever the root and however ranks lie: each tree enters each host once, and the bandwidth tree is
+ *  a chain. */
+std::string check_hosts()
+{
+    std::mt19937_64 random(test_seed());
+    for (int job = 0; job < jobs() / 5; ++job) {
+        network net = shape(2, 16);
+        net.rate = 5e6;
+        for (int r = 0; r < 32; ++r)
+            net.host.push_back(job % 2 ? r / 4 : r / 16 * 4 + r % 4);       // in blocks, or by turns
+        adaptive_options o;
+        o.seed = random();
+        const int root = static_cast<int>(random() % 32);
+        simulator sim(net, o, o.seed);
+        std::vector<std::byte> small(32), large(32u * (256u << 10));
+        for (int r = 0; r < 32; ++r) {
+            sim[r].node.broadcast_begin(root, std::span(small).subspan(static_cast<size_t>(r), 1));
+            sim[r].node.broadcast_begin(root, std::span(large).subspan(static_cast<size_t>(r) * (256 << 10), 256 << 10));
+            sim.wake(r, 0);
+        }
+        sim.run(100 * second, [] { return false; });
+        for (bool bandwidth : {false, true}) {
+            int entered = 0, crossing = 0, forks = 0;
+            for (int r = 0; r < 32; ++r) {
+                const tree *t = sim[r].node.tree_at({root, bandwidth});
+                forks += t->view().children > 1;
+                if (r == root)
+                    continue;
+                WAN_CHECK_THAT(t->view().connected && t->parent() >= 0, "rank " + std::to_string(r));
+                entered += !net.on_one_host(r, t->parent());
+                crossing += net.site[static_cast<size_t>(r)] != net.site[static_cast<size_t>(t->parent())];
+            }
+            WAN_CHECK_THAT(entered == 7 && crossing == 1,
+                           std::to_string(entered) + " ways into hosts, " + std::to_string(crossing) + " between sites, job " + std::to_string(job));
+            WAN_CHECK_THAT(!bandwidth || forks == 0, std::to_string(forks) + " serve two, job " + std::to_string(job));
+        }
+    }
+    return "";
+}
+
 /** What trees cost grows about with the number of processes, not with its square. */
 std::string check_growth()
 {
@@ -295,6 +335,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_busy>),
+        cmocka_unit_test(test<check_hosts>),
         cmocka_unit_test(test<check_two_sites>),
         cmocka_unit_test(test<check_change>),
         cmocka_unit_test(test<check_four_sites>),

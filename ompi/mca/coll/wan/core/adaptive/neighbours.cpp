@@ -30,12 +30,14 @@ constexpr std::array<std::byte, bulk_part> nothing{};
 
 } // namespace
 
-neighbours::neighbours(const adaptive_options &o, int size, int me, sender send)
-    : options_(o), size_(size), me_(me), send_(std::move(send))
+neighbours::neighbours(const adaptive_options &o, int size, int me, sender send, rank_set beside)
+    : options_(o), size_(size), me_(me), send_(std::move(send)), beside_(o.has(variant_gates) ? std::move(beside) : rank_set{})
 {
+    if (!beside_.empty() && beside_.first() != me)
+        return;     // who looks for a way out of the host is the first on it
     std::vector<int> others(static_cast<size_t>(size));
     std::iota(others.begin(), others.end(), 0);
-    others.erase(others.begin() + me);
+    std::erase_if(others, [&](int other) { return other == me || beside_.contains(other); });
     std::mt19937_64 random(o.seed * 1'000'003 + static_cast<uint64_t>(me));
     const size_t n = std::min(others.size(), static_cast<size_t>(o.peers));
     for (size_t i = 0; i < n; ++i) {
@@ -84,10 +86,14 @@ void neighbours::learned(int rank)
 void neighbours::extremes()
 {
     largest_ns_ = 0, least_ns_ = INT64_MAX;
+    int64_t beside_ns = INT64_MAX;
     for (int other : known_) {
         largest_ns_ = std::max(largest_ns_, rtt_ns(other));
-        least_ns_ = std::min(least_ns_, rtt_ns(other));
+        int64_t &least = beside_.contains(other) ? beside_ns : least_ns_;
+        least = std::min(least, rtt_ns(other));
     }
+    if (least_ns_ == INT64_MAX)
+        least_ns_ = beside_ns;
 }
 
 int64_t neighbours::deadline() const
@@ -165,7 +171,7 @@ bool neighbours::is_near(int64_t rtt_ns) const
 
 bool neighbours::near(int rank) const
 {
-    return is_near(rtt_ns(rank));
+    return beside_.contains(rank) || is_near(rtt_ns(rank));
 }
 
 /** By chance it may have found hardly anybody near. */

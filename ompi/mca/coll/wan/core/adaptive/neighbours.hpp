@@ -33,7 +33,8 @@ class neighbours {
 public:
     using sender = std::function<void(int to, const tell_message &)>;
 
-    neighbours(const adaptive_options &o, int size, int me, sender send);
+    /** beside: the ranks on this host, itself among them, as far as that is known. */
+    neighbours(const adaptive_options &o, int size, int me, sender send, rank_set beside = {});
 
     /** Somebody worth knowing; `must`: whatever the limit. */
     void hint(int rank, bool must = false);
@@ -61,8 +62,9 @@ public:
     /** What is not known is taken for the farthest, and for as fast as the fastest. */
     int64_t rtt_or_largest_ns(int rank) const;
     uint64_t bandwidth_or_most(int rank) const;
-    /** As near as the nearest, or nearly so, or far nearer than the farthest. */
+    /** On this host, as near as the nearest on others, or nearly so, or far nearer than the farthest. */
     bool near(int rank) const;
+    const rank_set &beside() const { return beside_; }
     /** bytes/s; 0: not known. */
     uint64_t bandwidth(int rank) const { return way(rank).bandwidth; }
     int64_t largest_rtt_ns() const { return largest_ns_; }
@@ -96,6 +98,7 @@ private:
     adaptive_options options_;
     int size_, me_;
     sender send_;
+    rank_set beside_;
     std::map<int, peer> peers_;         // asked, or who asked
     std::vector<int> known_;
     std::deque<int> queue_, bulk_queue_;

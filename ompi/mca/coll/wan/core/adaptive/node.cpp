@@ -20,8 +20,9 @@ constexpr uint64_t smallest_segment = 64;
 
 } // namespace
 
-adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port)
-    : options_(o), size_(size), me_(me), port_(port), near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); })
+adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, rank_set beside)
+    : options_(o), size_(size), me_(me), port_(port),
+      near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); }, std::move(beside))
 {
 }
 

@@ -38,7 +38,8 @@ protected:
 
 class adaptive_node final : public tree_host, public operation_host {
 public:
-    adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port);
+    /** beside: the ranks on its host, as far as that is known. */
+    adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, rank_set beside = {});
 
     // Each begins an operation and returns its number; buffers stay until done(number), then end(number).
     uint64_t broadcast_begin(int root, std::span<std::byte> buffer);

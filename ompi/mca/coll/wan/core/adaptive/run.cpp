@@ -282,8 +282,12 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, ui
             comm->counters.wan_bytes += payload;
         };
         comm->trees = &trees->service;
+        const auto here = comm->topo.locate(comm->me);
+        wan::rank_set beside;
+        for (int lane = 0; lane < comm->topo.lane_count(here.site, here.node); ++lane)
+            beside |= wan::rank_set::one(comm->topo.rank_at(here.site, here.node, lane));
         comm->node_open = [=, all = std::vector<int>(processes, processes + comm->topo.size())](unsigned stream, int64_t at_ns) {
-            return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns);
+            return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns, beside);
         };
         comm->node = comm->node_open(0, now_ns);
         return WAN_OK;

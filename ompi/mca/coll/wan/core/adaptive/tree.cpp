@@ -45,8 +45,22 @@ tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, 
         mine_.est = unbounded;
         return;
     }
-    if (o.has(variant_hints))
-        near_.hint(name.root, true);
+    fixed_ = place_on_host();
+    if (o.has(variant_hints) || fixed_ >= 0)
+        near_.hint(fixed_ >= 0 ? fixed_ : name.root, true);
+}
+
+/** The parent of one who is not the first on its host; else -1. */
+int tree::place_on_host() const
+{
+    const rank_set &beside = near_.beside();
+    if (beside.empty())
+        return -1;
+    const int first = beside.contains(name_.root) ? name_.root : beside.first();
+    std::vector<int> order{first};
+    (beside - rank_set::one(first)).each([&](int rank) { order.push_back(rank); });
+    const auto i = static_cast<size_t>(std::find(order.begin(), order.end(), me_) - order.begin());
+    return i == 0 ? -1 : order[name_.bandwidth ? i - 1 : (i - 1) / 2];
 }
 
 void tree::post(int to, tell_message m) const
@@ -200,7 +214,7 @@ void tree::compare_gates(const tree_view &v)
 
 void tree::consider(int candidate, const tree_view &v)
 {
-    if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || !v.connected || near_.rtt_ns(candidate) == 0
+    if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || (fixed_ >= 0 && candidate != fixed_) || !v.connected || near_.rtt_ns(candidate) == 0
         || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
         return;
     if (stays()) {
@@ -269,7 +283,7 @@ void tree::take_accept(int from, uint64_t op)
 /** Where there may be one to go to: without children, or without any in its neighbourhood. */
 void tree::follow_hint(int from, const tree_view &v, int whom)
 {
-    if (!options_.has(variant_chains) || !name_.bandwidth || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_)
+    if (!options_.has(variant_chains) || !name_.bandwidth || fixed_ >= 0 || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_)
         return;
     if (!moves() && !(from != parent_ && whom == v.tip && closer(from)))
         return;
@@ -373,16 +387,17 @@ void tree::children_changed()
             under |= c.under;
             those.push_back(&c);
         }
-    const auto rtt = [&](const child *c) { return near_.rtt_or_largest_ns(c->rank); };
+    const auto rtt = [&](const child *c) { return near_.beside().contains(c->rank) ? 0 : near_.rtt_or_largest_ns(c->rank); };
     std::stable_sort(those.begin(), those.end(), [&](const child *x, const child *y) { return rtt(x) > rtt(y); });
     tree_view v = mine_;
     v.children = static_cast<int>(those.size());
     v.tip = those.empty() ? me_ : those.back()->tip;
     v.mover = -1;
-    if (those.size() > 1) {
+    const auto movable = static_cast<size_t>(std::count_if(those.begin(), those.end(), [&](const child *c) { return !near_.beside().contains(c->rank); }));
+    if (those.size() > 1 && movable > 0) {
         if (v.children != mine_.children)
             turn_ = 0, turn_ns_ = now_ns_ + turn_pause_ns();
-        const size_t moves = turn_ % those.size();
+        const size_t moves = turn_ % movable;
         v.mover = those[moves]->rank;
         if (moves + 1 == those.size())
             v.tip = those[moves - 1]->tip;
@@ -456,7 +471,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
             if (m.view.end != m.view.tip)
                 follow_hint(from, m.view, m.view.end);
         } else {
-            if (options_.has(variant_gates))
+            if (options_.has(variant_gates) && fixed_ < 0)
                 near_.hint(m.view.gate, near_.near(from));
             follow_hint(from, m.view, m.view.tip);
             compare_gates(m.view);
@@ -516,7 +531,7 @@ void tree::step(int64_t now_ns)
         if (parent_ >= 0)
             follow_parent();        // its bandwidth may be known by now
         for (; seen_news_ < news.size(); ++seen_news_)
-            if (news[seen_news_] != parent_)
+            if (news[seen_news_] != parent_ && (fixed_ < 0 || news[seen_news_] == fixed_))
                 ask(news[seen_news_]);
     }
     if (now_ns < next_round_ns_)
@@ -524,12 +539,12 @@ void tree::step(int64_t now_ns)
     const bool gate = is_gate(), all = gate || (options_.has(variant_gates) && rounds_ < rounds_to_all);
     int64_t farthest_ns = 0;
     for (int other : near_.known())
-        if (other != parent_ && !under_.contains(other) && (all || may_be_better(other))) {
+        if (other != parent_ && !under_.contains(other) && (fixed_ < 0 || other == fixed_) && (all || may_be_better(other))) {
             ask(other);
             farthest_ns = std::max(farthest_ns, near_.rtt_ns(other));
         }
     const int64_t pause_ns = std::max(least_round_ns, 2 * farthest_ns) << quiet_rounds_;
-    if (++rounds_ > content_after && !mine_.connected)
+    if (++rounds_ > content_after && !mine_.connected && fixed_ < 0)
         near_.hint(name_.root, true);   // whom it knows may know nobody who is connected
     const bool content = mine_.connected && quiet_rounds_ >= (gate ? slowest : content_after);
     quiet_rounds_ = std::min(quiet_rounds_ + 1, slowest);

@@ -28,6 +28,8 @@
  *            one leaf at once;
  *   order    of several children those far away are served first, then those with the
  *            most below.
+ * Processes on one host, as the runtime tells, measure nothing of that: the first of them (the root, if it is there) looks
+ * for a parent, the others have their places below it, a chain in the bandwidth tree, two below each in the latency tree.
  *
  * An edge holds from an operation on that both ends agree on: attach -> accept(op)
  * -> confirm(op), and detach(op) to the parent before.  So a process knows for
@@ -113,6 +115,7 @@ private:
     void tell(int to, uint32_t id = 0) const;
     void tell_under();
     void ask(int whom);
+    int place_on_host() const;
     void consider(int candidate, const tree_view &v);
     bool better(int candidate, const tree_view &v) const;
     bool may_be_better(int candidate) const;
@@ -144,6 +147,7 @@ private:
     neighbours &near_;
     tree_host &host_;
 
+    int fixed_ = -1;                        // the only one that may be its parent; -1: whoever is best
     int parent_ = -1, pending_ = -1;
     std::pair<int, int> told_gate_;         // whom of whom, last
     int told_tip_ = -1, told_end_ = -1;     // the parent
