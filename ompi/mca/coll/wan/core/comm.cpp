@@ -167,11 +167,13 @@ wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
     return f;
 }
 
-void wan_comm::learn()
+void wan_comm::learn(bool changed)
 {
     wan::facts f = told(learned);
     {
         std::lock_guard hold(lock);
+        if (changed)
+            changed_from_ = std::min(changed_from_, known.size());
         known.push_back(std::move(f));
         facts_of_.push_back(known.size() - 1);
         seen.forget();
@@ -257,8 +259,9 @@ void wan_comm::adopt(const wan::fact_vector &v)
     }
     measuring_to_ = purpose::learn;
     from_file = false;
+    const bool changed = !known.empty() && !known.back().assumed && wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, v));
     learned = v;
-    learn();
+    learn(changed);
     widen_later();
 }
 
@@ -307,7 +310,7 @@ int wan_comm::take(const wan::fact_vector &v)
         ++counters.links_measured;
         counters.links_changed += why != purpose::learn;
     }
-    learn();
+    learn(why != purpose::learn && !known.empty());
     if (node && why != purpose::learn) {
         std::lock_guard hold(trees->lock);
         each_node([](auto &n) { n.node().measure_again(); });
@@ -348,10 +351,10 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
     return made;
 }
 
-/** What is assumed of links, or not looked at yet, is no reason to try a way. */
+/** What is assumed of links, or not looked at yet, is no reason to try a way; what is found anew ends all trials. */
 bool wan_comm::tries(const wan::request &r) const
 {
-    return tune.trials && !r.counts_local && !unsure();
+    return tune.trials && !r.counts_local && !measuring;
 }
 
 std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const
@@ -363,7 +366,7 @@ std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool bloc
     if (const wan::rule *x = wan::find(given, r); x && (x->how.algo || !other_results))
         return ruling{x->how, "coll_wan_rules"};
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
-    const bool as_learned = (era == 0 || (era == 1 && known[0].assumed)) && r.commutative && !r.counts_vary;
+    const bool as_learned = era < changed_from_ && r.commutative && !r.counts_vary;
     if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (blocks && wan::may_leave(w, r.collective))))
         return ruling{x->how, "coll_wan_tune_file"};
     return std::nullopt;

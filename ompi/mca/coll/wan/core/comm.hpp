@@ -128,7 +128,8 @@ struct wan_comm {
     uint64_t links_digest() const;
 
     /** Takes what all ranks hold in `learned`, corrected by what the map says of the links, as known. */
-    void learn();
+    /** changed: links are no longer those of the beginning. */
+    void learn(bool changed = false);
     /** Measures links, next. */
     void measure() { measure_for(purpose::learn); }
     /** Measures briefly, next, whether links have changed; why, for the report. */
@@ -165,6 +166,7 @@ private:
     static constexpr size_t cached_ = 64;
     /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
     enum class purpose { learn, look, confirm, widen } measuring_to_ = purpose::learn;
+    size_t changed_from_ = SIZE_MAX;            // of `known`, the first of links that have changed
     int width_round_ = 0;                       // of widths, to be measured next
     void measure_for(purpose p, bool brief = false);
     /** Measures widths from a round on, next, if there is anything to find. */
