@@ -351,10 +351,10 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
     return made;
 }
 
-/** What is assumed of links, or not looked at yet, is no reason to try a way; what is found anew ends all trials. */
+/** What is assumed of links, or not looked at yet, is no reason to try a way. */
 bool wan_comm::tries(const wan::request &r) const
 {
-    return tune.trials && !r.counts_local && !measuring;
+    return tune.trials && !r.counts_local && !unsure();
 }
 
 std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const
