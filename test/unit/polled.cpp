@@ -51,9 +51,10 @@ std::string check_window()
     return "";
 }
 
-/** Rounds in which all ranks make progress once, until a call by this plan is over. */
-std::string rounds_of(const topology &t, const plan &p, uint64_t bytes, size_t &rounds)
+/** Rounds in which all ranks make progress once, until a call by this plan is over.  A byte stands for 64 of long messages. */
+std::string rounds_of(const topology &t, const plan &p, uint64_t message_bytes, size_t &rounds)
 {
+    const uint64_t scale = message_bytes >= 64 << 10 ? 64 : 1, bytes = message_bytes / scale, segment = (p.segment_bytes + scale - 1) / scale;
     memory_fabric f(t.size(), 1, test_seed(), [](const void *src, void *dst, size_t n) {
         for (size_t i = 0; i < n; ++i)
             static_cast<char *>(dst)[i] = static_cast<char>(static_cast<char *>(dst)[i] + static_cast<const char *>(src)[i]);
@@ -65,7 +66,7 @@ std::string rounds_of(const topology &t, const plan &p, uint64_t bytes, size_t &
         engines.push_back(std::make_unique<engine>(
             std::make_shared<program>(build_schedule(t, p, static_cast<int>(r))),
             binding{.in = p.algo->collective == WAN_BCAST ? out[r].data() : in[r].data(), .out = out[r].data(), .count = bytes,
-                    .segment = p.segment_bytes, .window = p.window, .extent = 1},
+                    .segment = segment, .window = p.window, .extent = 1},
             f.port(), f.context(static_cast<int>(r))));
     return f.run_in_rounds(engines, rounds);
 }
