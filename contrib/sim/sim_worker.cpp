@@ -47,7 +47,7 @@ struct point {
     int root = 0;
     wan::wishes wish;
     std::optional<wan::manner> how;
-    uint64_t slower = 0, interval_ms = 500;
+    uint64_t slower = 0, interval_ms = 50;
     bool lists = false;         // what could serve it
     wan::tune_options tune{.trials = 0};
 };

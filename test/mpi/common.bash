@@ -42,7 +42,7 @@ plugins_from "$WAN_STAGE"
 ompi_series=$("$OMPI_INFO" --version 2>/dev/null | sed -n 's/^Open MPI v\([0-9]*\.[0-9]*\).*/\1/p')
 
 # told COMMAND...: its output in $output, its exit code in $code.  Again, up to six times, where ORTE of
-# Open MPI 4.1.4 has lost a message for users, which it does now and then, all components' alike.
+# Open MPI 4.1.4 has lost a message of Open MPI's own for users, which it does now and then.  (Ours do not go by ORTE.)
 told() {
     local attempt
     for attempt in 1 2 3 4 5 6; do

@@ -42,7 +42,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/wan_report.h
 # Never compiled: makes Automake link with the C++ compiler.
 nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
-mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) \
+mca_coll_wan_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/opal/util $(OMPI_CPPFLAGS) \
 	-DWAN_HELPDIR='"$(helpdir)"' \
 	-DWAN_VERSION_MAJOR=$(WAN_VERSION_MAJOR) -DWAN_VERSION_MINOR=$(WAN_VERSION_MINOR) \
 	-DWAN_VERSION_RELEASE=$(WAN_VERSION_RELEASE)

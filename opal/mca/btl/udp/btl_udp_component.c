@@ -8,16 +8,15 @@
  */
 #include "btl_udp.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "opal/mca/installdirs/installdirs.h"
+#include "opal/util/proc.h"
+#include "wan_show_help.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -65,28 +64,12 @@ mca_btl_udp_component_t mca_btl_udp_component = {
 void mca_btl_udp_message_show(const char *topic, const udp_message_t *message)
 {
     static const char file[] = "help-mpi-btl-udp.txt";
-    char path[PATH_MAX], own[PATH_MAX] = "";
-    const char *directories[] = { opal_install_dirs.opaldatadir, NULL, WAN_HELPDIR };
-    Dl_info info;
 
-    if (0 != dladdr(&mca_btl_udp_component, &info) && NULL != info.dli_fname) {
-        snprintf(own, sizeof(own), "%s", info.dli_fname);
-        directories[1] = dirname(own);
+    if (wan_help_found(file, &mca_btl_udp_component)) {
+        wan_show_help(file, topic, message->where, message->what, message->remedy);
+    } else {
+        opal_output(0, "btl/udp: %s: %s; %s", message->where, message->what, message->remedy);
     }
-    for (int i = 0; i < 3; ++i) {
-        if (NULL == directories[i]) {
-            continue;
-        }
-        snprintf(path, sizeof(path), "%s/%s", directories[i], file);
-        if (0 == access(path, R_OK)) {
-            if (i > 0) {
-                opal_show_help_add_dir(directories[i]);
-            }
-            opal_show_help(file, topic, true, message->where, message->what, message->remedy);
-            return;
-        }
-    }
-    opal_output(0, "btl/udp: %s: %s; %s", message->where, message->what, message->remedy);
 }
 
 /* ---- knobs -------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "those between sites are at least 0.5 ms and 3 times as long as those inside, or above 5 ms. Until the sites are known, and then a "
      "blocking call is made on the communicator, collectives are those of other components; those that Open MPI calls itself at "
      "any time (non-blocking, of up to 64 bytes) remain so. The same for all processes. 0: sites need names"},
-    {"check_interval", WAN_KNOB_INT64, offsetof(wan_params_t, check_interval), 0, 3'600'000, 500, 5, true,
+    {"check_interval", WAN_KNOB_INT64, offsetof(wan_params_t, check_interval), 0, 3'600'000, 50, 5, true,
      "Milliseconds after which, about, blocking calls ask all ranks whether collectives take much more or less time than they did, 0 to "
      "3600000; more where asking would take more than a hundredth of the time, less until it is known how long calls take. Then links "
      "are looked at, and measured again if they have changed. 0: never"},
