@@ -250,6 +250,15 @@ class TableTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'no algorithms for these'):
             settings.algorithms(['alltoall'], ompi_info)
 
+    def test_forced(self):
+        said = "mca:coll:tuned:param:coll_tuned_{}_algorithm:enumerator:value:{}:{}"
+        lines = [said.format('bcast', 0, 'ignore'), said.format('bcast', 6, 'binomial'), said.format('alltoall', 1, 'linear')]
+        chosen, = settings.forced(['bcast', 'scan'], ('sh', '-c', 'printf "%s\n" "$0"', '\n'.join(lines)))
+        self.assertEqual((chosen.name, chosen.ops, chosen.plugin), ('bcast:tuned/binomial', ('bcast',), False))
+        self.assertEqual(chosen.command[3:7], ('--mca', 'coll_tuned_use_dynamic_rules', '1', '--mca'))
+        self.assertEqual(chosen.command[7:9], ('coll_tuned_bcast_algorithm', 'binomial'))
+        self.assertIn('-1', chosen.command)     # without coll/wan
+
     def test_summary_marks(self):
         text = table.summary_text([point(wrong=1), point(setting='wan')], 'wan')
         self.assertIn(' W', text)

@@ -50,15 +50,26 @@ PREDEFINED = {s.name: s for s in (
 )}
 
 
+def _enumerated(component, ops, ompi_info, env):
+    """(operation, algorithm) of a component of coll, as ompi_info lists what can be chosen."""
+    said = subprocess.run([*ompi_info, '--param', 'coll', component, '--level', '9', '--parsable'],
+                          env=env, capture_output=True, text=True, check=True).stdout
+    found = re.findall(rf'param:coll_{component}_(\w+)_algorithm:enumerator:value:[1-9]\d*:(\S+)', said)
+    if not found:
+        raise ValueError(f'ompi_info shows no algorithms of coll/{component}')
+    return [(op, name) for op, name in found if op in ops], found
+
+
+def forced(ops, ompi_info=('ompi_info',), env=None):
+    """A setting for each algorithm that Open MPI's tuned can be forced to: 'bcast:tuned/pipeline', ..."""
+    return [Setting(f'{op}:tuned/{name}', _mca(coll_tuned_priority=100, coll_tuned_use_dynamic_rules=1, **{f'coll_tuned_{op}_algorithm': name}),
+                    False, (op,)) for op, name in _enumerated('tuned', ops, ompi_info, env)[0]]
+
+
 def algorithms(ops, ompi_info=('ompi_info',), env=None):
     """A setting for each of coll/wan's algorithms for these operations: 'bcast:chain', ..."""
-    said = subprocess.run([*ompi_info, '--param', 'coll', 'wan', '--level', '9', '--parsable'],
-                          env=env, capture_output=True, text=True, check=True).stdout
-    found = re.findall(r'param:coll_wan_(\w+)_algorithm:enumerator:value:[1-9]\d*:(\S+)', said)
-    if not found:
-        raise ValueError('ompi_info shows no algorithms of coll/wan')
-    chosen = [Setting(f'{op}:{name}', _mca(**{f'coll_wan_{op}_algorithm': name}), True, (op,))
-              for op, name in found if op in ops]
+    here, found = _enumerated('wan', ops, ompi_info, env)
+    chosen = [Setting(f'{op}:{name}', _mca(**{f'coll_wan_{op}_algorithm': name}), True, (op,)) for op, name in here]
     if not chosen:
         raise ValueError(f"no algorithms for these operations: some of {', '.join(dict(found))}")
     return chosen
