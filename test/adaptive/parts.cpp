@@ -209,16 +209,18 @@ struct bench final : tree_host {
     tree it;
 };
 
-/** A round trip that was too long, as that of a ping behind somebody's transfer, makes nobody near once it is known better. */
+/** A round trip that was too long, as that of a ping behind somebody's transfer, makes nobody near once it is known better; and
+ *  another site is not near, however far the farthest is. */
 std::string check_near()
 {
     neighbours n({}, 10, 5, [](int, const tell_message &) {});
     n.know(1, {50'000, 0, 0});
-    n.know(2, {10'000'000, 0, 0});
+    n.know(2, {2'000'000, 0, 0});
     n.know(3, {200'000'000, 0, 0});
-    WAN_CHECK(n.near(1) && n.near(2) && !n.near(3));
-    n.answered(3, 20'000'000);
-    WAN_CHECK(n.near(1) && !n.near(2) && n.largest_rtt_ns() == 20'000'000 && n.rtt_or_largest_ns(4) == 20'000'000);
+    n.know(6, {10'000'000, 0, 0});
+    WAN_CHECK(n.near(1) && n.near(2) && !n.near(3) && !n.near(6));
+    n.answered(3, 11'000'000);
+    WAN_CHECK(n.near(1) && !n.near(2) && n.largest_rtt_ns() == 11'000'000 && n.rtt_or_largest_ns(4) == 11'000'000);
     return "";
 }
 
