@@ -35,6 +35,7 @@ struct network {
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
+    std::vector<rank_set> unaware;      // of each process: who is beside it, though it does not know; empty: it knows
     bool on_one_host(int a, int b) const { return !host.empty() && host[static_cast<size_t>(a)] == host[static_cast<size_t>(b)]; }
     rank_set beside(int rank) const
     {
@@ -42,7 +43,7 @@ struct network {
         for (int other = 0; other < static_cast<int>(host.size()); ++other)
             if (on_one_host(rank, other))
                 s |= rank_set::one(other);
-        return s;
+        return unaware.empty() ? s : s - unaware[static_cast<size_t>(rank)];
     }
     std::function<int64_t(int, int64_t)> looks;           // when a process has the processor, at a time or then
 };
