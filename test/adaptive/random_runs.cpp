@@ -12,6 +12,7 @@
 #include "unit.hpp"
 
 #include <cstring>
+#include <numeric>
 
 namespace {
 
@@ -94,6 +95,11 @@ std::string run_job(uint64_t seed, sums &all)
                     some |= rank_set::one(other);
             net.unaware.push_back(some);
         }
+    if (below(2)) {
+        net.order.resize(static_cast<size_t>(size));
+        std::iota(net.order.begin(), net.order.end(), 0);
+        std::shuffle(net.order.begin(), net.order.end(), random);
+    }
     net.near_ns = static_cast<int64_t>(10 + below(300)) * us;
     net.far_ns = static_cast<int64_t>(500 + below(50'000)) * us;
     net.jitter = below(2) ? 0.05 : 3;

@@ -27,6 +27,7 @@ constexpr int64_t us = 1000, ms = 1'000'000, second = 1'000'000'000;
 struct network {
     std::vector<int> site;              // of each process
     std::vector<int> host;              // of each process; empty: each has its own
+    std::vector<int> order;             // of all; empty: that of ranks
     int64_t beside_ns = us;             // one way, on a host
     int64_t near_ns = 50 * us;          // inside a site
     int64_t far_ns = 10 * ms;           // between sites
@@ -52,8 +53,8 @@ class simulator;
 
 class process final : public adaptive_port {
 public:
-    process(simulator &s, const adaptive_options &o, int size, int me, rank_set beside = {})
-        : node(o, size, me, *this, std::move(beside)), sim_(s), me_(me)
+    process(simulator &s, const adaptive_options &o, int size, int me, adaptive_places where = {})
+        : node(o, size, me, *this, std::move(where)), sim_(s), me_(me)
     {
     }
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
@@ -83,7 +84,7 @@ public:
             p = 1 + net.spread * uniform(-1, 1);
         last_.assign(pair_.size(), 0);
         for (int r = 0; r < size; ++r)
-            all.push_back(std::make_unique<process>(*this, o, size, r, n.beside(r)));
+            all.push_back(std::make_unique<process>(*this, o, size, r, adaptive_places{n.beside(r), n.order}));
         for (int r = 0; r < size; ++r)
             wake(r, 0);
     }

@@ -335,6 +335,45 @@ std::string check_uneven()
     return "";
 }
 
+/** The first long calls, before there is a tree, cross between two sites about once, however ranks lie. */
+std::string check_first()
+{
+    constexpr size_t bytes = 256 << 10;
+    for (int root = 0; root < 32; root += 3)
+        for (bool reduces : {false, true}) {
+            network net = shape(2, 16);
+            net.order.resize(net.site.size());
+            std::iota(net.order.begin(), net.order.end(), 0);
+            std::stable_sort(net.order.begin(), net.order.end(), [](int a, int b) { return a % 2 < b % 2; });
+            for (size_t r = 0; r < net.site.size(); ++r)
+                net.site[r] = static_cast<int>(r % 2);      // by turns
+            net.rate = 125e6;
+            simulator sim(net, {}, test_seed() + static_cast<uint64_t>(root));
+            size_t crossed = 0;
+            sim.meddle = [&](int from, int to, std::vector<std::byte> &message) {
+                tell_message m;
+                if (net.site[static_cast<size_t>(from)] != net.site[static_cast<size_t>(to)] && message_get(m, message, 32) && m.what >= tell_kind::deliver)
+                    crossed += m.payload.size();
+            };
+            std::vector<std::vector<std::byte>> in(net.site.size(), std::vector<std::byte>(bytes));
+            std::vector<std::byte> out(bytes);
+            for (int r = 0; r < sim.size(); ++r) {
+                auto &node = sim[r].node;
+                if (reduces)
+                    node.reduce_begin(root, in[static_cast<size_t>(r)], out.data(), {[](const std::byte *, std::byte *, size_t) {}, 8});
+                else
+                    node.broadcast_begin(root, in[static_cast<size_t>(r)]);
+                sim.wake(r, 0);
+            }
+            sim.run(60 * second, [] { return false; });
+            for (int r = 0; r < sim.size(); ++r)
+                WAN_CHECK(sim[r].node.done(0));
+            WAN_CHECK_THAT(reduces ? crossed == bytes : crossed <= 2 * bytes,
+                           std::string(reduces ? "Reduce" : "Bcast") + ", root " + std::to_string(root) + ": " + std::to_string(crossed));
+        }
+    return "";
+}
+
 /** What trees cost grows about with the number of processes, not with its square. */
 std::string check_growth()
 {
@@ -375,6 +414,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_busy>),
         cmocka_unit_test(test<check_hosts>),
+        cmocka_unit_test(test<check_first>),
         cmocka_unit_test(test<check_uneven>),
         cmocka_unit_test(test<check_two_sites>),
         cmocka_unit_test(test<check_change>),
