@@ -209,16 +209,18 @@ struct bench final : tree_host {
     tree it;
 };
 
-/** A round trip that was too long, as that of a ping behind somebody's transfer, makes nobody near once it is known better. */
+/** A round trip that was too long, as that of a ping behind somebody's transfer, makes nobody near once it is known better; and
+ *  another site is not near, however far the farthest is. */
 std::string check_near()
 {
     neighbours n({}, 10, 5, [](int, const tell_message &) {});
     n.know(1, {50'000, 0, 0});
-    n.know(2, {10'000'000, 0, 0});
+    n.know(2, {2'000'000, 0, 0});
     n.know(3, {200'000'000, 0, 0});
-    WAN_CHECK(n.near(1) && n.near(2) && !n.near(3));
-    n.answered(3, 20'000'000);
-    WAN_CHECK(n.near(1) && !n.near(2) && n.largest_rtt_ns() == 20'000'000 && n.rtt_or_largest_ns(4) == 20'000'000);
+    n.know(6, {10'000'000, 0, 0});
+    WAN_CHECK(n.near(1) && n.near(2) && !n.near(3) && !n.near(6));
+    n.answered(3, 11'000'000);
+    WAN_CHECK(n.near(1) && !n.near(2) && n.largest_rtt_ns() == 11'000'000 && n.rtt_or_largest_ns(4) == 11'000'000);
     return "";
 }
 
@@ -281,6 +283,32 @@ std::string check_bandwidth_rule()
     return "";
 }
 
+/** What would have been a better parent says yes when it is none any more, and counted on this process from an operation on that
+ *  has begun here: it is told not to, from that one on. */
+std::string check_declined()
+{
+    bench b(false, false);
+    for (const auto &[rank, rtt] : {std::pair(1, 20), {2, 5}})
+        b.measured(rank, rtt * ms);
+    b.told(1, 10 * ms);
+    WAN_CHECK(b.asked() == 1);
+    b.answer(1, tell_kind::accept, 3);
+    b.told(2, 10 * ms);
+    WAN_CHECK(b.asked() == 2);
+    b.next = 9;
+    b.told(2, 900 * ms);
+    b.answer(2, tell_kind::accept, 4);
+    WAN_CHECK(b.it.parent() == 1 && !b.last(2, tell_kind::confirm) && b.last(2, tell_kind::detach) && b.last(2, tell_kind::detach)->op == 4);
+    WAN_CHECK(!b.last(1, tell_kind::detach) && b.it.parent_for(8) == 1 && b.it.parent_for(9) == 1);
+    // The other end of that: nothing is waited for.
+    b.answer(7, tell_kind::attach, 0, rank_set::one(7));
+    WAN_CHECK(b.last(7, tell_kind::accept) && b.last(7, tell_kind::accept)->op == 9 && b.it.children_for(9) == std::vector{7});
+    b.next = 12;
+    b.answer(7, tell_kind::detach, 9);
+    WAN_CHECK(b.gone.size() == 1 && b.gone[0] == std::tuple(7, uint64_t{9}, tree::always) && b.it.children_for(11).empty());
+    return "";
+}
+
 /** Who counts on whom, operation by operation. */
 std::string check_edges()
 {
@@ -327,6 +355,7 @@ int main()
         cmocka_unit_test(test<check_near>),
         cmocka_unit_test(test<check_latency_rule>),
         cmocka_unit_test(test<check_bandwidth_rule>),
+        cmocka_unit_test(test<check_declined>),
         cmocka_unit_test(test<check_edges>),
     };
     return cmocka_run_group_tests_name("adaptive parts", tests, nullptr, nullptr);

@@ -1,6 +1,6 @@
 /*
  * Random jobs of adaptive trees: sites, latencies, operations of all kinds with
- * several under way, processes that come late or do not look for a hundred
+ * several under way, several processes a host, processes that come late or do not look for a hundred
  * timeouts, timeouts that are far too short, and views that are made wrong on
  * their way, so that trees have cycles and children that are none.  Whatever they
  * do, every rank gets every broadcast once, every contribution is counted once,
@@ -12,6 +12,7 @@
 #include "unit.hpp"
 
 #include <cstring>
+#include <numeric>
 
 namespace {
 
@@ -82,6 +83,23 @@ std::string run_job(uint64_t seed, sums &all)
     network net;
     for (int r = 0; r < size; ++r)
         net.site.push_back(static_cast<int>(below(static_cast<uint64_t>(sites))));
+    // Several processes a host, of which some may not know each other: that must cost nothing but time.
+    if (below(2))
+        for (int s : net.site)
+            net.host.push_back(4 * s + static_cast<int>(below(1 + below(4))));
+    if (!net.host.empty() && below(4) == 0)
+        for (int r = 0; r < size; ++r) {
+            rank_set some;
+            for (int other = 0; other < size; ++other)
+                if (other != r && below(3) == 0)
+                    some |= rank_set::one(other);
+            net.unaware.push_back(some);
+        }
+    if (below(2)) {
+        net.order.resize(static_cast<size_t>(size));
+        std::iota(net.order.begin(), net.order.end(), 0);
+        std::shuffle(net.order.begin(), net.order.end(), random);
+    }
     net.near_ns = static_cast<int64_t>(10 + below(300)) * us;
     net.far_ns = static_cast<int64_t>(500 + below(50'000)) * us;
     net.jitter = below(2) ? 0.05 : 3;

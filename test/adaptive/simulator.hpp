@@ -27,6 +27,7 @@ constexpr int64_t us = 1000, ms = 1'000'000, second = 1'000'000'000;
 struct network {
     std::vector<int> site;              // of each process
     std::vector<int> host;              // of each process; empty: each has its own
+    std::vector<int> order;             // of all; empty: that of ranks
     int64_t beside_ns = us;             // one way, on a host
     int64_t near_ns = 50 * us;          // inside a site
     int64_t far_ns = 10 * ms;           // between sites
@@ -35,6 +36,7 @@ struct network {
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
+    std::vector<rank_set> unaware;      // of each process: who is beside it, though it does not know; empty: it knows
     bool on_one_host(int a, int b) const { return !host.empty() && host[static_cast<size_t>(a)] == host[static_cast<size_t>(b)]; }
     rank_set beside(int rank) const
     {
@@ -42,7 +44,7 @@ struct network {
         for (int other = 0; other < static_cast<int>(host.size()); ++other)
             if (on_one_host(rank, other))
                 s |= rank_set::one(other);
-        return s;
+        return unaware.empty() ? s : s - unaware[static_cast<size_t>(rank)];
     }
     std::function<int64_t(int, int64_t)> looks;           // when a process has the processor, at a time or then
 };
@@ -51,8 +53,8 @@ class simulator;
 
 class process final : public adaptive_port {
 public:
-    process(simulator &s, const adaptive_options &o, int size, int me, rank_set beside = {})
-        : node(o, size, me, *this, std::move(beside)), sim_(s), me_(me)
+    process(simulator &s, const adaptive_options &o, int size, int me, adaptive_places where = {})
+        : node(o, size, me, *this, std::move(where)), sim_(s), me_(me)
     {
     }
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
@@ -82,7 +84,7 @@ public:
             p = 1 + net.spread * uniform(-1, 1);
         last_.assign(pair_.size(), 0);
         for (int r = 0; r < size; ++r)
-            all.push_back(std::make_unique<process>(*this, o, size, r, n.beside(r)));
+            all.push_back(std::make_unique<process>(*this, o, size, r, adaptive_places{n.beside(r), n.order}));
         for (int r = 0; r < size; ++r)
             wake(r, 0);
     }

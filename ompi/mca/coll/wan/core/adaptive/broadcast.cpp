@@ -37,6 +37,26 @@ void broadcast::begin(std::span<std::byte> buffer)
         hand_over();
 }
 
+/** In the order of all, towards its nearer end first: of two sites, a chain leaves the first one when it has been to all of it. */
+std::vector<int> broadcast::in_turn(const rank_set &listed) const
+{
+    const std::vector<int> &order = host_.order();
+    const auto me = std::find(order.begin(), order.end(), host_.me());
+    std::vector<int> ranks;
+    const auto take = [&](int rank) {
+        if (listed.contains(rank))
+            ranks.push_back(rank);
+    };
+    const auto down = [&] { std::for_each(std::make_reverse_iterator(me), order.rend(), take); };
+    const bool down_first = me - order.begin() < order.end() - me;
+    if (down_first)
+        down();
+    std::for_each(me, order.end(), take);
+    if (!down_first)
+        down();
+    return ranks;
+}
+
 /** Children first; then one or two of the rest, with what remains shared among them: one, where sending twice takes longer than
  *  to go through all of them in turn. */
 void broadcast::route(rank_set listed)
@@ -49,17 +69,13 @@ void broadcast::route(rank_set listed)
     }
     const bool chain = tree_.bandwidth && host_.options().has(variant_chains)
                        && static_cast<uint64_t>(listed.size()) * cut_.each < cut_.bytes;
-    for (int parts = chain ? 1 : 2; !listed.empty(); --parts) {
-        const int share = (listed.size() + parts - 1) / parts;
+    const std::vector<int> rest = in_turn(listed);
+    const size_t share = chain ? rest.size() : (rest.size() + 1) / 2;
+    for (size_t from = 0; from < rest.size(); from += share) {
         rank_set those;
-        int taken = 0;
-        listed.each([&](int rank) {
-            if (taken++ < share)
-                those |= rank_set::one(rank);
-        });
-        listed -= those;
-        const int first = those.first();
-        targets_.push_back({first, std::move(those)});
+        for (size_t i = from; i < std::min(from + share, rest.size()); ++i)
+            those |= rank_set::one(rest[i]);
+        targets_.push_back({rest[from], std::move(those)});
         ++n.direct;
     }
 }

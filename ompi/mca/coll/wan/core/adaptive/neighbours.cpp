@@ -23,8 +23,9 @@ constexpr int pings_at_once = 4;
 /** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time. */
 constexpr int64_t bulk_share = 20;
 constexpr uint64_t bulk_part = 16 << 10;
-/** So many times as far as the nearest, or as near as the farthest, is near. */
-constexpr int64_t near_factor = 4, far_part = 6;
+/** So many times as far as the nearest, or as near as the farthest, is near; but not what may be another site, when the farthest is
+ *  on another continent, nor what must be one, when the nearest is. */
+constexpr int64_t near_factor = 4, far_part = 6, may_be_site_ns = 3'000'000, must_be_site_ns = 10'000'000;
 constexpr uint64_t any_bandwidth = 100'000'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
@@ -166,7 +167,7 @@ uint64_t neighbours::bandwidth_or_most(int rank) const
 
 bool neighbours::is_near(int64_t rtt_ns) const
 {
-    return rtt_ns > 0 && rtt_ns <= std::max(near_factor * least_ns_, largest_ns_ / far_part);
+    return rtt_ns > 0 && rtt_ns <= std::max(std::min(near_factor * least_ns_, must_be_site_ns), std::min(largest_ns_ / far_part, may_be_site_ns));
 }
 
 bool neighbours::near(int rank) const

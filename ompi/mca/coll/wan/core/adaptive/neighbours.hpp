@@ -62,7 +62,7 @@ public:
     /** What is not known is taken for the farthest, and for as fast as the fastest. */
     int64_t rtt_or_largest_ns(int rank) const;
     uint64_t bandwidth_or_most(int rank) const;
-    /** On this host, as near as the nearest on others, or nearly so, or far nearer than the farthest. */
+    /** On this host, as near as the nearest on others, or nearly so, or far nearer than the farthest; in no case as far as sites are. */
     bool near(int rank) const;
     const rank_set &beside() const { return beside_; }
     /** bytes/s; 0: not known. */

@@ -6,6 +6,7 @@
 #include "adaptive/node.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace wan {
 
@@ -20,10 +21,14 @@ constexpr uint64_t smallest_segment = 64;
 
 } // namespace
 
-adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, rank_set beside)
-    : options_(o), size_(size), me_(me), port_(port),
-      near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); }, std::move(beside))
+adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, adaptive_places where)
+    : options_(o), size_(size), me_(me), order_(std::move(where.order)), port_(port),
+      near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); }, std::move(where.beside))
 {
+    if (order_.empty()) {
+        order_.resize(static_cast<size_t>(size));
+        std::iota(order_.begin(), order_.end(), 0);
+    }
 }
 
 void adaptive_node::send(int to, const tell_message &m)

@@ -36,10 +36,15 @@ protected:
     ~adaptive_port() = default;
 };
 
+/** What is known of where processes are before anything is measured. */
+struct adaptive_places {
+    rank_set beside;            // those on this process's host, with it
+    std::vector<int> order;     // of all, the same on all: neighbours follow each other, as those of a host do; empty: that of ranks
+};
+
 class adaptive_node final : public tree_host, public operation_host {
 public:
-    /** beside: the ranks on its host, as far as that is known. */
-    adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, rank_set beside = {});
+    adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, adaptive_places where = {});
 
     // Each begins an operation and returns its number; buffers stay until done(number), then end(number).
     uint64_t broadcast_begin(int root, std::span<std::byte> buffer);
@@ -100,6 +105,7 @@ private:
     int me() const override { return me_; }
     int size() const override { return size_; }
     const adaptive_options &options() const override { return options_; }
+    const std::vector<int> &order() const override { return order_; }
 
     /** nullptr: it is of another kind. */
     template <typename T> T *operation_at(uint64_t op);
@@ -111,6 +117,7 @@ private:
 
     adaptive_options options_;
     int size_, me_;
+    std::vector<int> order_;
     adaptive_port &port_;
     neighbours near_;
     std::map<tree_name, std::unique_ptr<tree>> trees_;

@@ -16,8 +16,8 @@
  * root.  It has done its part when each child has finished or said so.  What comes
  * round to a process that has passed it on before goes to the root.
  *
- * Before there is a tree: a long broadcast goes from rank to rank, and so does the first long reduction with a tree (all
- * know which that is), in place of all contributions straight to the root.
+ * Before there is a tree: a long broadcast goes from one to the next, host by host and site by site, and so does the first long
+ * reduction with a tree (all know which that is), in place of all contributions straight to the root.
  *
  * Where the order of operands counts, contributions of neighbouring ranks alone are combined (parts.hpp); what
  * cannot yet be combined travels side by side.  Long ones then take a chain in the order of ranks, towards the root
@@ -62,6 +62,8 @@ public:
     virtual int me() const = 0;
     virtual int size() const = 0;
     virtual const adaptive_options &options() const = 0;
+    /** All ranks, neighbours after each other; the same on all. */
+    virtual const std::vector<int> &order() const = 0;
 
 protected:
     ~operation_host() = default;
@@ -102,6 +104,7 @@ private:
         uint64_t next = 0;      // segment
     };
     void route(rank_set listed);
+    std::vector<int> in_turn(const rank_set &listed) const;
     std::span<const std::byte> part(uint64_t index) const;
     void take(std::span<const std::byte> payload);
     void hand_over();
@@ -123,7 +126,7 @@ struct contribution {
     joining how = joining::any;
     combiner combine;
     std::function<std::byte *(int rank)> place;         // at the root, until done(): of the result; of Gather, of each rank's block
-    bool in_turn = false;               // along the chain of ranks in place of the tree
+    bool in_turn = false;               // from one to the next in place of along the tree
 };
 
 class reduction : public operation {

@@ -14,19 +14,23 @@ namespace wan {
 void reduction::relatives(size_t segments)
 {
     const auto child_is = [&](int rank) { children_.push_back({rank, false, std::vector<bool>(segments)}); };
-    const int me = host_.me(), root = mine_.tree.root;
     if (mine_.in_turn) {
-        parent_ = me < root ? me + 1 : me - 1;
+        const std::vector<int> &order = host_.order();
+        const bool by_rank = mine_.how != joining::any;
+        const auto place_of = [&](int rank) { return by_rank ? rank : static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin()); };
+        const auto rank_at = [&](int place) { return by_rank ? place : order[static_cast<size_t>(place)]; };
+        const int me = place_of(host_.me()), root = place_of(mine_.tree.root);
+        parent_ = rank_at(me < root ? me + 1 : me - 1);
         if (me >= root && me + 1 < host_.size())
-            child_is(me + 1);
+            child_is(rank_at(me + 1));
         if (me <= root && me > 0)
-            child_is(me - 1);
+            child_is(rank_at(me - 1));
         return;
     }
     const tree &t = host_.tree_of(mine_.tree);
     parent_ = t.parent_for(op_);
     if (std::count(redirecting_.begin(), redirecting_.end(), parent_))
-        parent_ = root;
+        parent_ = mine_.tree.root;
     for (int rank : t.children_for(op_))
         child_is(rank);
 }

@@ -47,13 +47,18 @@ adaptive_service::member &node_of(wan_comm &comm, unsigned stream, int64_t now_n
 {
     if (stream == 0)
         return *comm.node;
-    auto &m = comm.more_nodes[stream];
-    if (!m) {
-        m = comm.node_open(stream, now_ns);
-        if (comm.node->failed())
-            m->abandon();
+    const auto [at, fresh] = comm.more_nodes.try_emplace(stream);
+    if (!fresh)
+        return *at->second;
+    try {
+        at->second = comm.node_open(stream, now_ns);
+    } catch (...) {
+        comm.more_nodes.erase(at);      // no memory: none of them is nullptr
+        throw;
     }
-    return *m;
+    if (comm.node->failed())
+        at->second->abandon();
+    return *at->second;
 }
 
 /** Which contributions may be combined; with coll_wan_stable the same expression in all calls that give each other's results. */
@@ -283,11 +288,14 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, ui
         };
         comm->trees = &trees->service;
         const auto here = comm->topo.locate(comm->me);
-        wan::rank_set beside;
+        wan::adaptive_places where;
         for (int lane = 0; lane < comm->topo.lane_count(here.site, here.node); ++lane)
-            beside |= wan::rank_set::one(comm->topo.rank_at(here.site, here.node, lane));
+            where.beside |= wan::rank_set::one(comm->topo.rank_at(here.site, here.node, lane));
+        where.order.resize(static_cast<size_t>(comm->topo.size()));
+        for (int rank = 0; rank < comm->topo.size(); ++rank)
+            where.order[static_cast<size_t>(comm->topo.slot_of(rank))] = rank;
         comm->node_open = [=, all = std::vector<int>(processes, processes + comm->topo.size())](unsigned stream, int64_t at_ns) {
-            return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns, beside);
+            return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns, where);
         };
         comm->node = comm->node_open(0, now_ns);
         return WAN_OK;

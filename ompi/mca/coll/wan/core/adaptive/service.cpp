@@ -29,9 +29,9 @@ void put(wire_writer &w, const adaptive_stream &name)
 
 } // namespace
 
-adaptive_service::member::member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen, rank_set beside)
+adaptive_service::member::member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen, adaptive_places where)
     : service_(s), name_(name), processes_(std::move(processes)), seen_(std::move(seen)),
-      node_(s.options_, static_cast<int>(processes_.size()), me, *this, std::move(beside))
+      node_(s.options_, static_cast<int>(processes_.size()), me, *this, std::move(where))
 {
     for (size_t r = 0; r < processes_.size(); ++r)
         rank_of_[processes_[r]] = static_cast<int>(r);
@@ -107,11 +107,11 @@ void adaptive_service::remember(member &m)
         known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
 }
 
-adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, rank_set beside)
+adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where)
 {
     for (auto &[other, m] : open_)
         remember(*m);
-    std::unique_ptr<member> made(new member(*this, name, std::move(processes), me, std::move(seen), std::move(beside)));
+    std::unique_ptr<member> made(new member(*this, name, std::move(processes), me, std::move(seen), std::move(where)));
     auto &m = open_[name] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)
         if (const measured_way way = known_.way(named(m->processes_[r])); way.rtt_ns > 0)

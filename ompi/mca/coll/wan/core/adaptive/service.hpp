@@ -68,7 +68,7 @@ public:
 
     private:
         friend class adaptive_service;
-        member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen, rank_set beside);
+        member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen, adaptive_places where);
         void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
         uint64_t under_way(int to) const override;
         uint64_t delivered(int to) const override;
@@ -88,8 +88,8 @@ public:
     {
     }
 
-    /** processes[r]: of rank r; beside: the ranks on this host.  A communicator is open from its stream 0's opening to its closing. */
-    member *open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, rank_set beside = {});
+    /** processes[r]: of rank r.  A communicator is open from its stream 0's opening to its closing. */
+    member *open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where = {});
     void close(member *m) noexcept;
     /** No communicator of a lower number is opened from now on. */
     void pass(uint64_t number, int64_t now_ns);

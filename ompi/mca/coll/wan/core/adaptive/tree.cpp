@@ -256,12 +256,13 @@ void tree::take_accept(int from, uint64_t op)
     const uint64_t holds = std::max({op, last, host_.next_op()});
     pending_ = -1;
     tell_message m;
-    m.op = holds;
     if (options_.has(variant_gates) && parent_ >= 0 && !better(from, told_[from])) {        // by now
         m.what = tell_kind::detach;
+        m.op = op;      // from the first one on for which it counts on this process
         post(from, m);
         return;
     }
+    m.op = holds;
     pulls_ += parent_ >= 0 && near_.near(parent_) && closer(from);
     leave(holds);
     parent_ = from;
@@ -331,6 +332,9 @@ void tree::view_set(tree_view v)
     // Who is better off than before has not more to gain than then.
     const bool worse = v.connected != mine_.connected || v.dist_ns > mine_.dist_ns + mine_.dist_ns / 8 || v.est < mine_.est - mine_.est / 8;
     mine_ = std::move(v);
+    if (mine_.connected)
+        for (int other : std::exchange(waiting_, {}))
+            tell(other);
     if (worse)
         restless();
     for (const child &c : children_)
@@ -458,6 +462,8 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
     case tell_kind::ask:
         compare_gates(m.view);
         tell(from, m.id);
+        if (!mine_.connected && near_.beside().contains(from))
+            waiting_.insert(from);      // it may go nowhere else
         return;
     case tell_kind::gate: near_.hint(m.hint, true); return;
     case tell_kind::tell:
@@ -523,7 +529,10 @@ void tree::step(int64_t now_ns)
     if (turns_left() && now_ns >= turn_ns_) {
         ++turn_;
         turn_ns_ = now_ns + turn_pause_ns();
+        const tree_view before = mine_;
         children_changed();
+        if (mine_ == before && mine_.mover >= 0)
+            tell(mine_.mover);      // the only one that may go elsewhere: once more
     }
     if (me_ == name_.root)
         return;

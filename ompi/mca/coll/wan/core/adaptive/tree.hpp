@@ -161,6 +161,7 @@ private:
         int64_t at_ns;
     };
     std::map<int, question> asked_;         // last
+    std::set<int> waiting_;                 // on this host, until this process is connected
 
     int64_t now_ns_ = 0, next_round_ns_ = 0;
     int64_t turn_ns_ = 0;
