@@ -71,8 +71,9 @@ EXTRA_DIST += \
 	contrib/bench/wanbenchlib/sizes.py \
 	contrib/bench/wanbenchlib/statistics.py \
 	contrib/bench/wanbenchlib/table.py \
+	contrib/completion \
 	contrib/demo
 
 # Its part without MPI; the rest with WAN_BUILD set, see there.
-dist_check_SCRIPTS += test/bench/bench_test.py
-TESTS += test/bench/bench_test.py
+dist_check_SCRIPTS += test/bench/bench_test.py test/completion
+TESTS += test/bench/bench_test.py test/completion

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -72,6 +73,12 @@ class WordsTest(unittest.TestCase):
             self.assertRaises(ValueError, sizes.sizes_parse, wrong)
         for size in (1, 1000, 1024, 65536, 3 << 20, 1 << 30):
             self.assertEqual(sizes.size_parse(sizes.size_text(size)), size)
+
+    def test_operations(self):
+        """What completion and help name is what the worker can time."""
+        with open(os.path.join(BENCH, 'wb_operation.cpp')) as f:
+            table = re.search(r'static const std::vector<operation_kind> table = \{(.*?)\};', f.read(), re.S).group(1)
+        self.assertEqual(sorted(re.findall(r'\{"(\w+)"', table)), sorted(('empty', *settings.OPERATIONS)))
 
     def test_settings(self):
         four = settings.setting_parse("four=--mca coll_wan_links 4")

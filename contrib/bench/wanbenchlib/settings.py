@@ -35,6 +35,10 @@ def _mca(**parameters):
                  for word in ('--mca', name, str(value)))
 
 
+# What wanbench_worker can time (operation_table() there); with an i before it, the non-blocking form.
+OPERATIONS = ('barrier', 'bcast', 'gather', 'gatherv', 'scatter', 'scatterv', 'allgather', 'allgatherv', 'alltoall', 'alltoallv',
+              'alltoallw', 'neighbor_alltoall', 'reduce', 'allreduce', 'scan', 'exscan', 'reduce_scatter', 'reduce_scatter_block')
+
 PREDEFINED = {s.name: s for s in (
     Setting('ompi'),
     # Explicitly tuned, also where another component has a higher priority (5.0: han).

@@ -22,6 +22,8 @@ examples:
   lab down
 '''
 
+UPLINK_KEYS = {'uplink': 'rate_mbit', 'uplink-queue': 'queue_bytes'}
+
 
 def say(text):
     print(f'lab: {text}', file=sys.stderr, flush=True)
@@ -43,10 +45,11 @@ def parser_make():
     run_arguments(add('run', 'run an MPI program in the lab'))
     change = add('set', 'change links, also while a job runs')
     change.add_argument('target', help="a:b (a pair), 'a>b' (one direction), a (a site's uplink), "
-                        'a3 (a host), all')
+                        'a3 (a host), all').words = ['all']
     change.add_argument('settings', nargs='+', metavar='KEY=VALUE',
                         help='pair or all: delay (ms) loss (0..1) rate (Mb/s, 0: none) queue (bytes); '
-                        'site or all: uplink (Mb/s) uplink-queue (bytes); host, site or all: nic (Mb/s)')
+                        'site or all: uplink (Mb/s) uplink-queue (bytes); host, site or all: nic (Mb/s)'
+                        ).words = [f'{key}=' for key in (*shape.PAIR_KEYS, *UPLINK_KEYS, 'nic')]
     stat = add('stat', 'what the WAN and the NICs did since the last reset')
     stat.add_argument('--json', action='store_true', help='for programs')
     stat.add_argument('--reset', action='store_true', help='start counting anew afterwards')
@@ -89,7 +92,8 @@ def up_arguments(up):
 def run_arguments(run):
     run.usage = 'lab run [options] [mpirun arguments] PROGRAM [arguments]'
     run.add_argument('--placement', default='block',
-                     help='ranks over sites: block, roundrobin, shuffled[:seed] (default: %(default)s)')
+                     help='ranks over sites: block, roundrobin, shuffled[:seed] (default: %(default)s)'
+                     ).words = ['block', 'roundrobin', 'shuffled']
     run.add_argument('--ppn', type=int, default=1, help='ranks per host (default: 1)')
     run.add_argument('--site-ids', dest='site_ids', action='store_true', default=True,
                      help="set OMPI_MCA_coll_wan_cluster_id to the site's name on every host (default)")
@@ -153,7 +157,7 @@ def do_set(state, options):
     sites = [shape.site_name(s) for s in range(len(facts['sizes']))]
     hosts = [(name, site) for name, site, _ in shape.hosts_of(facts['sizes'])]
     target = options.target
-    way_keys, uplink_keys = list(shape.PAIR_KEYS), ['uplink', 'uplink-queue']
+    way_keys, uplink_keys = list(shape.PAIR_KEYS), list(UPLINK_KEYS)
     if target == 'all':
         allowed, ways = way_keys + uplink_keys + ['nic'], [(a, b) for a in sites for b in sites if a != b]
         chosen, named = sites, [name for name, _ in hosts]
@@ -166,7 +170,7 @@ def do_set(state, options):
         allowed, ways, chosen, named = way_keys, shape.parse_way(target, sites), [], []
     settings = shape.parse_settings(options.settings, allowed, f'lab set {target}')
     pair = {shape.PAIR_KEYS[key]: value for key, value in settings.items() if key in way_keys}
-    uplink = {{'uplink': 'rate_mbit', 'uplink-queue': 'queue_bytes'}[key]: value
+    uplink = {UPLINK_KEYS[key]: value
               for key, value in settings.items() if key in uplink_keys}
     if pair:
         for a, b in ways:

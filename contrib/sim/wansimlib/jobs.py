@@ -16,6 +16,9 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 EAGER = 65536           # bytes from which a message waits for its receiver, as Open MPI over TCP
 
+# What wansim_worker can run.
+OPERATIONS = ('bcast', 'allreduce', 'reduce', 'barrier', 'scan', 'exscan', 'allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall')
+
 
 class SimError(Exception):
     """What the user reads instead of a traceback."""
