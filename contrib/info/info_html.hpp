@@ -46,9 +46,30 @@ inline std::string scrolling(const std::string &inside)
     return "<div class=\"wide\" tabindex=\"0\">" + inside + "</div>\n";
 }
 
-inline std::string table(const std::vector<std::string> &head, const std::string &rows, const std::string &groups = "")
+struct column {
+    const char *head, *alone = nullptr;    // alone: its name where no heads of groups are seen
+};
+
+struct cell {
+    std::string inside, attributes;
+};
+
+/** Each cell names its column, too: where the screen is narrow, rows of more than two cells stand by themselves (style in
+    info_report_page.cpp). */
+inline std::string table(const std::vector<column> &columns, const std::vector<std::vector<cell>> &rows, const std::string &groups = "")
 {
-    return scrolling("<table><thead>" + groups + cells("th", head) + "</thead><tbody>\n" + rows + "</tbody></table>");
+    std::string head, body;
+    for (const column &c : columns)
+        head += element("th", c.head);
+    for (const std::vector<cell> &row : rows) {
+        std::string out;
+        for (size_t i = 0; i < row.size(); ++i)
+            out += element("td", row[i].inside,
+                           "data-of=\"" + text(columns.at(i).alone ? columns[i].alone : columns[i].head) + "\""
+                               + (row[i].attributes.empty() ? "" : " " + row[i].attributes));
+        body += element("tr", out) + "\n";
+    }
+    return scrolling(std::string(columns.size() > 2 ? "<table class=\"cards\">" : "<table>") + "<thead>" + groups + element("tr", head) + "\n</thead><tbody>\n" + body + "</tbody></table>");
 }
 
 } // namespace info::html

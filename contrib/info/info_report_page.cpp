@@ -1,6 +1,6 @@
 /*
- * The page of a report: one file of HTML that needs nothing else, no network, no script; tables
- * scroll on a narrow screen.  It is well-formed XML, too, so that programs can check it.
+ * The page of a report: one file of HTML that needs nothing else, no network, no script; on a phone, rows of
+ * tables are cards, each figure under its column's name.  It is well-formed XML, too, so that programs can check it.
  *
  * Whatever a report says (names of sites, of communicators) is escaped, in text() of info_html.hpp; pictures: info_report_pictures.cpp.
  *
@@ -19,14 +19,15 @@ using namespace html;
 namespace {
 
 constexpr size_t most_open_pairs = 15;
+constexpr const char *wide = "class=\"w\"", *own = "class=\"own\"";    // text of several lines; on a phone, a line of its own
 
 // The first column of a table stays in sight when it scrolls; shadows tell that there is more.
 constexpr const char *style = R"(
 :root{color-scheme:light dark;--line:#94a3b8;--soft:#f1f5f9;--far:#c2410c;--near:#0369a1;--ink:#0f172a;--paper:#ffffff;
---good:#15803d;--fair:#a16207;--bad:#b91c1c;--shade:#0f172a40}
+--good:#15803d;--fair:#a16207;--bad:#b91c1c;--shade:#0f172a40;--name:#475569}
 @media (prefers-color-scheme:dark){:root{
 --line:#475569;--soft:#1e293b;--far:#fb923c;--near:#38bdf8;--ink:#e2e8f0;--paper:#0f172a;
---good:#4ade80;--fair:#facc15;--bad:#f87171;--shade:#e2e8f040}}
+--good:#4ade80;--fair:#facc15;--bad:#f87171;--shade:#e2e8f040;--name:#cbd5e1}}
 body{font:16px/1.45 system-ui,sans-serif;margin:0 auto;max-width:78rem;padding:0 1rem 3rem;
 color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
 h1{font-size:1.4rem}h1 span{white-space:nowrap}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}
@@ -47,64 +48,74 @@ min-width:5.5rem;max-width:11rem}
 ul.short{padding-left:1.2rem}.ways{margin:.5rem 0}.ways .wide{margin:.5rem 0}
 details p{white-space:normal;max-width:24rem;margin:.3rem 0}details table{font-size:.85rem}.calls+.wide{margin-top:1rem}
 dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1rem}dt{font-weight:600}dd{margin:0}
-@media (max-width:40rem){dl{grid-template-columns:1fr}dd{margin:0 0 .4rem}}
+@media (max-width:40rem){dl{grid-template-columns:1fr}dd{margin:0 0 .4rem}
+.wide td{white-space:normal;overflow-wrap:anywhere}.wide td.w{min-width:0}.wide>table:not(.cards) td.n{white-space:nowrap}
+.cards,.cards>tbody{display:block}.cards>thead{display:none}
+.cards>tbody>tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(5.2rem,1fr));gap:.4rem .8rem;
+border:1px solid var(--line);border-radius:.5rem;padding:.5rem .7rem;margin:.6rem 0}
+.cards>tbody>tr>td{border:0;padding:0;min-width:0;max-width:none;text-align:left;position:static}
+.cards>tbody>tr>td::before{content:attr(data-of);display:block;font-size:.8rem;line-height:1.2;color:var(--name)}
+.cards>tbody>tr>td:first-child,.cards>tbody>tr>td.w,.cards>tbody>tr>td.own{grid-column:1/-1}
+.cards>tbody>tr>td:first-child{font-weight:600}.cards>tbody>tr>td:first-child::before{font-weight:400}}
 )";
 
 // ---- tables ----------------------------------------------------------------------------
 
-std::string numeric(const std::string &words) { return element("td", text(words), "class=\"n\""); }
+cell numeric(const std::string &words) { return {text(words), "class=\"n\""}; }
 
-std::string near_cell(const json &ratio)
+cell near_cell(const json &ratio)
 {
     if (ratio.is_null())
         return numeric("-");
     const double v = ratio.get<double>();
-    return element("td", format("%.2f", v), format("class=\"n %s\"", v < 1.25 ? "good" : v < 2 ? "fair" : "bad"));
+    return {format("%.2f", v), format("class=\"n %s\"", v < 1.25 ? "good" : v < 2 ? "fair" : "bad")};
 }
 
 /** The ways that calls took; opened, why, and what the others were predicted to take. */
-std::string choice_cell(const json &k)
+cell choice_cell(const json &k)
 {
     std::string ways;
     for (const std::string &way : ways_of(k))
         ways += (ways.empty() ? "" : "<br/>") + text(way);
     if (k.at("choice").is_null())
-        return element("td", ways);
+        return {ways, own};
     std::string rows;
     for (const json &c : k.at("choice").at("candidates"))
         rows += cells("td",
                       {text(str(c.at("algorithm"))), c.at("n").is_null() ? "-" : c.at("n").dump(),
                        c.at("segment_bytes").is_null() ? "-" : text(amount_text(c.at("segment_bytes").get<uint64_t>())),
                        text(time_or_dash(c.at("predicted_ns")))});
-    return element("td",
-                   element("details", element("summary", ways) + element("p", text(str(k.at("choice").at("why"))))
+    return {element("details", element("summary", ways) + element("p", text(str(k.at("choice").at("why"))))
                                           + (rows.empty() ? ""
                                                           : "<table><thead>"
                                                                 + cells("th", {"algorithm", "n", "segment", "predicted"})
-                                                                + "</thead><tbody>" + rows + "</tbody></table>")));
+                                                                + "</thead><tbody>" + rows + "</tbody></table>")),
+            own};
 }
 
 std::string calls_table(const json &c)
 {
-    std::string rows;
+    std::vector<std::vector<cell>> rows;
     for (const json &k : c.at("calls")) {
         const json &time = k.at("time_ns"), &wan = k.at("wan");
         const bool crossed = wan.at("calls") != 0;
-        rows +=
-            element("tr",
-                    element("td", text(str(k.at("collective")) + (k.at("form") == "blocking" ? "" : ", non-blocking")
-                                       + (k.at("blocks") == "different" ? ", blocks differ" : "")))
-                        + element("td", text(class_text(k))) + numeric(k.at("calls").dump())
-                        + numeric(time_or_dash(time.at("sum"))) + numeric(time_or_dash(time.at("median")))
-                        + numeric(time_or_dash(time.at("p95"))) + numeric(time_or_dash(k.at("predicted_ns")))
-                        + numeric(time_or_dash(k.at("bound_ns"))) + near_cell(k.at("times_bound"))
-                        + numeric(crossed ? amount_text(wan.at("bytes").get<uint64_t>()) : "-")
-                        + numeric(crossed ? amount_text(wan.at("least_bytes").get<uint64_t>()) : "-") + choice_cell(k))
-            + "\n";
+        rows.push_back({{text(str(k.at("collective")) + (k.at("form") == "blocking" ? "" : ", non-blocking")
+                              + (k.at("blocks") == "different" ? ", blocks differ" : ""))},
+                        {text(class_text(k))},
+                        numeric(k.at("calls").dump()),
+                        numeric(time_or_dash(time.at("sum"))),
+                        numeric(time_or_dash(time.at("median"))),
+                        numeric(time_or_dash(time.at("p95"))),
+                        numeric(time_or_dash(k.at("predicted_ns"))),
+                        numeric(time_or_dash(k.at("bound_ns"))),
+                        near_cell(k.at("times_bound")),
+                        numeric(crossed ? amount_text(wan.at("bytes").get<uint64_t>()) : "-"),
+                        numeric(crossed ? amount_text(wan.at("least_bytes").get<uint64_t>()) : "-"),
+                        choice_cell(k)});
     }
     return "<div class=\"calls\">"
-           + table({"call", "bytes", "calls", "in all", "median", "95%", "predicted", "least possible", "median / least",
-                    "sent", "least possible", "by (open: why)"},
+           + table({{"call"}, {"bytes"}, {"calls"}, {"in all", "time in all"}, {"median"}, {"95%"}, {"predicted"}, {"least possible", "least time"},
+                    {"median / least"}, {"sent", "sent across"}, {"least possible", "least across"}, {"by (open: why)"}},
                    rows,
                    "<tr><th></th><th></th><th></th><th colspan=\"3\">time on this rank</th>"
                    "<th colspan=\"3\">compared with</th><th colspan=\"2\">across sites</th><th></th></tr>\n")
@@ -113,17 +124,17 @@ std::string calls_table(const json &c)
 
 std::string trials_table(const json &c)
 {
-    std::string rows;
+    std::vector<std::vector<cell>> rows;
     for (const json &x : c.at("trials"))
         for (const json &y : x.at("ways")) {
             const std::string way = text(str(y.at("way")));
-            rows += element("tr", element("td", text(trial_text(x) + (x.at("settled").get<bool>() ? "" : ", not settled")))
-                                      + element("td", y.at("serves").get<bool>() ? element("b", way) : way)
-                                      + numeric(time_or_dash(y.at("predicted_ns"))) + numeric(time_or_dash(y.at("measured_ns")))
-                                      + numeric(y.at("trials").dump()))
-                    + "\n";
+            rows.push_back({{text(trial_text(x) + (x.at("settled").get<bool>() ? "" : ", not settled"))},
+                            {y.at("serves").get<bool>() ? element("b", way) : way, own},
+                            numeric(time_or_dash(y.at("predicted_ns"))),
+                            numeric(time_or_dash(y.at("measured_ns"))),
+                            numeric(y.at("trials").dump())});
         }
-    return rows.empty() ? "" : table({"tried", "way (bold: serves)", "predicted", "measured", "trials"}, rows);
+    return rows.empty() ? "" : table({{"tried"}, {"way (bold: serves)"}, {"predicted"}, {"measured"}, {"trials"}}, rows);
 }
 
 /** before: the sites of the one before, which are not told twice; same: this communicator in reports of other ranks. */
@@ -159,17 +170,15 @@ std::string connection_text(const json &between)
 std::string links_table(const json &l)
 {
     const json &in = l.at("inside"), &host = l.at("interface");
-    std::string rows;
+    std::vector<std::vector<cell>> rows;
     for (const json &b : l.at("between"))
-        rows += element("tr", element("td", text(str(b.at("a")))) + element("td", text(str(b.at("b"))))
-                                  + numeric(time_or_dash(b.at("latency_ns")))
-                                  + numeric(b.at("bytes_per_s").is_null() ? "-" : rate_text(b.at("bytes_per_s").get<double>()) + connection_text(b)))
-                + "\n";
+        rows.push_back({{text(str(b.at("a")))},
+                        {text(str(b.at("b"))), own},
+                        numeric(time_or_dash(b.at("latency_ns"))),
+                        numeric(b.at("bytes_per_s").is_null() ? "-" : rate_text(b.at("bytes_per_s").get<double>()) + connection_text(b))});
     for (const json &s : l.at("sites"))
         if (!s.at("uplink_bytes_per_s").is_null())
-            rows += element("tr", element("td", text(str(s.at("site")))) + element("td", "all others") + numeric("-")
-                                      + numeric(rate_text(s.at("uplink_bytes_per_s").get<double>())))
-                    + "\n";
+            rows.push_back({{text(str(s.at("site")))}, {"all others", own}, numeric("-"), numeric(rate_text(s.at("uplink_bytes_per_s").get<double>()))});
     std::string out =
         element("p", text((in.at("latency_ns").is_null() ? "Each site is one host"
                                                          : "Inside sites " + time_text(number(in.at("latency_ns"))) + " one way")
@@ -179,7 +188,7 @@ std::string links_table(const json &l)
                                                          : ", bursts of " + amount_text(host.at("burst_bytes").get<uint64_t>()))
                           + "; a message costs " + time_text(number(in.at("message_ns")))))
         + "\n";
-    const std::string pairs = table({"from", "to", "one way", "shared rate, where told"}, rows);
+    const std::string pairs = table({{"from"}, {"to"}, {"one way"}, {"shared rate, where known"}}, rows);
     out += l.at("between").size() <= most_open_pairs
                ? pairs
                : element("details", element("summary", count_text(l.at("between").size(), "pair") + " of sites") + pairs) + "\n";
@@ -258,16 +267,14 @@ std::vector<const json *> same_elsewhere(const json &r, const json &c, const std
 std::string report_page(const json &r, const std::vector<json> &others)
 {
     const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
-    std::string parameters, marks, refused, sections, sites, notes, first;
+    std::string sections, sites, notes, first;
+    std::vector<std::vector<cell>> parameters, marks, refused;
     for (const auto &[name, value] : r.at("parameters").items())
-        parameters += cells("td", {text(name), text(value.is_string() ? str(value) : value.dump())});
+        parameters.push_back({{text(name)}, {text(value.is_string() ? str(value) : value.dump()), own}});
     for (const mark &m : marks_of(r))
-        marks += element("tr", numeric(time_text(m.at_ns)) + element("td", text(m.what), "class=\"w\"")) + "\n";
+        marks.push_back({numeric(time_text(m.at_ns)), {text(m.what), wide}});
     for (const json &n : r.at("not_served"))
-        refused += element("tr", numeric(n.at("communicators").dump()) + numeric(n.at("ranks").dump())
-                                     + element("td", text(str(n.at("why"))), "class=\"w\"")
-                                     + element("td", text(n.value("remedy", "")), "class=\"w\""))
-                   + "\n";
+        refused.push_back({numeric(n.at("communicators").dump()), numeric(n.at("ranks").dump()), {text(str(n.at("why"))), wide}, {text(n.value("remedy", "")), wide}});
     for (const json *c : by_time(r))
         sections += communicator_section(*c, same_elsewhere(r, *c, others), sites);
     for (const std::string &s : left_out_of(r))
@@ -291,13 +298,13 @@ std::string report_page(const json &r, const std::vector<json> &others)
            + fact(amount_text(wan.at("bytes").get<uint64_t>()), "across sites")
            + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "across, at least") + "</div>\n" + element("ul", first, "class=\"short\"") + "\n" + notes
            + element("h2", "Sites and links") + "\n" + map_svg(r) + links_section(r) + element("h2", "Time line") + "\n"
-           + timeline_svg(r) + table({"at", "what"}, marks) + element("h2", "Calls") + "\n"
+           + timeline_svg(r) + table({{"at"}, {"what"}}, marks) + element("h2", "Calls") + "\n"
            + element("details", element("summary", "What the columns say") + legend, "class=\"legend\"")
            + "\n" + sections
            + (refused.empty()
                   ? ""
-                  : element("h2", "Not served") + "\n" + table({"communicators", "of ranks", "why", "what to do"}, refused))
-           + (parameters.empty() ? "" : element("h2", "Parameters of this rank, where not the default") + "\n" + table({"parameter", "value"}, parameters))
+                  : element("h2", "Not served") + "\n" + table({{"communicators"}, {"of ranks"}, {"why"}, {"what to do"}}, refused))
+           + (parameters.empty() ? "" : element("h2", "Parameters of this rank, where not the default") + "\n" + table({{"parameter"}, {"value"}}, parameters))
            + "</body></html>\n";
 }
 

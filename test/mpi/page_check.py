@@ -69,6 +69,22 @@ OVERLAPS = '''(() => {
 SMALLEST = '''Math.min(...[...document.querySelectorAll('svg text')].map(
     t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a))'''
 
+# What does not fit into its box.
+SCROLLS = '''[...document.querySelectorAll('.wide')].filter(d => d.scrollWidth > d.clientWidth && d.querySelector(WHAT)).map(
+    d => d.innerText.slice(0, 80))'''
+
+# Rows of tables of more than two columns: of each cell, what the page says before it, its column's head, and where it is.
+ROWS = '''[...document.querySelectorAll('.wide > .cards')].flatMap(t => {
+    const heads = [...t.tHead.rows[t.tHead.rows.length - 1].cells].map(c => c.textContent);
+    return [...t.tBodies[0].rows].filter(r => r.checkVisibility()).map(r => [...r.cells].map((c, i) => {
+        const name = getComputedStyle(c, '::before'), a = c.getBoundingClientRect();
+        return {name: name.content.replace(/^"|"$/g, ''), display: name.display, size: parseFloat(name.fontSize), head: heads[i],
+                left: a.left, right: a.right, top: a.top, bottom: a.bottom};
+    }));
+})'''
+# Columns whose head says what they are only under the head of their group.
+ALONE = {'in all': ['time in all'], 'sent': ['sent across'], 'least possible': ['least time', 'least across']}
+
 PICTURES = '''[...document.querySelectorAll('svg')].map(s => {
     const inside = s.getBBox(), a = s.getBoundingClientRect();
     return [s.querySelector('title').textContent, inside.width, inside.height, a.width, a.height];
@@ -82,14 +98,37 @@ CONTRAST = '''(() => {
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
     const paper = light(getComputedStyle(document.body).backgroundColor);
-    return Math.min(...[...document.querySelectorAll('td, p, .good, .fair, .bad, .facts div')].map(e => {
-        const ink = light(getComputedStyle(e).color);
+    const inks = [...document.querySelectorAll('td, p, .good, .fair, .bad, .facts div')].flatMap(
+        e => [getComputedStyle(e).color, getComputedStyle(e, '::before').color]);
+    return Math.min(...inks.map(c => {
+        const ink = light(c);
         return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
     }));
 })()'''
 
 UNITS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
 SIZES = {'B': 1, 'KB': 1 << 10, 'MB': 1 << 20, 'GB': 1 << 30}
+
+
+def scrolling(page, what):
+    return page.ask(SCROLLS.replace('WHAT', json.dumps(what)))
+
+
+def cards_wrong(rows):
+    """What is wrong with rows that stand by themselves: figures without the name of their column, or on each other."""
+    wrong = []
+    for row in rows:
+        names = [c['name'] for c in row]
+        if len(set(names)) != len(names):
+            wrong.append(f'one name twice: {names}')
+        for c in row:
+            if c['name'] not in ALONE.get(c['head'], [c['head']]) or c['display'] != 'block' or c['size'] < 11:
+                wrong.append(f'not named: {c}')
+        for i, a in enumerate(row):
+            for b in row[i + 1:]:
+                if min(a['right'], b['right']) - max(a['left'], b['left']) > 1 and min(a['bottom'], b['bottom']) - max(a['top'], b['top']) > 1:
+                    wrong.append(f'on each other: {a}, {b}')
+    return wrong
 
 
 def number(words, units):
@@ -125,6 +164,16 @@ class Pages(report_check.Job):
         page.ask('document.querySelectorAll("details").forEach(d => { d.open = true; })')
         self.assertLessEqual(page.ask('document.documentElement.scrollWidth'), width)
         self.assertEqual(page.ask(CUT), [])
+        rows = page.ask(ROWS)
+        self.assertGreater(len(rows), 5)
+        # Heads are seen, or said in each cell.
+        self.assertEqual(page.ask("[...document.querySelectorAll('table')].filter(t => t.checkVisibility() && !t.tHead.checkVisibility()).length"),
+                         page.ask("[...document.querySelectorAll('.cards')].filter(t => t.checkVisibility()).length") if width < 640 else 0)
+        if width < 640:     # no table has to be scrolled; rows are cards
+            self.assertEqual(scrolling(page, 'table'), [])
+            self.assertEqual(cards_wrong(rows), [])
+        else:
+            self.assertEqual({c['name'] for row in rows for c in row}, {'none'})
         return page
 
     def check_numbers(self, page, report):
@@ -173,8 +222,8 @@ class Pages(report_check.Job):
                     self.assertGreater(page.ask(SMALLEST), 11)
                     paper = page.ask('getComputedStyle(document.body).backgroundColor')
                     self.assertEqual(paper, 'rgb(15, 23, 42)' if dark else 'rgb(255, 255, 255)')
-            # On a phone, tables scroll under their first column, which says what is what.
-            page = self.look(b, file, 360)
+            # Between the two, tables may scroll under their first column, which says what is what.
+            page = self.look(b, file, 700)
             left, moved, more = page.ask('''(() => {
                 const box = document.querySelector('.calls .wide'), cell = box.querySelector('tbody td');
                 const before = cell.getBoundingClientRect().left;
@@ -184,7 +233,7 @@ class Pages(report_check.Job):
             self.assertEqual((left, more), (moved, 200))
             # On a wide screen nothing has to be scrolled.
             page = b.open(file, 1280)
-            self.assertEqual(page.ask('[...document.querySelectorAll(".wide")].filter(d => d.scrollWidth > d.clientWidth).length'), 0)
+            self.assertEqual(scrolling(page, '*'), [])
 
     def test_few_on_a_phone(self):
         """Pictures of two and of four sites need no scrolling; no arrow goes over a name."""
@@ -260,6 +309,11 @@ class Pages(report_check.Job):
             'cut off': (lambda p: p.ask(CUT) != [], '<h2>', '<div style="width:4em;overflow:hidden;white-space:nowrap">a long line of text</div><h2>'),
             'cut off in a picture': (lambda p: p.ask(CUT) != [], '</svg>', '<text x="-999" y="20">left</text></svg>'),
             'on each other': (lambda p: p.ask(OVERLAPS) != [], '</svg>', '<text x="90" y="20">one</text><text x="92" y="22">two</text></svg>'),
+            'a table that scrolls': (lambda p: scrolling(p, 'table') != [], '<td data-of=', '<td style="min-width:500px" data-of='),
+            'a figure without its name': (lambda p: cards_wrong(p.ask(ROWS)) != [], 'data-of="bytes"', 'data-of=""'),
+            'two figures of one name': (lambda p: cards_wrong(p.ask(ROWS)) != [], 'data-of="least across"', 'data-of="least time"'),
+            'cells on each other': (lambda p: cards_wrong(p.ask(ROWS)) != [], '<td data-of=', '<td style="margin-bottom:-1rem" data-of='),
+            'a pale name': (lambda p: p.ask(CONTRAST) < 4.5, '--name:#475569', '--name:#999999'),
             'pale': (lambda p: p.ask(CONTRAST) < 4.5, '<p>', '<p style="color:#999999">'),
         }
         file = os.path.join(self.dir, 'fault.html')
