@@ -8,6 +8,7 @@
 #include "topo/cluster_map.hpp"
 #include "topo/site_name.hpp"
 #include "topo/site_resolve.hpp"
+#include "topo/slurm_topology.hpp"
 #include "tune/rules.hpp"
 
 #include <nlohmann/json.hpp>
@@ -196,6 +197,43 @@ json sites_json(const sites_sum &sum, bool each)
     return out;
 }
 
+/**
+ * What is wrong with a file, line by line: a reader stops at the first, so it gets the text again without that line.  One of Slurm's
+ * tells its first only: its other lines hang on it.  true: nothing.
+ */
+template <typename Parse> bool mistakes_print(const std::string &file, bool lines_alone, const Parse &parse)
+{
+    constexpr int most = 20;
+    std::string text, before;
+    wan::input_error error;
+    const auto say = [&] {
+        std::cout << error.where << ": error: " << error.what << "\n" << (error.remedy == before ? "" : "    " + error.remedy + "\n");
+        before = error.remedy;      // the same remedy is said once
+    };
+    if (!wan::text_file_read(file, text, error)) {
+        say();
+        return false;
+    }
+    lines_alone = lines_alone || !wan::slurm_topology_detect(text);
+    int found = 0;
+    while (!parse(text, error)) {
+        if (++found > most) {
+            std::cout << file << ": more lines are wrong\n";
+            return false;
+        }
+        const bool of_line = error.where.starts_with(file + ":");    // else nothing is left, which is wrong only from the first
+        if (of_line || found == 1)
+            say();
+        if (!of_line || !lines_alone)
+            return false;
+        size_t from = 0;
+        for (int line = std::stoi(error.where.substr(file.size() + 1)); line > 1; --line)
+            from = text.find('\n', from) + 1;
+        text.erase(from, std::min(text.find('\n', from), text.size()) - from);
+    }
+    return found == 0;
+}
+
 void sites_print(const sites_sum &sum, bool each, bool by_map)
 {
     for (const auto &[name, s] : sum.sites) {
@@ -264,23 +302,17 @@ int sites_run(const cluster_words &words, bool each, bool as_json)
 int check_run(const std::vector<std::string> &maps, const std::vector<std::string> &rules, bool warnings_count)
 {
     bool good = true;
-    const auto fault = [&](const wan::input_error &error) {
-        std::cout << error.where << ": error: " << error.what << "\n    " << error.remedy << "\n";
-        good = false;
-    };
     for (const std::string &file : rules) {
         wan::rules all;
-        wan::input_error error;
-        if (wan::rules::read(file, false, all, error))
+        if (mistakes_print(file, true, [&](const std::string &text, wan::input_error &error) { return wan::rules::parse(text, file, all, error); }))
             std::cout << file << ": " << all.size() << (all.size() == 1 ? " rule: good\n" : " rules: good\n");
         else
-            fault(error);
+            good = false;
     }
     for (const std::string &file : maps) {
         wan::cluster_map map;
-        wan::input_error error;
-        if (!wan::cluster_map::read(file, map, error)) {
-            fault(error);
+        if (!mistakes_print(file, false, [&](const std::string &text, wan::input_error &error) { return wan::cluster_map::parse(text, file, map, error); })) {
+            good = false;
             continue;
         }
         const auto found = doubts(map, file);
