@@ -505,6 +505,7 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
     const int code = guarded([&]() -> int {
         const auto &t = comm->topo;
         const auto counted = [](int n, const char *what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+        s << counted(t.site_count(), "site") << ": ";
         for (int i = 0; i < t.site_count(); ++i) {
             const wan::site_id site{static_cast<uint32_t>(i)};
             s << (i ? ", " : "") << t.site_name(site) << " (" << counted(t.node_count(site), "host") << ", "
