@@ -51,7 +51,7 @@ struct column {
 };
 
 struct cell {
-    std::string inside, attributes;
+    std::string inside, attributes = {};
 };
 
 /** Each cell names its column, too: where the screen is narrow, rows of more than two cells stand by themselves (style in

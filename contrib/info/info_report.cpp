@@ -112,7 +112,7 @@ void communicator_print(const json &report, const json &c)
                    + (k.at("blocks") == "different" ? ", blocks differ" : ""),
                class_text(k), std::to_string(k.at("calls").get<uint64_t>()), time_or_dash(time.at("median")),
                time_or_dash(time.at("p95")), time_or_dash(k.at("predicted_ns")), time_or_dash(k.at("bound_ns")),
-               ratio_text(k.at("times_bound")), crossed_text(k.at("wan"), "bytes"),
+               ratio_text(nearness_of(report, c, k)), crossed_text(k.at("wan"), "bytes"),
                crossed_text(k.at("wan"), "least_bytes"), joined(ways_of(k), "; ")});
     }
     std::cout << (c.at("calls").empty() ? "  no calls\n" : t.text());
@@ -168,6 +168,7 @@ void summary_print(const json &r)
     for (const std::string &s : left_out_of(r))
         std::cout << "\n" << s << "\n";
     std::cout << "\ntimes: of this rank, from a call's start to its end; least: that is possible on these links"
+                 "\ncalls: those that coll/wan served, Open MPI's own where communicators are made among them"
                  "\nnot counted, here and above: neighbourhood collectives, and what programs send themselves"
                  " (more: doc/report.md, or --html)\n";
 }
@@ -412,13 +413,41 @@ std::string kind_text(const json &c, const json &k)
 }
 
 /** How near calls came to the least possible time, where ranks wait for each other: of those that lost most by it. */
+/** All of them were planned by links that nobody had measured. */
+bool by_assumed_links(const json &report, const json &communicator, const json &calls)
+{
+    const json &links = communicator.at("links");
+    bool all = !calls.at("plans").empty();
+    for (const json &p : calls.at("plans"))
+        for (const json &n : p.at("links").is_array() ? p.at("links") : json::array({p.at("links")}))
+            all = all && n.is_number_unsigned() && n < links.size()
+                  && report.at("links").at(links.at(n.get<size_t>()).get<size_t>()).at("how") == "assumed";
+    return all;
+}
+
+/** A sentence on calls by assumed links, which programs of few calls have alone. */
+std::string assumed_text(const json &r)
+{
+    uint64_t assumed = 0;
+    for (const json &c : r.at("communicators"))
+        for (const json &k : c.at("calls"))
+            assumed += by_assumed_links(r, c, k) ? k.at("calls").get<uint64_t>() : 0;
+    if (assumed == 0)
+        return "";
+    const bool all = r.at("totals").at("calls") == assumed;
+    return (all ? "All calls" : std::to_string(assumed) + " of " + r.at("totals").at("calls").dump() + " calls")
+           + " came before links were measured: predicted and least possible times are those of a common network, but for what a map tells. "
+             "--mca coll_wan_measure_share 100 measures in the first call.";
+}
+
 std::string nearness_text(const json &r)
 {
     const json *of = nullptr, *worst = nullptr;
     double most_lost = 0, farthest = 0;
     for (const json &c : r.at("communicators"))
         for (const json &k : c.at("calls")) {
-            const double ratio = k.at("times_bound").is_null() ? 0 : k.at("times_bound").get<double>();
+            const json nearness = nearness_of(r, c, k);
+            const double ratio = nearness.is_null() ? 0 : nearness.get<double>();
             const double lost = ratio > 1 ? k.at("time_ns").at("sum").get<double>() * (1 - 1 / ratio) : 0;
             farthest = std::max(farthest, ratio);
             if (lost > most_lost) {
@@ -477,6 +506,7 @@ std::vector<std::string> in_short(const json &r)
     else
         add(r.at("not_served").empty() ? "No collective was called that coll/wan serves."
                                        : "coll/wan served no call; why stands at the end, under \"not served\".");
+    add(assumed_text(r));
     add(nearness_text(r));
     add(crossed_sentence(sums.at("wan")));
     if (const auto others = sums.at("declined").get<uint64_t>() + sums.at("passed").get<uint64_t>())
@@ -488,6 +518,11 @@ std::vector<std::string> in_short(const json &r)
         add("Links were found to have changed " + (changes == 1 ? std::string("once") : std::to_string(changes) + " times")
             + ": see what happened when.");
     return out;
+}
+
+json nearness_of(const json &report, const json &communicator, const json &calls)
+{
+    return by_assumed_links(report, communicator, calls) ? json() : calls.at("times_bound");
 }
 
 std::string time_or_dash(const json &ns) { return ns.is_null() ? "-" : time_text(ns.get<int64_t>()); }

@@ -45,6 +45,8 @@ std::string process_text(const json &report);
 std::string job_text(const json &report);
 /** "MPI_COMM_WORLD (0)". */
 std::string communicator_text(const json &communicator);
+/** Median over the least possible time; null where that is not known: of calls in which nobody waits for all, or by links that were only assumed. */
+json nearness_of(const json &report, const json &communicator, const json &calls);
 /** "allreduce, 64 B to 128 B", of something that was tried. */
 std::string trial_text(const json &trial);
 /** Its time, "-" for null. */

@@ -93,7 +93,7 @@ cell choice_cell(const json &k)
             own};
 }
 
-std::string calls_table(const json &c)
+std::string calls_table(const json &r, const json &c)
 {
     std::vector<std::vector<cell>> rows;
     for (const json &k : c.at("calls")) {
@@ -108,7 +108,7 @@ std::string calls_table(const json &c)
                         numeric(time_or_dash(time.at("p95"))),
                         numeric(time_or_dash(k.at("predicted_ns"))),
                         numeric(time_or_dash(k.at("bound_ns"))),
-                        near_cell(k.at("times_bound")),
+                        near_cell(nearness_of(r, c, k)),
                         numeric(crossed ? amount_text(wan.at("bytes").get<uint64_t>()) : "-"),
                         numeric(crossed ? amount_text(wan.at("least_bytes").get<uint64_t>()) : "-"),
                         choice_cell(k)});
@@ -138,7 +138,7 @@ std::string trials_table(const json &c)
 }
 
 /** before: the sites of the one before, which are not told twice; same: this communicator in reports of other ranks. */
-std::string communicator_section(const json &c, const std::vector<const json *> &same, std::string &before)
+std::string communicator_section(const json &r, const json &c, const std::vector<const json *> &same, std::string &before)
 {
     std::string out =
         element("h3", text(communicator_text(c)) + ": " + count_text(c.at("ranks"), "rank"), "class=\"communicator\"") + "\n";
@@ -147,7 +147,7 @@ std::string communicator_section(const json &c, const std::vector<const json *> 
         sites += (sites.empty() ? "" : ", ") + text(str(s.at("site"))) + " (" + people_text(s) + ")";
     out += element("p", sites == before ? "On the same sites." : sites) + "\n";
     before = sites;
-    out += c.at("calls").empty() ? element("p", "No calls.") : calls_table(c);
+    out += c.at("calls").empty() ? element("p", "No calls.") : calls_table(r, c);
     out += ways_section(c);
     out += trees_section(c, same);
     out += trials_table(c);
@@ -222,8 +222,8 @@ constexpr const char *legend =
     "broadcast does not wait</dd>"
     "<dt>predicted</dt><dd>what the way was chosen by</dd>"
     "<dt>least possible time</dt><dd>what no algorithm can beat on these links, if all ranks begin at once</dd>"
-    "<dt>median / least</dt><dd>of blocking calls in which each rank waits for all others; below 1 where this rank mostly came "
-    "last</dd>"
+    "<dt>median / least</dt><dd>of blocking calls in which each rank waits for all others, on links that were measured; below 1 where this "
+    "rank mostly came last</dd>"
     "<dt>across sites</dt><dd>bytes that all ranks sent to other sites, and the fewest that have to cross</dd>"
     "<dt>by</dt><dd>the algorithm; n: how many processes of a site send to another one at once; bytes: of a segment</dd></dl>";
 
@@ -276,7 +276,7 @@ std::string report_page(const json &r, const std::vector<json> &others)
     for (const json &n : r.at("not_served"))
         refused.push_back({numeric(n.at("communicators").dump()), numeric(n.at("ranks").dump()), {text(str(n.at("why"))), wide}, {text(n.value("remedy", "")), wide}});
     for (const json *c : by_time(r))
-        sections += communicator_section(*c, same_elsewhere(r, *c, others), sites);
+        sections += communicator_section(r, *c, same_elsewhere(r, *c, others), sites);
     for (const std::string &s : left_out_of(r))
         notes += element("p", text(s)) + "\n";
     for (const std::string &s : in_short(r))

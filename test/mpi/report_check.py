@@ -472,6 +472,20 @@ class Shown(Job):
         self.assertRegex(first[0], r'^Most time went into bcast of 1 MB to 2 MB on MPI_COMM_WORLD \(0\): 9\.00 s in 77 calls, of 10\.0 s in all\.$')
         self.assertEqual(first[1:], ['Calls in which all ranks wait for each other took the least possible time, or up to 10% more.',
                                      'Across sites went 1000 B, no more than has to.'])
+        # Links that nobody measured say nothing of how near a call came.
+        for l in changed['links']:
+            l['how'] = 'assumed'
+        changed['totals']['calls'] = sum(k['calls'] for k in kinds)
+        assumed = said()
+        self.assertRegex(assumed[1], r'^All calls came before links were measured: .*--mca coll_wan_measure_share 100 ')
+        self.assertEqual(assumed[2:], first[2:])
+        ratios = re.findall(r'^  \w.* (\S+) +(?:\S+ [KMG]?B|-) +(?:\S+ [KMG]?B|-)  \w', self.info('changed.json'), re.M)
+        self.assertEqual((set(ratios), len(ratios)), ({'-'}, len(kinds)))
+        changed['totals']['calls'] += 1
+        self.assertRegex(said()[1], rf'^{changed["totals"]["calls"] - 1} of {changed["totals"]["calls"]} calls came before')
+        for l in changed['links']:
+            l['how'] = 'measured'
+        self.assertEqual(said(), first)
         slow = next(k for k in world['calls'] if k['collective'] == 'allreduce' and k['times_bound'] is not None)
         slow.update(times_bound=4.0, bound_ns=1_000_000, predicted_ns=1_500_000)
         slow['time_ns'].update(median=4_000_000, sum=8_000_000_000)
