@@ -244,7 +244,7 @@ std::string map_svg(const json &r)
 std::string timeline_svg(const json &r)
 {
     constexpr size_t most_bars = 30;
-    constexpr double left = 158, right = 530, step = 24;
+    constexpr double left = 8, right = 298, step = 34;     // as wide as a phone
     const auto whole = static_cast<double>(std::max<int64_t>(1, number(r.at("elapsed_ns"))));
     const auto x = [&](int64_t ns) {
         return left + (right - left) * std::clamp(static_cast<double>(ns) / whole, 0.0, 1.0);
@@ -253,13 +253,13 @@ std::string timeline_svg(const json &r)
     const size_t bars = std::min(all.size(), most_bars);
     const double bottom = 24 + step * static_cast<double>(bars) + 14;
     std::string out =
-        format("<svg viewBox=\"0 0 560 %.0f\" role=\"img\" font-size=\"12\"><title>Time line</title>\n", bottom + 24);
+        format("<svg viewBox=\"0 0 326 %.0f\" style=\"min-width:20rem;max-width:30rem\" role=\"img\" font-size=\"12\"><title>Time line</title>\n", bottom + 24);
+    std::string names;
     for (size_t i = 0; i < bars; ++i) {
         const json &c = *all[i];
-        const double y = 20 + step * static_cast<double>(i);
-        out += format("<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">", left - 8, y + 12)
-               + shortened(str(c.at("name")), 20, number_text(c)) + "</text>"
-               + format("<rect class=\"life\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" rx=\"3\" "
+        const double y = 28 + step * static_cast<double>(i);
+        names += format("<text x=\"%.0f\" y=\"%.1f\" %s>", left, y - 4, halo) + shortened(str(c.at("name")), 34, number_text(c)) + "</text>\n";
+        out += format("<rect class=\"life\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" rx=\"3\" "
                         "fill=\"var(--near)\" fill-opacity=\"0.35\">",
                         x(number(c.at("from_ns"))), y,
                         std::max(2.0, x(number(c.at("to_ns"))) - x(number(c.at("from_ns")))))
@@ -280,7 +280,7 @@ std::string timeline_svg(const json &r)
                + (part ? text(time_text(ns)) : "0") + "</text>\n";
     }
     return element("p", "Bars: how long communicators were served. Strokes: what happened, listed below.") + "\n"
-           + scrolling(out + "</svg>")
+           + scrolling(out + names + "</svg>")
            + (all.size() > bars ? element("p", std::to_string(all.size() - bars) + " more communicators are not drawn.")
                                 : "");
 }

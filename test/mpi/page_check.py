@@ -169,8 +169,8 @@ class Pages(report_check.Job):
         # Heads are seen, or said in each cell.
         self.assertEqual(page.ask("[...document.querySelectorAll('table')].filter(t => t.checkVisibility() && !t.tHead.checkVisibility()).length"),
                          page.ask("[...document.querySelectorAll('.cards')].filter(t => t.checkVisibility()).length") if width < 640 else 0)
-        if width < 640:     # no table has to be scrolled; rows are cards
-            self.assertEqual(scrolling(page, 'table'), [])
+        if width < 640:     # no table has to be scrolled, nor the time line; rows are cards
+            self.assertEqual(scrolling(page, 'table, .life'), [])
             self.assertEqual(cards_wrong(rows), [])
         else:
             self.assertEqual({c['name'] for row in rows for c in row}, {'none'})
@@ -310,6 +310,7 @@ class Pages(report_check.Job):
             'cut off in a picture': (lambda p: p.ask(CUT) != [], '</svg>', '<text x="-999" y="20">left</text></svg>'),
             'on each other': (lambda p: p.ask(OVERLAPS) != [], '</svg>', '<text x="90" y="20">one</text><text x="92" y="22">two</text></svg>'),
             'a table that scrolls': (lambda p: scrolling(p, 'table') != [], '<td data-of=', '<td style="min-width:500px" data-of='),
+            'a time line that scrolls': (lambda p: scrolling(p, '.life') != [], 'min-width:20rem;max-width:30rem', 'min-width:34rem;max-width:30rem'),
             'a figure without its name': (lambda p: cards_wrong(p.ask(ROWS)) != [], 'data-of="bytes"', 'data-of=""'),
             'two figures of one name': (lambda p: cards_wrong(p.ask(ROWS)) != [], 'data-of="least across"', 'data-of="least time"'),
             'cells on each other': (lambda p: cards_wrong(p.ask(ROWS)) != [], '<td data-of=', '<td style="margin-bottom:-1rem" data-of='),
