@@ -106,10 +106,13 @@ void reduction::pass(uint64_t index, bool last)
         if (!o.ranks.empty() && o.bytes.size() + bytes.size() > adaptive_most_payload)
             line_.push_back(std::exchange(o, {index, false, {}, {}}));
         o.ranks |= ranks;
-        if (o.bytes.empty())
+        if (o.bytes.empty()) {
             o.bytes = std::move(bytes);
-        else
-            o.bytes.insert(o.bytes.end(), bytes.begin(), bytes.end());
+        } else {    // (GCC 14 warns of an insert here)
+            const size_t at = o.bytes.size();
+            o.bytes.resize(at + bytes.size());
+            std::memcpy(o.bytes.data() + at, bytes.data(), bytes.size());
+        }
     });
     o.last = last;
     line_.push_back(std::move(o));
