@@ -418,10 +418,13 @@ bool by_assumed_links(const json &report, const json &communicator, const json &
 {
     const json &links = communicator.at("links");
     bool all = !calls.at("plans").empty();
-    for (const json &p : calls.at("plans"))
-        for (const json &n : p.at("links").is_array() ? p.at("links") : json::array({p.at("links")}))
-            all = all && n.is_number_unsigned() && n < links.size()
+    for (const json &p : calls.at("plans")) {
+        const json by = p.value("links", json());       // numbers; reports of before have none
+        all = all && !by.empty();
+        for (const json &n : by)
+            all = all && n < links.size()
                   && report.at("links").at(links.at(n.get<size_t>()).get<size_t>()).at("how") == "assumed";
+    }
     return all;
 }
 
