@@ -483,6 +483,9 @@ class Shown(Job):
         self.assertEqual((set(ratios), len(ratios)), ({'-'}, len(kinds)))
         changed['totals']['calls'] += 1
         self.assertRegex(said()[1], rf'^{changed["totals"]["calls"] - 1} of {changed["totals"]["calls"]} calls came before')
+        for p in (p for k in kinds for p in k['plans']):      # reports of before do not say by which
+            p.pop('links')
+        self.assertEqual(said(), first)
         for l in changed['links']:
             l['how'] = 'measured'
         self.assertEqual(said(), first)
