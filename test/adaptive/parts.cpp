@@ -309,6 +309,62 @@ std::string check_declined()
     return "";
 }
 
+/** What was measured in the first calls kept a fork, and a parent seemed far: that is looked at again while the tree is used, and only then. */
+std::string check_used()
+{
+    bench b(true, false);
+    for (const auto &[rank, rtt] : {std::pair(1, 40), {2, 1}, {7, 1}, {8, 1}, {3, 100}})
+        b.measured(rank, rtt * ms, 50'000'000);
+    b.told(1, 40 * ms, 50'000'000);
+    b.answer(1, tell_kind::accept);
+    for (int child : {7, 8}) {
+        tell_message m;
+        m.what = tell_kind::attach;
+        m.tree = b.it.name();
+        m.children = child - 7;         // who knows how many there are is not refused
+        m.ranks = rank_set::one(child);
+        b.it.receive(child, m, b.now);
+    }
+    const auto rest = [&] {
+        for (int k = 0; k < 1000 && b.it.deadline() < INT64_MAX; ++k) {
+            b.now = std::max(b.now, b.it.deadline());
+            b.near.step(b.now, false);
+            b.it.step(b.now);
+        }
+        b.sent.clear();
+        return b.it.deadline() == INT64_MAX;
+    };
+    WAN_CHECK(b.it.parent() == 1 && !b.near.near(1) && b.it.view().children == 2 && rest());
+    std::set<int> movers;
+    for (int call = 0; call < 4; ++call) {
+        b.now += 60'000 * ms;
+        b.it.step(b.now);
+        WAN_CHECK(b.sent.empty() && b.it.deadline() == INT64_MAX);
+        b.it.used(b.now);
+        WAN_CHECK(b.it.deadline() < INT64_MAX);
+        WAN_CHECK((b.last(1, tell_kind::ask) != nullptr) == (call == 0));       // by then it is near
+        if (const tell_message *m = b.last(1, tell_kind::ask)) {
+            tell_message answer;
+            answer.what = tell_kind::tell;
+            answer.tree = b.it.name();
+            answer.id = m->id;
+            answer.view = {true, 40 * ms, 50'000'000, 1, rank_set::one(0), 1, 40 * ms, 1, 1, -1};
+            b.now += ms;
+            b.it.receive(1, answer, b.now);
+            WAN_CHECK(b.near.near(1));
+        }
+        for (int k = 0; k < 4 && b.it.deadline() < INT64_MAX; ++k) {
+            b.it.step(b.now = std::max(b.now, b.it.deadline()));
+            for (int child : {7, 8})
+                if (const tell_message *m = b.last(child, tell_kind::tell); m && m->view.mover == child)
+                    movers.insert(child);
+        }
+        WAN_CHECK(rest());
+    }
+    WAN_CHECK(movers == (std::set{7, 8}));
+    return "";
+}
+
 /** Who counts on whom, operation by operation. */
 std::string check_edges()
 {
@@ -355,7 +411,7 @@ int main()
         cmocka_unit_test(test<check_near>),
         cmocka_unit_test(test<check_latency_rule>),
         cmocka_unit_test(test<check_bandwidth_rule>),
-        cmocka_unit_test(test<check_declined>),
+        cmocka_unit_test(test<check_declined>), cmocka_unit_test(test<check_used>),
         cmocka_unit_test(test<check_edges>),
     };
     return cmocka_run_group_tests_name("adaptive parts", tests, nullptr, nullptr);

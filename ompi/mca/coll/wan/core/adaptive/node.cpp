@@ -110,7 +110,7 @@ uint64_t adaptive_node::broadcast_begin(int root, std::span<std::byte> buffer)
     const uint64_t op = next_op_++;
     next_ns_ = 0;
     const tree_name name = tree_for(root, buffer.size());
-    tree_of(name);
+    tree_of(name).used(now_ns_);
     used_.insert(name);
     broadcast *b = operation_at<broadcast>(op);
     if (b && me_ == root)
@@ -132,7 +132,7 @@ uint64_t adaptive_node::contribute(contribution mine)
 uint64_t adaptive_node::reduce_begin(int root, std::span<const std::byte> in, std::byte *out, operation_rules rules)
 {
     const tree_name name = tree_for(root, in.size());
-    tree_of(name);
+    tree_of(name).used(now_ns_);
     const bool first = used_.insert(name).second && options_.has(variant_chains);
     return contribute({name, in, segment_for(in.size(), rules.element_bytes), rules.how, std::move(rules.combine),
                        [out](int) { return out; }, name.bandwidth && (first || rules.how != joining::any)});

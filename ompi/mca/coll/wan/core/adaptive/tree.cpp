@@ -25,6 +25,9 @@ constexpr unsigned rounds_to_all = 4;
 constexpr int64_t sends_in_a_round_trip = 4;
 /** How often each of several children may try to go elsewhere, with pauses that get twice as long. */
 constexpr unsigned turns_each = 8;
+/** How often a parent that is far is asked again while the tree is used, with pauses that get twice as long. */
+constexpr unsigned most_looks = 8;
+constexpr int64_t look_pause_ns = 50'000'000;
 constexpr int64_t least_round_ns = 2'000'000;
 /** Measured bandwidths that differ by less may be the same: transfers of others were in the way. */
 constexpr uint64_t same_bandwidth = 3;
@@ -108,6 +111,19 @@ void tree::look_again()
     if (parent_ >= 0)
         near_.want_bandwidth(parent_);      // the link that changed may be this one
     restless();
+}
+
+void tree::used(int64_t now_ns)
+{
+    now_ns_ = now_ns;
+    if (!name_.bandwidth || !options_.has(variant_chains))
+        return;
+    if (mine_.children > 1 && !turns_left() && now_ns >= turn_ns_)
+        turn_ -= static_cast<unsigned>(mine_.children);
+    if (parent_ >= 0 && looks_ < most_looks && now_ns >= next_look_ns_ && !near_.near(parent_)) {
+        ask(parent_);
+        next_look_ns_ = now_ns + (look_pause_ns << looks_++);
+    }
 }
 
 void tree::restless()
@@ -275,6 +291,7 @@ void tree::take_accept(int from, uint64_t op)
     else if (moves_ > free_moves)
         stays_until_ns_ = now_ns_ + (least_round_ns << (moves_ - free_moves));
     parents_ = told_[from];
+    looks_ = 0;
     near_.want_bandwidth(from);
     tell_under();
     follow_parent();

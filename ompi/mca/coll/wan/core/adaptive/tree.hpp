@@ -74,6 +74,11 @@ public:
     void step(int64_t now_ns);
     /** Links are said to have changed: who was content no longer is. */
     void look_again();
+    /**
+     * An operation goes along it.  What was measured while others sent may be wrong, and a fork halves what all get: so where
+     * processes are content while it is used, now and then its several children try again, and who has a far parent asks it.
+     */
+    void used(int64_t now_ns);
     /** When step() is to be called next; INT64_MAX: nothing is to be done. */
     int64_t deadline() const
     {
@@ -168,6 +173,8 @@ private:
     size_t seen_news_ = 0;                  // of neighbours: those are asked at once
     int64_t stays_until_ns_ = 0;            // with its parent, whoever else there is
     unsigned turn_ = 0;                     // whose it is to move
+    int64_t next_look_ns_ = 0;              // at a far parent
+    unsigned looks_ = 0;
     unsigned quiet_rounds_ = 0, rounds_ = 0, moves_ = 0, pulls_ = 0, changes_ = 0, cycles_ = 0;
 };
 
