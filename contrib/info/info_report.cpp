@@ -412,7 +412,6 @@ std::string kind_text(const json &c, const json &k)
            + (k.at("collective") == "barrier" ? "" : " of " + class_text(k)) + " on " + communicator_text(c);
 }
 
-/** How near calls came to the least possible time, where ranks wait for each other: of those that lost most by it. */
 /** All of them were planned by links that nobody had measured. */
 bool by_assumed_links(const json &report, const json &communicator, const json &calls)
 {
@@ -443,6 +442,7 @@ std::string assumed_text(const json &r)
              "--mca coll_wan_measure_share 100 measures in the first call.";
 }
 
+/** How near calls came to the least possible time, where ranks wait for each other: of those that lost most by it. */
 std::string nearness_text(const json &r)
 {
     const json *of = nullptr, *worst = nullptr;
