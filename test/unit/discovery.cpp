@@ -292,11 +292,14 @@ std::string check_random()
     return "";
 }
 
-/** 64 hosts in 4 sites, ways of 10 and 50 ms, a fifth of jitter: right in 100 of 100, and soon. */
+/**
+ * 64 hosts in 4 sites, ways of 10 and 50 ms, a fifth of jitter: right in 100 of 100, and soon.  Two round trips make the
+ * connections, one is for the first ping, one for all others, two for what is told: the seventh is for jitter.
+ */
 std::string check_four_sites()
 {
     std::mt19937_64 random(test_seed());
-    for (const auto &[far, limit] : {std::pair{10 * ms, 500 * ms}, {50 * ms, 1000 * ms}}) {
+    for (const int64_t far : {10 * ms, 50 * ms}) {
         int64_t slowest = 0;
         uint64_t most = 0;
         for (int trial = 0; trial < 100; ++trial) {
@@ -309,12 +312,12 @@ std::string check_four_sites()
         }
         std::printf("64 hosts, 4 sites, %lld ms one way: known after at most %.0f ms; at most %llu messages from one process\n",
                     static_cast<long long>(far / ms), static_cast<double>(slowest) / 1e6, static_cast<unsigned long long>(most));
-        WAN_CHECK_THAT(slowest <= limit, "too late");   // simulated time
+        WAN_CHECK_THAT(slowest <= 7 * 2 * far, "too late");     // simulated time
     }
     return "";
 }
 
-/** Messages grow with the hosts, not with their square; ten times the landmarks' number of sites. */
+/** Messages grow with the hosts, not with their square; ever more landmarks find many sites in a few rounds. */
 std::string check_scale()
 {
     std::mt19937_64 random(test_seed());
@@ -325,6 +328,7 @@ std::string check_scale()
             return why;
         std::printf("%d sites of %d hosts: %.1f messages a host, known after %.0f ms\n", sites, hosts,
                     static_cast<double>(o.messages) / (sites * hosts), static_cast<double>(o.ended_ns) / 1e6);
+        WAN_CHECK_THAT(o.ended_ns <= 2000 * ms, "too late");    // simulated time
         if (sites <= 4)
             WAN_CHECK_THAT(o.messages <= static_cast<uint64_t>(250 * sites * hosts), "messages");
     }

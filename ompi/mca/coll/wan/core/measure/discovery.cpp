@@ -18,7 +18,10 @@ namespace wan {
 
 namespace {
 
-constexpr size_t most_landmarks = 8;
+/** Landmarks of the first round; each further one has twice as many as that before, but never more than this. */
+constexpr size_t first_landmarks = 8, most_landmarks = 64;
+/** Those and first hosts of sites: a way's index has eight bits. */
+constexpr size_t most_ways = 192;
 /** A gap that is shorter than this spoils no time. */
 constexpr int64_t harmless_gap_ns = 3'000'000;
 /** The second shortest time confirms the shortest if it is not longer by more than half and this. */
@@ -28,6 +31,8 @@ constexpr uint32_t enough_pings = 200;
 /** Of a way that is confirmed: times at most, and the pause between its pings. */
 constexpr size_t enough_samples = 24;
 constexpr int64_t pause_ns = 10'000'000;
+/** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both. */
+constexpr size_t most_under_way = 2;
 
 bool agree(int64_t shortest, int64_t second) { return second <= shortest + shortest / 2 + agreeing_ns; }
 
@@ -53,15 +58,15 @@ discovery::discovery(std::span<const uint64_t> node, int me, sender send_to, sit
     host_ = host_of_[static_cast<size_t>(me)];
     std::vector<int> all(delegate_.size());
     std::iota(all.begin(), all.end(), 0);
-    landmarks_ = spread(all);
+    landmarks_ = spread(all, first_landmarks);
     if (host_ == 0)
         homeless_ = parent_ = std::move(all);
 }
 
-std::vector<int> discovery::spread(const std::vector<int> &hosts)
+std::vector<int> discovery::spread(const std::vector<int> &hosts, size_t most)
 {
     std::vector<int> some;
-    const size_t all = hosts.size(), n = std::min(all, most_landmarks), stride = all / n;
+    const size_t all = hosts.size(), n = std::min(all, most), stride = all / n;
     for (size_t k = 0; k < n; ++k)
         some.push_back(hosts[k * stride + k % stride]);
     return some;
@@ -98,7 +103,7 @@ void discovery::measure(uint32_t round, std::vector<int> hosts)
     reported_ = false;
     ways_.clear();
     for (int h : hosts)
-        ways_.push_back({.host = h, .samples = {}});
+        ways_.push_back({.host = h, .under_way = {}, .samples = {}});
     open_ways_ = ways_.size();
     for (size_t i = 0; i < ways_.size(); ++i)
         if (ways_[i].host == host_) {
@@ -116,9 +121,9 @@ void discovery::measure(uint32_t round, std::vector<int> hosts)
 void discovery::send_ping(size_t i)
 {
     way &w = ways_[i];
-    w.since = now_;
     w.due = 0;
-    send(delegate_[static_cast<size_t>(w.host)], {ping, round_ << 16 | static_cast<uint32_t>(i) << 8 | (++w.sent & 0xff), 0});
+    w.under_way.push_back({++w.sent & 0xff, now_});
+    send(delegate_[static_cast<size_t>(w.host)], {ping, round_ << 16 | static_cast<uint32_t>(i) << 8 | (w.sent & 0xff), 0});
 }
 
 void discovery::take_pong(uint32_t number, int64_t gap)
@@ -127,9 +132,13 @@ void discovery::take_pong(uint32_t number, int64_t gap)
     if (i >= ways_.size() || reported_)
         return;
     way &w = ways_[i];
-    if (w.host == host_ || number >> 16 != (round_ & 0xffff) || (number & 0xff) != (w.sent & 0xff))
+    if (number >> 16 != (round_ & 0xffff))
         return;     // of an earlier round
-    const int64_t time = std::max<int64_t>(1, now_ - w.since);
+    const auto which = std::find_if(w.under_way.begin(), w.under_way.end(), [&](const way::ping &p) { return p.number == (number & 0xff); });
+    if (which == w.under_way.end())
+        return;
+    const int64_t time = std::max<int64_t>(1, now_ - which->since);
+    w.under_way.erase(which);
     if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10))
         w.samples.insert(std::upper_bound(w.samples.begin(), w.samples.end(), time), time);
     else
@@ -138,8 +147,13 @@ void discovery::take_pong(uint32_t number, int64_t gap)
         if (w.sent >= enough_pings && w.samples.empty())
             w.samples = {w.spoilt};
         w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1])) || w.sent >= enough_pings;
-        if (!w.confirmed)
-            return send_ping(i);
+        if (!w.confirmed) {
+            if (w.under_way.empty())
+                send_ping(i);
+            if (time > most_near_ns && w.under_way.size() < most_under_way)
+                w.due = w.under_way.back().since + pause_ns;
+            return;
+        }
         if (--open_ways_ == 0)
             return give_report();
     }
@@ -182,7 +196,7 @@ void discovery::receive(int rank, const void *bytes, size_t size)
     case report: return take_report(host_of_[static_cast<size_t>(rank)], h.number, take(int64_t{}));
     case ask: {
         std::vector<int> targets = take(int32_t{});
-        if (h.number > round_ && targets.size() <= 2 * most_landmarks
+        if (h.number > round_ && targets.size() <= most_ways
             && std::all_of(targets.begin(), targets.end(), [&](int x) { return x >= 0 && x < hosts(); }))
             measure(h.number, std::move(targets));
         return;
@@ -270,11 +284,10 @@ void discovery::decide()
     if (homeless_.empty())
         return finish();
     // Their own landmarks, and the sites that there are: a first time may have been misleading.
-    landmarks_ = spread(homeless_);
-    for (int h = 0; h < hosts() && landmarks_.size() < 2 * most_landmarks; ++h)
+    landmarks_ = spread(homeless_, std::min(first_landmarks << std::min(++round_, 8u), most_landmarks));
+    for (int h = 0; h < hosts() && landmarks_.size() < most_ways; ++h)
         if (root_of(h) == h && !std::binary_search(homeless_.begin(), homeless_.end(), h))
             landmarks_.push_back(h);
-    ++round_;
     const std::vector<int32_t> targets(landmarks_.begin(), landmarks_.end());
     for (int h : homeless_)
         send(delegate_[static_cast<size_t>(h)], {ask, round_, 0}, std::as_bytes(std::span(targets)));

@@ -10,16 +10,16 @@
  *      delegate.
  *   2. The coordinator looks for the gap between near and far among all those
  *      times.  Who is near a landmark is in its site.  The hosts that are near
- *      none do the same among themselves and with the sites found so far, until
- *      every host has its site.
+ *      none do the same among themselves, with twice as many landmarks, and with
+ *      the sites found so far, until every host has its site.
  *   3. The coordinator tells the first host of each site, that one its hosts,
  *      each host's delegate the other processes there.
  *   4. A while later the first hosts of the sites, up to 32, measure the ways to each other
  *      (site_ways.hpp), which everybody is told of in the same manner.
  *
  * With up to a few sites that is one round or two, in which a host measures 8
- * ways, or up to 16, at the same time: each three times, and short ones now and
- * then until the longest is known.
+ * ways, or some 20, at the same time: each three times (long ones a second and a
+ * third time at once), and short ones now and then until the longest is known.
  *
  * A message waits until the process that it is for looks: times count only if
  * both ends had looked not long before (`gap`), and the shortest two must agree.
@@ -98,9 +98,13 @@ private:
     };
     /** The way to one host. */
     struct way {
+        struct ping {
+            uint32_t number;
+            int64_t since;
+        };
         int host;
         uint32_t sent = 0;                  // pings
-        int64_t since = 0;
+        std::vector<ping> under_way;        // those without an answer yet
         std::vector<int64_t> samples;       // shortest first
         int64_t due = 0;                    // when to ping again; 0: not yet, or never
         int64_t spoilt = 0;                 // the shortest of those that do not count
@@ -127,8 +131,8 @@ private:
     void give_ways();
     void take_way_report(int host, std::span<const way_between> some);
     void take_way_table(size_t all, std::span<const way_between> some);
-    /** Hosts spread over those given, in blocks as well as round robin. */
-    static std::vector<int> spread(const std::vector<int> &hosts);
+    /** So many hosts at most, spread over those given, in blocks as well as round robin. */
+    static std::vector<int> spread(const std::vector<int> &hosts, size_t most);
     int root_of(int host);
     void unite(int a, int b);
 
