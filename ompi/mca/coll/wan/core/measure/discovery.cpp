@@ -28,9 +28,9 @@ constexpr int64_t harmless_gap_ns = 3'000'000;
 constexpr int64_t agreeing_ns = 50'000;
 /** Pings after which the shortest time counts, confirmed or not, if need be a spoilt one. */
 constexpr uint32_t enough_pings = 200;
-/** Of a way that is confirmed: times at most, and the pause between its pings. */
-constexpr size_t enough_samples = 24;
+/** Before a way's next ping where there is no hurry; of a short way that is confirmed ever longer, so many times at most. */
 constexpr int64_t pause_ns = 10'000'000;
+constexpr size_t enough_samples = 12;
 /** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both. */
 constexpr size_t most_under_way = 2;
 
@@ -158,8 +158,8 @@ void discovery::take_pong(uint32_t number, int64_t gap)
             return give_report();
     }
     // Short ways go on until the longest is known: what is in somebody's way early is gone later.
-    if (w.samples.size() < enough_samples)
-        w.due = now_ + pause_ns;
+    if (w.samples.size() < enough_samples && w.samples.front() <= most_near_ns)
+        w.due = now_ + (pause_ns << std::max<size_t>(w.samples.size(), 3) >> 3);
 }
 
 void discovery::give_report()
