@@ -52,9 +52,12 @@ void build(const topology &t, const plan &p, builder &b)
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    const int64_t far = f.widest_ns();
-    const int64_t received = (t.size() - 1) * (f.wire_ns(r.bytes) + f.message_ns);
-    return far + received + tree_ns(f, r.bytes, widest_site(t), p.lambda) + steps(widest_node(t)) * f.message_ns;
+    int64_t received = 0;
+    for (int s = 0; s < t.site_count(); ++s) {
+        const int64_t near = t.rank_count(site_at(s));
+        received = std::max(received, incast_ns(f, r.bytes, near - 1, t.size() - near, f.farthest_ns(site_at(s))));
+    }
+    return received + tree_down_ns(f, r.bytes, widest_site(t), p.lambda) + steps(widest_node(t)) * f.message_ns;
 }
 
 } // namespace

@@ -124,14 +124,14 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
         const int64_t through = shared_wire(outward, widest - 1 + remote), all = shared_wire(wire, widest - 1 + connections);
         const int64_t sent = 2 * (widest - 1) + 2 * remote + 2 * lanes + 2 * hands;
-        return std::max(pipeline(f, all, c.segments * (sent + inner.messages)), pipeline(f, through, c.segments * sent) + far)
+        return std::max(pipeline(f, all, c.segments, sent + inner.messages), pipeline(f, through, c.segments, sent) + far)
                + 2 * hand / c.segments + inner.last_ns + f.step_ns + last_hops;
     }
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
-        const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments * messages);
-        const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments * messages) + far;
+        const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments, messages);
+        const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments, messages) + far;
         // (Half of the steps' waiting hides behind other segments: 256 KB, 2 x 16 hosts: 121 to 138 ms; 64 KB, 3 x 11: 38 to 42.)
         return std::max(busy, through) + 2 * hand / c.segments + inner.last_ns + (widest - 1) * f.step_ns / 2 + last_hops;
     }
@@ -143,7 +143,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
     const int64_t across = wire_part(f, bytes, remote, links);
-    const int64_t busy = pipeline(f, shared_wire(2 * inside + (remote > 1 ? 2 : 1) * across + hand, 2 * connections), c.segments * messages);
+    const int64_t busy = pipeline(f, shared_wire(2 * inside + (remote > 1 ? 2 : 1) * across + hand, 2 * connections), c.segments, messages);
     // While the last segment is on its way, gathering the others keeps the interfaces busy, or not.
     const int64_t gather = inside / c.segments;
     const int64_t idle = std::max<int64_t>(0, far - (c.segments - 1) * pipeline(f, shared_wire(gather, 2 * connections), inner.messages));

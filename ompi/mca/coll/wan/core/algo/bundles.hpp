@@ -175,7 +175,7 @@ inline int64_t bundled_cost(const topology &t, const facts &f, const request &r,
             continue;
         const int64_t hosts = t.node_count(site_at(s)), n = std::min(runs, hosts), in_run = (hosts + n - 1) / n;
         const int64_t ranks = (t.rank_count(site_at(s)) + n - 1) / n, cut = std::min(parts, ranks);
-        const int64_t bundle = f.wire_ns(static_cast<uint64_t>(load.block_bytes * ranks));
+        const int64_t bundle = f.wire_ns(static_cast<uint64_t>(std::max<int64_t>(0, load.block_bytes * ranks - f.burst_bytes)));
         // A run's bundle is gathered, or split, but for the part that waits for nothing.
         const int64_t tree = in_run > 1 ? tree_ns(f, 0, in_run, p.lambda) + bundle / cut : 0;
         worst = std::max(worst, f.latency_ns(home, site_at(s)) + tree + std::max(bundle, load.far_ns)

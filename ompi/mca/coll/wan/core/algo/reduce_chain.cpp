@@ -205,7 +205,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t far = route.latency_ns(f);
     const int64_t across = flows_ns(r.bytes, f.widest_ns(), k);
     const int64_t wire = std::max(across, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)), k - 1));
-    return far + pipeline(f, wire, c.segments * messages) + (hops + 1) * hop + slow_start_ns(f, r.bytes, f.farthest_ns(home_site), k) / 8;
+    return far + pipeline(f, wire, c.segments, messages) + (hops + 1) * hop + slow_start_ns(f, r.bytes, f.farthest_ns(home_site), k) / 8;
 }
 
 } // namespace

@@ -42,7 +42,8 @@ void build(const topology &t, const plan &p, builder &b)
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    return f.farthest_ns(t.site_of(p.root)) + (t.size() - 1) * (f.wire_ns(r.bytes) + f.message_ns);
+    const site_id home = t.site_of(p.root);
+    return incast_ns(f, r.bytes, t.rank_count(home) - 1, t.size() - t.rank_count(home), f.farthest_ns(home));
 }
 
 } // namespace

@@ -176,10 +176,8 @@ int tree_nodes(const topology &t) { return t.most_stays() > 1 ? most_ranks(t) : 
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts), remote = t.site_count() - 1;
     const int64_t lanes = steps(widest_node(t)) * f.message_ns, tree = tree_ns(f, r.bytes, tree_nodes(t), p.lambda) + lanes;
-    const int64_t base = f.widest_ns() + sends_ns(f, r.bytes, remote * (entries + 1)) / 2
-                         + tree_ns(f, r.bytes, (hosts + entries - 1) / entries, p.lambda) + lanes;
+    const int64_t base = f.widest_ns() + entries_down_ns(t, f, r.bytes, p) + lanes;
     return tree + std::max(tree, base);
 }
 

@@ -207,13 +207,23 @@ template <typename F> void each_entry(const topology &t, const plan &p, int me, 
     }
 }
 
+/**
+ * From when the leaders of sites have their parts until all hosts have the result, beside the latency: an entry hears from
+ * every site, the leader sends to all of them, the last of which waits for the rest; then trees.
+ */
+inline int64_t entries_down_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
+{
+    const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts), below = (hosts + entries - 1) / entries;
+    const int64_t alone = sends_ns(f, bytes, (t.site_count() - 1) * (entries + 1)) / 2;
+    const int64_t together = sends_ns(f, bytes, t.site_count() * entries - 1 + root_sends(below, p.lambda));
+    return sharing_ns(f, bytes, alone, together) + tree_down_ns(f, bytes, below, p.lambda);
+}
+
 /** Up a tree to a leader in each site, from there to the entries of all sites, and down from these, `bytes` at each hop. */
 inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
 {
-    const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts);
-    // An entry hears from every site; the leader sends to all of them, the last of which waits for the rest.
-    return f.widest_ns() + tree_ns(f, bytes, hosts, p.lambda) + tree_ns(f, bytes, (hosts + entries - 1) / entries, p.lambda)
-           + sends_ns(f, bytes, (t.site_count() - 1) * (entries + 1)) / 2 + 2 * steps(widest_node(t)) * f.message_ns;
+    return f.widest_ns() + tree_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
+           + 2 * steps(widest_node(t)) * f.message_ns;
 }
 
 /** For algorithm::buffers: a tree inside a host, a part of each site, and what a step of reducing holds. */

@@ -65,7 +65,8 @@ struct rooted_load {
         own = t.rank_count(home) - 1;
         far = t.size() - 1 - own;
         const int64_t on_host = t.lane_count(home, t.locate(r.root).node);
-        far_ns = f.wire_ns(static_cast<uint64_t>(block_bytes * far));
+        // (The root's interface rests while the far ones are under way.)
+        far_ns = f.wire_ns(static_cast<uint64_t>(std::max<int64_t>(0, block_bytes * far - f.burst_bytes)));
         own_ns = f.wire_ns(static_cast<uint64_t>(block_bytes * (own + 1 - on_host)));
     }
 
