@@ -183,7 +183,7 @@ std::string check_links()
     const auto look = [&]() -> std::string {
         int learned = WAN_DONE;
         for (const auto &c : comms)
-            c->look("calls take much more or less time");
+            c->look();
         while (learned == WAN_DONE)
             if (std::string why = measure(comms, f, &learned); !why.empty())
                 return why;

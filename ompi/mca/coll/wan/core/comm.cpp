@@ -226,7 +226,7 @@ int wan_comm::take_widths(const wan::fact_vector &v)
 void wan_comm::defer(int64_t spent_ns)
 {
     // By a common network's figures, whatever a map or a file tells: one that is wrong must not defer its own correction.
-    const int64_t cost_ns = wan::probe::cost_ns(topo, told({}, false), measuring_to_ == purpose::look);
+    const int64_t cost_ns = wan::probe::cost_ns(topo, told({}, false), measuring_to_ == purpose::believe);
     std::lock_guard hold(lock);
     deferred.begin(cost_ns, spent_ns);
 }
@@ -240,9 +240,9 @@ void wan_comm::took(int64_t elapsed_ns)
         *spent_everywhere += elapsed_ns;
 }
 
-void wan_comm::look(const char *why)
+void wan_comm::measure_briefly(purpose p, const char *why)
 {
-    measure_for(purpose::look, true);
+    measure_for(p, true);
     {
         std::lock_guard hold(lock);
         ++counters.links_looked_at;
@@ -276,11 +276,11 @@ int wan_comm::take(const wan::fact_vector &v)
             if (now[i] == 0)        // not measured, or too fast to tell
                 now[i] = learned[i];
         const bool changed = wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, now));
-        if (changed && why == purpose::look) {
+        if (changed && why != purpose::confirm) {
             measure_for(purpose::confirm);
             return WAN_DONE;
         }
-        if (!from_file)         // that look suspected nothing
+        if (why != purpose::believe)        // that look suspected nothing
             checks.looked(changed, wan::probe::cost_ns(topo, known.back(), true));
         if (!changed) {
             in_use = true;

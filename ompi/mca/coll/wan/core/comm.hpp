@@ -132,8 +132,10 @@ struct wan_comm {
     void learn(bool changed = false);
     /** Measures links, next. */
     void measure() { measure_for(purpose::learn); }
-    /** Measures briefly, next, whether links have changed; why, for the report. */
-    void look(const char *why);
+    /** Measures briefly, next, whether links have changed. */
+    void look() { measure_briefly(purpose::look, "calls take much more or less time than before: are the links as they were?"); }
+    /** Likewise, whether they are as a file tells. */
+    void believe() { measure_briefly(purpose::believe, "links are known from a file: are they as they were?"); }
     /** It is agreed how long calls between these sites have taken so far. */
     void defer(int64_t spent_ns);
     /** Of a call; with the lock held. */
@@ -141,7 +143,7 @@ struct wan_comm {
     /** Whether links are not known yet, or not as they are any more; else what is measured next adds to that. */
     bool unsure() const { return measuring && measuring_to_ != purpose::widen; }
     /** Whether they seem to have changed. */
-    bool doubtful() const { return measuring && measuring_to_ == purpose::look && !from_file; }
+    bool doubtful() const { return measuring && measuring_to_ == purpose::look; }
     /** What was measured on another communicator, as all ranks know: in place of measuring. */
     void adopt(const wan::fact_vector &v);
     /** Measures how wide links are, where nobody has, once calls have taken so long. */
@@ -165,10 +167,12 @@ private:
     };
     static constexpr size_t cached_ = 64;
     /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
-    enum class purpose { learn, look, confirm, widen } measuring_to_ = purpose::learn;
+    enum class purpose { learn, believe, look, confirm, widen } measuring_to_ = purpose::learn;
     size_t changed_from_ = SIZE_MAX;            // of `known`, the first of links that have changed
     int width_round_ = 0;                       // of widths, to be measured next
     void measure_for(purpose p, bool brief = false);
+    /** why: for the report. */
+    void measure_briefly(purpose p, const char *why);
     /** Measures widths from a round on, next, if there is anything to find. */
     bool widen(int round);
     /** What of them was measured, by all ranks together. */

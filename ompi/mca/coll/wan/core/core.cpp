@@ -218,7 +218,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
                 comm->learn();
         }
         if (comm->from_file && comm->measures)
-            comm->look("links are known from a file: are they as they were?");
+            comm->believe();
         if (comm->unsure())
             comm->defer(votes[vote_spent]);
         return WAN_OK;
@@ -357,7 +357,7 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
         std::copy(votes, votes + combined.size(), combined.begin());
         if (!comm->checks.answer(combined))
             return WAN_OK;
-        comm->look("calls take much more or less time than before: are the links as they were?");
+        comm->look();
         return WAN_DONE;
     });
 }
