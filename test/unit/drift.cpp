@@ -293,6 +293,36 @@ std::string check_patience()
     return "";
 }
 
+/** A rank that is disturbed once after each quiet while, and looks in vain each time: that takes a hundredth of the time, too. */
+std::string check_quiet()
+{
+    for (const int64_t interval : {50 * ms, second / 2})
+        for (const int64_t look : {20 * ms, 200 * ms, second, 4 * second})
+            for (const int quiet : {60, 128, 500}) {
+                drift_checks c(interval);
+                int64_t now = 0, looking = 0;
+                int looks = 0, since = 0;
+                while (now < 3600 * second) {
+                    now += interval / 5;
+                    if (!c.due(now, ms / 100))
+                        continue;
+                    const bool tells = ++since > quiet && c.whole();
+                    if (c.answer(c.votes({tells ? 2000 : 1000, 1000}))) {
+                        c.looked(false, look);
+                        now += look;
+                        looking += look;
+                        ++looks;
+                    }
+                    if (tells)
+                        since = 0;
+                }
+                const double share = static_cast<double>(looking) / static_cast<double>(now);
+                WAN_CHECK_THAT(share < 0.013, std::to_string(share) + " of the time is " + std::to_string(looks) + " looks of " + std::to_string(look / ms)
+                                                  + " ms, " + std::to_string(quiet) + " quiet checks apart, every " + std::to_string(interval / ms) + " ms");
+            }
+    return "";
+}
+
 /** Calls until measuring is affordable; what they took on the rank that waits longest; -1 where ranks disagree. */
 struct deferred_job {
     int calls = 0, questions = 0;
@@ -389,6 +419,6 @@ int main()
                                 cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_skew>),
                                 cmocka_unit_test(wan_test::test<check_bursts>), cmocka_unit_test(wan_test::test<check_kinds>),
                                 cmocka_unit_test(wan_test::test<check_many_kinds>),
-                                cmocka_unit_test(wan_test::test<check_hiccups>), cmocka_unit_test(wan_test::test<check_patience>)};
+                                cmocka_unit_test(wan_test::test<check_hiccups>), cmocka_unit_test(wan_test::test<check_patience>), cmocka_unit_test(wan_test::test<check_quiet>)};
     return cmocka_run_group_tests_name("drift", tests, nullptr, nullptr);
 }

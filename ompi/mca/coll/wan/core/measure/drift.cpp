@@ -20,7 +20,7 @@ constexpr int64_t much_slower = 1500, much_faster = 667;
 /** Asking may take one part in so many of the time. */
 constexpr int64_t share = 110;
 constexpr uint64_t least_calls = 4, most_growth = 4;
-constexpr unsigned most_patience = 64, quiet_enough = 128;
+constexpr unsigned most_patience = 64, least_quiet = 128, most_checks = 1 << 20;
 
 int64_t per_mille(int64_t now, int64_t before)
 {
@@ -111,7 +111,7 @@ bool drift_checks::answer(const drift_votes &combined)
     const bool changed = slower >= much_slower || faster <= much_faster;
     seen_ = changed ? seen_ + 1 : 0;
     quiet_ = changed ? 0 : quiet_ + 1;
-    if (quiet_ >= quiet_enough) {       // the last vain look was long ago
+    if (quiet_ >= enough_quiet_) {      // the last vain look was long ago
         patience_ = std::max(1u, patience_ / 2);
         quiet_ = 0;
     }
@@ -122,9 +122,10 @@ void drift_checks::looked(bool changed, int64_t look_ns)
 {
     seen_ = 0;
     quiet_ = 0;
-    // In the end vain looks, too, take one part in so many of the time.
+    // In the end vain looks, too, take one part in so many of the time: so many checks are that.
     const auto enough = share * look_ns / std::max<int64_t>(1, std::max(interval_ns_, share * cost_ns_));
-    const auto most = static_cast<unsigned>(std::clamp<int64_t>(enough, most_patience, 1 << 20));
+    const auto most = static_cast<unsigned>(std::clamp<int64_t>(enough, most_patience, most_checks));
+    enough_quiet_ = static_cast<unsigned>(std::clamp<int64_t>(enough, least_quiet, most_checks));
     patience_ = changed ? 1 : std::min(most, 2 * patience_);
 }
 

@@ -87,6 +87,7 @@ private:
     int64_t began_ns_ = 0, elapsed_ns_ = 0;     // of the period; this rank's
     uint64_t calls_ = 0, asked_ = 0, next_ = 8;
     unsigned patience_ = 1, seen_ = 0, quiet_ = 0;      // checks in a row that must tell, told, did not tell of a change
+    unsigned enough_quiet_ = UINT32_MAX;                // of the latter: half the patience will do
 };
 
 } // namespace wan
