@@ -26,6 +26,7 @@ unit_tests = \
 	test/unit/schedule \
 	test/unit/boundary \
 	test/unit/boundary_links \
+	test/unit/boundary_trials \
 	test/unit/rules \
 	test/unit/topology \
 	test/unit/tuner \
@@ -124,6 +125,9 @@ test_unit_boundary_LDADD = $(unit_libs)
 test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_links_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_links_LDADD = $(unit_libs)
+test_unit_boundary_trials_SOURCES = test/unit/boundary_trials.cpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_trials_CPPFLAGS = $(unit_cppflags)
+test_unit_boundary_trials_LDADD = $(unit_libs)
 test_unit_verifier_SOURCES = test/unit/verifier.cpp $(unit_headers)
 test_unit_verifier_CPPFLAGS = $(unit_cppflags)
 test_unit_verifier_LDADD = $(unit_libs)

@@ -351,12 +351,6 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
     return made;
 }
 
-/** What is assumed of links, or not looked at yet, is no reason to try a way. */
-bool wan_comm::tries(const wan::request &r) const
-{
-    return tune.trials && !r.counts_local && !unsure();
-}
-
 std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const
 {
     const wan::wishes &w = wish[r.collective];
@@ -378,12 +372,14 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         return {};
     if (const auto said = ruled(r, c.blocks, era))
         return {said->how};
-    if (!tries(r))
+    if (!tune.trials || r.counts_local)
         return {};
     const wan::facts &f = known[era];
     const wan::call_class what = wan::class_of(topo, r);
-    if (!c.blocks)
+    if (!c.blocks)      // ranks come to this before and after others begin to measure: by its epoch alone
         return {tuning.chosen(what, c.epoch)};
+    if (unsure())       // what is assumed of links, or not looked at yet, is no reason to try a way
+        return {};
     const wan::tuner::service service = tuning.begin(what, [&] { return wan::candidates_for(topo, f, wish[r.collective], r, tune); });
     if (service.trial) {
         trial = wan::trial_flags(r.collective);

@@ -190,7 +190,6 @@ private:
     };
     std::vector<exchange_entry> exchanges_;
 
-    bool tries(const wan::request &r) const;
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);
     std::shared_ptr<const prepared> prepare(const wan::plan &p, bool scattered);
     std::shared_ptr<const prepared> prepare(wan::schedule s);

@@ -1,0 +1,164 @@
+/*
+ * Choice by trial across the C boundary: what is served how on all ranks of a job, whose calls
+ * take as long as the test says.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "boundary_job.hpp"
+#include "comm.hpp"
+#include "tune/manner.hpp"
+
+#include <functional>
+#include <random>
+#include <set>
+
+namespace {
+
+using namespace wan_test;
+
+struct served {
+    std::string how;                // "" where ranks differ
+    int64_t predicted_ns = 0;
+    bool trial = false;
+};
+
+struct tried_job {
+    params p;
+    std::vector<comm_ptr> comms;
+    fabric f;
+    unsigned epoch = 0;
+    /** What a call takes, by how it is served; without the words of a trial. */
+    std::function<int64_t(const served &)> time = [](const served &s) { return s.predicted_ns; };
+
+    explicit tried_job(const std::vector<const char *> &sites) : f(static_cast<int>(sites.size()))
+    {
+        p.check_interval = 0;
+        p.tune_trials = 3;
+        p.tune_excess = 1000;
+        p.tune_share = 100;
+        for (int r = 0; r < static_cast<int>(sites.size()); ++r)
+            comms.push_back(open(p, peers_of(sites), r));
+    }
+
+    /** Agreement; links are measured. */
+    std::string begin()
+    {
+        std::string why = bring_up(comms, f);
+        epoch = static_cast<unsigned>(comms[0]->known.size() - 1);
+        return why;
+    }
+
+    /** An Allreduce of `count` elements of 4 bytes; `between(rank)`: what happens on a rank before its part. */
+    std::string allreduce(size_t count, bool blocks, unsigned of_epoch, served *out, const std::function<void(int)> &between = {})
+    {
+        std::vector<std::vector<uint32_t>> in(comms.size(), std::vector<uint32_t>(count, 1)), sums(in);
+        f.extent = sizeof(uint32_t);
+        std::set<std::string> plans;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            if (between)
+                between(static_cast<int>(r));
+            wan_call_t call = call_of(WAN_ALLREDUCE, 0, count, 4, in[r].data(), sums[r].data());
+            call.epoch = of_epoch;
+            call.blocks = blocks;
+            WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run) == WAN_OK);
+            const wan::plan &plan = *f.ends[r].run->plan;
+            plans.insert(wan::print(plan));
+            *out = {wan::print(wan::manner_of(plan)), plan.predicted_ns, false};
+        }
+        if (plans.size() > 1)
+            return "ranks differ: " + *plans.begin() + " | " + *plans.rbegin();
+        WAN_CHECK(f.run_all() == WAN_DONE && f.empty());
+        for (auto &e : f.ends) {
+            wan_run_release(e.run);
+            e.run = nullptr;
+            e.scratch.clear();
+        }
+        for (const auto &v : sums)
+            for (uint32_t x : v)
+                WAN_CHECK(x == comms.size());
+        return blocks ? trial(out) : "";
+    }
+
+    /** What the glue does after a call that may be a trial. */
+    std::string trial(served *out)
+    {
+        int root = 0;
+        const int flags = wan_comm_trial(comms[0].get(), &root);
+        out->trial = flags != 0;
+        if (!flags)
+            return "";
+        const int64_t word_ns = comms[0]->known.back().widest_ns();
+        const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
+        std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
+        size_t due = 0;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            const int64_t other = static_cast<int64_t>(r) * 1'000'000'000;         // only the root's counts
+            const int code = wan_comm_tried(comms[r].get(), static_cast<int>(r) == root ? time(*out) + words * word_ns : other, mine.data());
+            due += code == WAN_DONE;
+            for (size_t i = 0; i < all.size(); ++i)
+                all[i] = std::max(all[i], mine[i]);
+        }
+        WAN_CHECK(due == 0 || due == comms.size());
+        size_t changed = 0;
+        for (size_t r = 0; r < comms.size() && due; ++r)
+            changed += wan_comm_tune(comms[r].get(), all.data()) == WAN_DONE;
+        WAN_CHECK(changed == 0 || changed == comms.size());
+        epoch += changed > 0;
+        return "";
+    }
+
+    bool settled() const
+    {
+        const auto &all = comms[0]->tuning.classes();
+        return !all.empty() && all[0].phase == wan::tuner::state::phase::settled;
+    }
+};
+
+/**
+ * A call that does not block may be started late on a rank, as where many are under way: before or after links are
+ * looked at there.  How it is served must not depend on that.
+ */
+std::string check_late_starts()
+{
+    tried_job j({"t1", "t1", "t1", "t2", "t2", "t2"});
+    if (std::string why = j.begin(); !why.empty())
+        return why;
+    served s, first;
+    if (std::string why = j.allreduce(50'000, true, j.epoch, &first); !why.empty())
+        return why;
+    j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
+    for (int call = 0; call < 40 && !j.settled(); ++call)
+        if (std::string why = j.allreduce(50'000, true, j.epoch, &s); !why.empty())
+            return why;
+    WAN_CHECK(j.settled());
+    for (const int late : {0, 3, 5}) {
+        if (std::string why = j.allreduce(50'000, false, j.epoch, &s); !why.empty())
+            return why;
+        const std::string chosen = s.how;
+        WAN_CHECK_THAT(chosen != first.how, chosen + ": nothing is chosen by trial");
+        // Who is late has seen already that links are to be looked at.
+        const auto look = [&](int rank) {
+            if (rank == late)
+                j.comms[static_cast<size_t>(rank)]->look();
+        };
+        if (std::string why = j.allreduce(50'000, false, j.epoch, &s, look); !why.empty())
+            return why;
+        WAN_CHECK(s.how == chosen);
+        for (int rank = 0; rank < static_cast<int>(j.comms.size()); ++rank)
+            if (rank != late)
+                j.comms[static_cast<size_t>(rank)]->look();
+        int learned = WAN_OK;
+        if (std::string why = measure(j.comms, j.f, &learned); !why.empty())
+            return why;
+        WAN_CHECK(learned == WAN_DECLINED);         // they are as they were
+    }
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>)};
+    return cmocka_run_group_tests_name("boundary_trials", tests, nullptr, nullptr);
+}
