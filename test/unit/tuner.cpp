@@ -279,7 +279,20 @@ std::string check_candidates()
 {
     const topology blocks = two_sites(16), mixed = lay_out({16, 16}, placement::roundrobin, 1, 1);
     const facts f = facts_of(blocks);
-    unsigned several = 0;
+    // A link that a few hosts fill: of what is as fast, the model takes what fewest send.
+    facts narrow = f;
+    narrow.set_pair(narrow.link_ps, 0, 1, f.byte_ps / 2);
+    unsigned several = 0, not_first = 0;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        for (uint64_t bytes = 8; bytes <= 8 << 20; bytes *= 8) {
+            const request r{.collective = collective_at(c), .bytes = bytes};
+            const auto usual = choose(blocks, narrow, {}, r);
+            const auto found = candidates_for(blocks, narrow, {}, r, {});
+            WAN_CHECK_THAT(!found.empty() && found[0].how == manner_of(*usual) && found[0].predicted_ns == usual->predicted_ns,
+                           kind_of(r.collective).name + std::string(" of ") + std::to_string(bytes) + ": first is " + print(found[0].how) + ", the model takes " + print(*usual));
+            not_first += !(manner_of(candidates(blocks, narrow, {}, r)[0]) == manner_of(*usual));
+        }
+    WAN_CHECK_THAT(not_first > 5, std::to_string(not_first));
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
         for (uint64_t bytes : {8, 1024, 65536, 1 << 20}) {
             request r{.collective = collective_at(c), .bytes = bytes};

@@ -104,8 +104,9 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
                                              const tune_options &o)
 {
     const std::vector<plan> all = candidates(t, f, w, r);
+    const std::optional<plan> usual = choose(t, f, w, r);       // among equals not always the first one
     std::vector<tuner::candidate> found;
-    if (all.empty())
+    if (!usual)
         return found;
     const int64_t most = all[0].predicted_ns + all[0].predicted_ns / 100 * o.excess_percent;
     // The way to another site once for each word; what is timed is without most of one.
@@ -113,24 +114,24 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     const int64_t words_ns = words * f.widest_ns();
     const auto add = [&](const manner &m, int64_t predicted_ns) {
         const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
-        if (!known && predicted_ns <= most && found.size() <= o.trials)
+        if (!known && (found.empty() || predicted_ns <= most) && found.size() <= o.trials)
             found.push_back({.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns});
     };
-    add(manner_of(all[0]), all[0].predicted_ns);
+    add(manner_of(*usual), usual->predicted_ns);
     if (const auto own = own_module_ns(t, f, r); own && may_leave(w, r.collective))
         add({}, *own);
-    std::vector<const algorithm *> seen{all[0].algo};
+    std::vector<const algorithm *> seen{usual->algo};
     for (const plan &p : all)
         if (std::find(seen.begin(), seen.end(), p.algo) == seen.end()) {
             seen.push_back(p.algo);
             add(manner_of(p), p.predicted_ns);
         }
     // Other parameters of these change little where the way to another site is most of the time.
-    if (10 * all[0].predicted_ns > 13 * f.widest_ns())
+    if (10 * usual->predicted_ns > 13 * f.widest_ns())
         for (const plan &p : all)
             add(manner_of(p), p.predicted_ns);
     // No call is shorter than the way to another site.
-    if (all[0].predicted_ns < f.widest_ns() + f.widest_ns() / 20)
+    if (usual->predicted_ns < f.widest_ns() + f.widest_ns() / 20)
         found[0].least_ns = words_ns + f.widest_ns() / 10;
     return found;
 }
