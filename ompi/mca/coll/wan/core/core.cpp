@@ -18,6 +18,7 @@
 #include <cstring>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 namespace {
 
@@ -372,9 +373,11 @@ int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE
 {
     return guarded([&]() -> int {
         std::lock_guard hold(comm->lock);
-        comm->trial = 0;
+        const int flags = std::exchange(comm->trial, 0);
         ++comm->counters.trials;
-        if (!comm->tuning.record(comm->me == comm->trial_root ? wan::trial_score(comm->known.back(), elapsed_ns) : 0))
+        const wan::facts &f = comm->known.back();
+        const int64_t score_ns = wan::score_as_usual(f, flags, wan::trial_score(f, elapsed_ns), comm->trial_predicted_ns, comm->tuning.usual_ns());
+        if (!comm->tuning.record(comm->me == comm->trial_root ? score_ns : 0))
             return WAN_OK;
         const wan::tune_scores mine = comm->tuning.scores();
         std::copy(mine.begin(), mine.end(), scores);
@@ -434,6 +437,8 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
         const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks}, far_block_bytes);
+        if (comm->trial && call->blocks)
+            comm->trial_predicted_ns = plan ? plan->predicted_ns : 0;
         if (!plan) {
             wan::report_declined(*comm, *call, r, left);
             return WAN_DECLINED;

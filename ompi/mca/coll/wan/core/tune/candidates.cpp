@@ -52,6 +52,9 @@ int64_t line_ns(const topology &t, const facts &f)
     return sum;
 }
 
+/** Of a word, what is left out of a score. */
+int64_t left_out_ns(const facts &f) { return f.widest_ns() / 10 * 9; }
+
 } // namespace
 
 call_class class_of(const topology &t, const request &r)
@@ -69,7 +72,16 @@ int trial_flags(wan_collective_t c)
 
 int64_t trial_score(const facts &f, int64_t elapsed_ns)
 {
-    return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - f.widest_ns() / 10 * 9});
+    return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - left_out_ns(f)});
+}
+
+int64_t score_as_usual(const facts &f, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns)
+{
+    if (predicted_ns <= 0 || usual_ns <= 0)
+        return score_ns;
+    const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER), rest_ns = words * f.widest_ns() - left_out_ns(f);
+    const auto scaled = static_cast<__int128>(score_ns) * std::max<int64_t>(1, usual_ns + rest_ns) / std::max<int64_t>(1, predicted_ns + rest_ns);
+    return static_cast<int64_t>(std::clamp<__int128>(scaled, 1, INT64_MAX));
 }
 
 bool may_leave(const wishes &w, wan_collective_t c)

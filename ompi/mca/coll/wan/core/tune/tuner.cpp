@@ -121,6 +121,14 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
     return {x.candidates[turn.candidate].how, turn.timed};
 }
 
+int64_t tuner::usual_ns() const
+{
+    if (trying_ == SIZE_MAX)
+        return 0;
+    const slot &s = slots_[trying_];
+    return classes_[trying_].candidates[s.turns[s.at].candidate].predicted_ns;
+}
+
 bool tuner::record(int64_t elapsed_ns)
 {
     if (trying_ == SIZE_MAX)        // links were measured anew inside the call

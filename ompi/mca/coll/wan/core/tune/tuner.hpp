@@ -80,7 +80,9 @@ public:
      */
     service begin(const call_class &c, const std::function<std::vector<candidate>()> &make);
 
-    /** The trial that has begun has ended here; 0: this rank has nothing to say of it.  Whether scores are to be combined now. */
+    /** What the trial that has begun is predicted to take, of a call like the first of its class; 0: there is none, or not any more. */
+    int64_t usual_ns() const;
+    /** It has ended here; 0: this rank has nothing to say of it.  Whether scores are to be combined now. */
     bool record(int64_t elapsed_ns);
     tune_scores scores() const;
     /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
