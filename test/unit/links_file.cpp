@@ -26,6 +26,7 @@ const char *const sample = "# by hand\n"
                            "one_way_ns eu/paris eu/lyon 10020000   # a comment\n"
                            "one_way_ns us eu/paris 40000000\n"
                            "link_ps us eu/paris 20400\n"
+                           "link_hosts us eu/paris 16\n"
                            "connection_ps eu/paris us 160000\n"
                            "flow us eu/lyon 80000000 4860000 0\n"
                            "\n"
@@ -43,6 +44,7 @@ std::string check_round()
     WAN_CHECK(three.facts[*fact_of_pair(0, 1, 3)] == 10'020'000 && three.facts[*fact_of_pair(0, 2, 3)] == 40'000'000 && three.facts[*fact_of_pair(1, 2, 3)] == 0);
     WAN_CHECK(three.ways[2][1].rtt_ns == 80'000'000 && three.ways[2][1].bytes_per_s == 4'860'000 && three.ways[1][2].rtt_ns == 0);
     WAN_CHECK(three.facts[*fact_of_pair(0, 2, 3, fact::first_link_ps)] == 20400 && three.facts[*fact_of_pair(0, 2, 3, fact::first_flow_ps)] == 160'000);
+    WAN_CHECK(three.facts[*fact_of_pair(0, 2, 3, fact::first_link_hosts)] == 16);
     WAN_CHECK(l.all()[1].facts[fact::step_ns] == 7);
     const std::string text = l.print();
     WAN_CHECK_THAT(links_file::parse(text, "f", again, error), error.where + error.what);
@@ -62,6 +64,8 @@ std::string check_faults()
         {"sites a b\ninside_ns -4\n", "f:2", "'inside_ns' wants one"},
         {"sites a b\ninside_ns 4x\n", "f:2", "'inside_ns' wants one"},
         {"sites a b\ninside_ns 99999999999999999999\n", "f:2", "'inside_ns' wants one"},
+        {"sites a b\ninside_ns 1000000000001\n", "f:2", "'inside_ns' wants one"},
+        {"sites a b\none_way_ns a b 9000000000000000000\n", "f:2", "'one_way_ns' wants two"},
         {"sites a b\none_way_ns a c 4\n", "f:2", "'c' is none of the sites"},
         {"sites a b\none_way_ns a a 4\n", "f:2", "from 'a' to itself"},
         {"sites a b\none_way_ns a b\n", "f:2", "wants two sites"},

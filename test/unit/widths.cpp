@@ -283,7 +283,7 @@ std::string check_two_sites()
         WAN_CHECK_THAT(c.one == 0 ? one == 0 : near(one, mbit(c.one)), what + rates(f));
         WAN_CHECK_THAT(near(all, mbit(c.all)), what + rates(f));
         WAN_CHECK(all == f.pair(f.link_ps, 1, 0) && one == f.pair(f.flow_ps, 1, 0));
-        WAN_CHECK_THAT(widths::next_round(t, o.known, 0) > 1, what + "would begin anew");
+        WAN_CHECK_THAT(widths::next_round(t, o.known, 0) == widths::rounds, what + "would begin anew");
         // The number of links that it takes, no more.
         const auto fill = static_cast<uint32_t>(std::ceil(c.one > 0 ? c.all / c.one - 0.2 : 1));
         const uint32_t enough = shared_ways::enough_links(f);
@@ -345,6 +345,46 @@ std::string check_more_sites()
     return "";
 }
 
+/** What a job of few hosts has found of a link, as a file tells it: one of more hosts goes on from there, and is not held to it meanwhile. */
+std::string check_other_jobs()
+{
+    struct {
+        double nic, link;
+        int few, many;
+        double all_few, all_many;
+        bool filled;
+    } const cases[] = {
+        {100, 1600, 2, 24, 200, 1600, false},
+        {100, 1600, 5, 24, 500, 1600, false},
+        {100, 1600, 8, 24, 800, 1600, false},
+        {100, 120, 2, 24, 120, 120, true},
+        {100, 100, 4, 16, 100, 100, true},
+        {100, 300, 8, 24, 300, 300, true},
+    };
+    for (const auto &c : cases) {
+        const std::string what = std::to_string(c.few) + " and " + std::to_string(c.many) + " hosts, a link of " + std::to_string(c.link) + ": ";
+        const topology small = two_sites(c.few), large = two_sites(c.many);
+        outcome o, more;
+        if (std::string why = find(alike(small, mbit(c.nic), mbit(1000), mbit(c.link)), o); !why.empty())
+            return what + why;
+        WAN_CHECK_THAT(near(facts_from(small, o.known).pair(facts_from(small, o.known).link_ps, 0, 1), mbit(c.all_few)), what + rates(facts_from(small, o.known)));
+        WAN_CHECK_THAT((widths::next_round(large, o.known, 0) == widths::rounds) == c.filled, what + "whether there is more to find");
+        const facts meanwhile = facts_from(large, o.known);
+        WAN_CHECK_THAT((meanwhile.pair(meanwhile.link_ps, 0, 1) > 0) == c.filled, what + "held to " + rates(meanwhile));
+        more.known = o.known;
+        if (std::string why = find(alike(large, mbit(c.nic), mbit(1000), mbit(c.link)), more); !why.empty())
+            return what + why;
+        const facts f = facts_from(large, more.known);
+        WAN_CHECK_THAT(near(f.pair(f.link_ps, 0, 1), mbit(c.all_many)), what + rates(f));
+        // And back: more is known than is needed.
+        WAN_CHECK_THAT(widths::next_round(small, more.known, 0) == widths::rounds && widths::next_round(large, more.known, 0) == widths::rounds, what);
+        // A file of before does not tell of how many hosts.
+        more.known[*fact_of_pair(0, 1, 2, fact::first_link_hosts)] = 0;
+        WAN_CHECK_THAT(widths::next_round(large, more.known, 0) == 1, what + "an older file");
+    }
+    return "";
+}
+
 /** What plans make of it. */
 std::string check_plans()
 {
@@ -371,6 +411,6 @@ std::string check_plans()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_two_sites>), cmocka_unit_test(test<check_more_sites>), cmocka_unit_test(test<check_plans>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_two_sites>), cmocka_unit_test(test<check_more_sites>), cmocka_unit_test(test<check_other_jobs>), cmocka_unit_test(test<check_plans>)};
     return cmocka_run_group_tests_name("widths", tests, nullptr, nullptr);
 }

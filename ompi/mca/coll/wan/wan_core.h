@@ -309,7 +309,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
  * the result back.  From then on wan_run_begin() may be called.
  */
 typedef struct wan_run wan_run_t;
-#define WAN_FACTS 144
+#define WAN_FACTS 192
 int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run);
 /* Whether there is something to be measured, the same on all ranks. */
 bool wan_comm_measures(const wan_comm_t *comm);

@@ -204,8 +204,7 @@ bool wan_comm::widen(int round)
 
 void wan_comm::widen_later()
 {
-    // Links whose widths are known are not measured again: from the second round on, rounds depend on the one before.
-    if (!measures || wan::widths::next_round(topo, learned, 0) > 1 || !widen(0))
+    if (!measures || !widen(0))
         return;
     const int64_t cost_ns = wan::widths::cost_ns(topo, known.back());
     std::lock_guard hold(lock);

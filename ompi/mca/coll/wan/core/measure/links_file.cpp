@@ -27,13 +27,16 @@ std::vector<std::string> words_of(std::string_view line)
     return words;
 }
 
+/** A quarter of an hour, a byte a second, a TB/s: beyond, predictions do not fit their integers. */
+constexpr int64_t most_number = 1'000'000'000'000;
+
 /** Positive, or 0 where that is allowed. */
 std::optional<int64_t> number(const std::string &text, int64_t least = 1)
 {
     int64_t n = 0;
     const char *const end = text.data() + text.size();
     const auto [at, error] = std::from_chars(text.data(), end, n);
-    return error == std::errc{} && at == end && n >= least ? std::optional(n) : std::nullopt;
+    return error == std::errc{} && at == end && n >= least && n <= most_number ? std::optional(n) : std::nullopt;
 }
 
 std::optional<size_t> index_of(const known_links &l, const std::string &site)
@@ -66,14 +69,14 @@ std::string line_take(known_links &l, const std::vector<std::string> &w)
         if (w[0] == f.name) {
             const auto n = w.size() == 2 ? number(w[1]) : std::nullopt;
             l.facts[f.place] = n.value_or(0);
-            return n ? "" : "'" + w[0] + "' wants one positive whole number";
+            return n ? "" : "'" + w[0] + "' wants one positive whole number, 10^12 at most";
         }
     for (const fact_name &f : pair_fact_names) {
         if (w[0] != f.name)
             continue;
         const auto n = w.size() == 4 ? number(w[3]) : std::nullopt;
         if (!n)
-            return "'" + w[0] + "' wants two sites and a positive whole number";
+            return "'" + w[0] + "' wants two sites and a positive whole number, 10^12 at most";
         const auto p = pair_of(l, w[1], w[2], fault);
         const auto place = p ? fact_of_pair(static_cast<int>(p->first), static_cast<int>(p->second), static_cast<int>(l.sites.size()), f.place) : std::nullopt;
         if (place)
@@ -83,7 +86,7 @@ std::string line_take(known_links &l, const std::vector<std::string> &w)
     if (w[0] == "flow") {
         const auto rtt = w.size() == 6 ? number(w[3]) : std::nullopt, rate = rtt ? number(w[4], 0) : std::nullopt, cold = rate ? number(w[5], 0) : std::nullopt;
         if (!cold)
-            return "'flow' wants two sites and three whole numbers";
+            return "'flow' wants two sites and three whole numbers, 10^12 at most";
         if (const auto p = pair_of(l, w[1], w[2], fault))
             l.ways[p->first][p->second] = {*rtt, *rate, *cold};
         return fault;

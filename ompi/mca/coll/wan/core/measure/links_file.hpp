@@ -8,7 +8,8 @@
  *     byte_ps 204800                              of a host's interface
  *     one_way_ns eu/paris eu/lyon 10020000
  *     connection_ps eu/paris eu/lyon 160000       a byte, over one connection between them
- *     link_ps eu/paris eu/lyon 20400              of all hosts of a site together
+ *     link_ps eu/paris eu/lyon 20400              of all hosts of a site together,
+ *     link_hosts eu/paris eu/lyon 16              or of so many of each: a job with more measures it again if these did not fill it
  *     flow eu/paris eu/lyon 20100000 4860000 1500000      there and back in ns, bytes/s, bytes/s after a rest
  *
  * What is left out was not measured.  It does not decide whether a file is believed: comm.hpp.
@@ -49,9 +50,10 @@ inline constexpr std::array<fact_name, 6> fact_names = {{{fact::inside_ns, "insi
                                                          {fact::step_ns, "step_ns"}}};
 
 /** And those that are. */
-inline constexpr std::array<fact_name, 3> pair_fact_names = {{{fact::first_pair_ns, "one_way_ns"},
+inline constexpr std::array<fact_name, 4> pair_fact_names = {{{fact::first_pair_ns, "one_way_ns"},
                                                               {fact::first_flow_ps, "connection_ps"},
-                                                              {fact::first_link_ps, "link_ps"}}};
+                                                              {fact::first_link_ps, "link_ps"},
+                                                              {fact::first_link_hosts, "link_hosts"}}};
 
 class links_file {
 public:

@@ -17,6 +17,7 @@
 
 #include "algo/sites.hpp"
 #include "model/cost.hpp"
+#include "model/widths.hpp"
 #include "sched/builder.hpp"
 
 namespace wan {
@@ -320,7 +321,8 @@ facts facts_from(const topology &t, const fact_vector &v)
         for (int a = 0; a < f.sites; ++a)
             for (int b = a + 1; b < f.sites; ++b) {
                 const int64_t flow_ps = v[*fact_of_pair(a, b, f.sites, fact::first_flow_ps)], link_ps = v[*fact_of_pair(a, b, f.sites, fact::first_link_ps)];
-                if (flow_ps <= 0 || link_ps <= 0)
+                // What fewer hosts got together, and did not fill, is no limit of what more get.
+                if (flow_ps <= 0 || link_ps <= 0 || widths::narrower_than_hosts(t, v, a, b))
                     continue;
                 const bool apart = 2 * flow_ps > 3 * link_ps;
                 if (apart)

@@ -32,8 +32,9 @@ struct fact {
         first_pair_ns,  // from here on: one way between each two sites, where there are few
         pairs = 45,
         first_flow_ps = first_pair_ns + pairs,      // likewise: of one connection between them (model/widths.hpp),
-        first_link_ps = first_flow_ps + pairs,      // of all hosts of a site to those of the other
-        end = first_link_ps + pairs
+        first_link_ps = first_flow_ps + pairs,      // of all hosts of a site to those of the other,
+        first_link_hosts = first_link_ps + pairs,   // or of so many at once
+        end = first_link_hosts + pairs
     };
     static constexpr int most_sites = 10;           // so many pairs; beyond, the worst latency stands for all
 };

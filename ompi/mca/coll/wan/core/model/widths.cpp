@@ -28,6 +28,7 @@ constexpr int most_pairs[widths::rounds] = {1, 2, 8, 64};
 struct site_pair {
     int a, b;
     int64_t flow_ps, link_ps;       // as known, 0: not
+    int64_t by_pairs;               // of hosts; 0: by an older file
     int hosts;
 };
 
@@ -37,11 +38,17 @@ site_pair pair_at(const topology &t, const fact_vector &v, int a, int b)
         const auto place = fact_of_pair(a, b, t.site_count(), first);
         return place ? v[*place] : 0;
     };
-    return {a, b, at(fact::first_flow_ps), at(fact::first_link_ps),
+    return {a, b, at(fact::first_flow_ps), at(fact::first_link_ps), at(fact::first_link_hosts),
             std::min(t.node_count(site_id{static_cast<uint32_t>(a)}), t.node_count(site_id{static_cast<uint32_t>(b)}))};
 }
 
 int pairs_in(const site_pair &p, int round) { return std::min(p.hosts, most_pairs[round]); }
+
+/** More pairs of hosts than have been measured, which got nearly as many times one's rate. */
+bool more_pay(const site_pair &p, int pairs)
+{
+    return p.link_ps > 0 && p.by_pairs > 0 && p.by_pairs < pairs && static_cast<__int128>(10) * p.flow_ps >= static_cast<__int128>(7) * p.by_pairs * p.link_ps;
+}
 
 /** Whether a pair of sites has anything to find in a round. */
 bool wanted(const site_pair &p, int round)
@@ -50,9 +57,8 @@ bool wanted(const site_pair &p, int round)
         return false;       // the way carries what those hosts send, anyway
     switch (round) {
     case 0: return p.flow_ps == 0;
-    case 1: return p.flow_ps > 0 && p.link_ps == 0;
-    default:        // more pairs of hosts than before, which got nearly as many times one's rate
-        return p.link_ps > 0 && p.hosts > most_pairs[round - 1] && 10 * p.flow_ps >= 7 * most_pairs[round - 1] * p.link_ps;
+    case 1: return p.flow_ps > 0 && (p.link_ps == 0 || p.by_pairs == 0);
+    default: return more_pay(p, pairs_in(p, round));
     }
 }
 
@@ -90,6 +96,12 @@ int widths::next_round(const topology &t, const fact_vector &known, int first)
                 if (wanted(pair_at(t, known, a, b), round))
                     return round;
     return rounds;
+}
+
+bool widths::narrower_than_hosts(const topology &t, const fact_vector &known, int a, int b)
+{
+    const site_pair p = pair_at(t, known, a, b);
+    return more_pay(p, pairs_in(p, rounds - 1));
 }
 
 widths::widths(const topology &t, int me, const fact_vector &known, int round) : topo_(t), me_(me)
@@ -204,13 +216,16 @@ void widths::record(int64_t elapsed_ns)
     const int64_t ps = std::max<int64_t>(1, static_cast<int64_t>(static_cast<__int128>(elapsed_ns) * 1000 / s.what.bytes()));
     int64_t &least = least_ps_[*place];
     least = least > 0 ? std::min(least, ps) : ps;
+    if (s.what.pairs > 1)
+        pairs_[*fact_of_pair(s.from, s.to, topo_.site_count(), fact::first_link_hosts)] = s.what.pairs;
 }
 
 fact_vector widths::measured() const
 {
     fact_vector v{};
-    for (const auto &[place, ps] : least_ps_)
-        v[place] = ps;
+    for (const auto *of : {&least_ps_, &pairs_})
+        for (const auto &[place, value] : *of)
+            v[place] = value;
     return v;
 }
 

@@ -43,6 +43,9 @@ public:
     void record(int64_t elapsed_ns) override;
     fact_vector measured() const override;
 
+    /** Of two sites: whether so many hosts as a link's rate is known of did not fill it, and there are more. */
+    static bool narrower_than_hosts(const topology &t, const fact_vector &known, int a, int b);
+
     /** What all rounds take at most, by what is known of interfaces and latencies. */
     static int64_t cost_ns(const topology &t, const facts &f);
 
@@ -71,6 +74,7 @@ private:
     std::vector<step> steps_;
     size_t at_ = 0, bytes_ = 1;
     std::map<size_t, int64_t> least_ps_;        // a byte, of the fastest train; by place in a fact_vector
+    std::map<size_t, int64_t> pairs_;           // of hosts, by which that was measured; likewise
 };
 
 } // namespace wan
