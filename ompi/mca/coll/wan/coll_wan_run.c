@@ -282,7 +282,7 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (OMPI_SUCCESS != rc && WAN_NOT_OURS != rc) {
         goto release;
     }
-    begun = mca_coll_wan_trial_begin(module);
+    begun = mca_coll_wan_trial_begin(module, &question);
     if (WAN_NOT_OURS == rc) {
         rc = OMPI_SUCCESS == begun ? WAN_NOT_OURS : begun;      /* whose saved module serves, ends the trial */
         goto release;

@@ -26,14 +26,20 @@ static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
     return WAN_NOT_OURS == rc ? OMPI_SUCCESS : rc;      /* on no rank */
 }
 
-int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module)
+int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question)
 {
+    const int flags = wan_comm_trial(module->serving, &module->trial.root);
     int rc;
 
-    module->trial.flags = wan_comm_trial(module->serving, &module->trial.root);
-    if (0 == module->trial.flags) {
+    if (0 == flags) {
         return OMPI_SUCCESS;
     }
+    /* What ranks ask each other would be timed, too. */
+    rc = mca_coll_wan_links_answer(module, question, OMPI_SUCCESS);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    module->trial.flags = flags;
     rc = word(module, WAN_REDUCE);
     module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
     if (OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE)) {
