@@ -127,7 +127,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     const auto add = [&](const manner &m, int64_t predicted_ns) {
         const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
         if (!known && (found.empty() || predicted_ns <= most) && found.size() <= o.trials)
-            found.push_back({.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns});
+            found.push_back({.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns()});
     };
     add(manner_of(*usual), usual->predicted_ns);
     if (const auto own = own_module_ns(t, f, r); own && may_leave(w, r.collective))

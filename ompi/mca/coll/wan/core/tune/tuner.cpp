@@ -109,7 +109,8 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
     const slot::turn turn = s.turns[s.at];
     const candidate &next = x.candidates[turn.candidate];
     const int64_t usual_ns = x.candidates[0].predicted_ns;
-    const int64_t adds_ns = std::max<int64_t>(0, next.predicted_ns - usual_ns) + (turn.timed ? next.words_ns : 0);
+    const bool last = s.at + 1 == s.turns.size();
+    const int64_t adds_ns = std::max<int64_t>(0, next.predicted_ns - usual_ns) + (turn.timed ? next.words_ns : 0) + (last ? next.exchange_ns : 0);
     if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns) * 100)
         return {standing()};
     s.added_ns += adds_ns;
