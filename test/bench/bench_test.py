@@ -234,7 +234,15 @@ class TableTest(unittest.TestCase):
         self.assertEqual(row.split()[2:], ['1.00', 'tree', '10.00', '(-20%)', 'chain', '20.0', '(+30%)', 'farfirst', '40.0', '(+0%)'])
         self.assertIn('median error: bcast 20%; of all 3: 20%', lines)
         self.assertIn('rank correlation: median 1.00, at least 0.9 in 1 of 1', lines)
+        self.assertEqual(lines[-1], 'of two that differ by more than a tenth the faster one is predicted: 3 of 3; what is predicted to be the '
+                                    'fastest takes 0.0% more than the fastest on average, 0% at most')
         self.assertEqual(table.model_text([point(setting='ompi')]), '\n')
+        # The order of the first two is wrong, that of others too close to tell; the first pick is a quarter slower.
+        points = [point(setting='bcast:tree', median_us=10500.0, predicted_us=9000.0), point(setting='bcast:chain', median_us=12500.0, predicted_us=5000.0),
+                  point(setting='bcast:farfirst', median_us=12900.0, predicted_us=4900.0), point(op='reduce', setting='reduce:flat', predicted_us=1.0)]
+        self.assertEqual(table.model_text(points).splitlines()[-1],
+                         'of two that differ by more than a tenth the faster one is predicted: 0 of 2; what is predicted to be the '
+                         'fastest takes 12.0% more than the fastest on average, 24% at most')
 
     def test_rank_correlation(self):
         rank = statistics.rank_correlation
