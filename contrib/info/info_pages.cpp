@@ -100,7 +100,7 @@ std::string manual_page(const CLI::App &app)
             ".SH FILES\n"
             "A map: hosts and their sites, one statement a line, or Slurm's topology.conf; see README, \"Telling it "
             "the sites\".\n"
-            ".SH SEE ALSO\n.BR coll_wan (7),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
+            ".SH SEE ALSO\n.BR coll_wan (7),\n.BR btl_udp (7),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
     return page.str();
 }
 
@@ -176,7 +176,7 @@ std::string plugin_page()
             "allreduce bytes \\-4K ranks 32\\-64: leaders entries 1\n"
             "scan sites 2 placement blocks: open_mpi\n"
             ".fi\n.PP\n.B wan\\-info check\nsays what is wrong in which line of them.\n"
-            ".SH SEE ALSO\n.BR wan\\-info (1),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
+            ".SH SEE ALSO\n.BR wan\\-info (1),\n.BR btl_udp (7),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
     return page.str();
 }
 

@@ -6,12 +6,12 @@
 bin_PROGRAMS =
 if HAVE_INFO
 bin_PROGRAMS += wan-info
-man_pages_of_info = contrib/info/wan-info.1
+dist_man_MANS += contrib/info/wan-info.1
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = contrib/info/wan-info
 endif
 # Of the plugin, with or without the tool that wrote it.
-dist_man_MANS = contrib/info/coll_wan.7 $(man_pages_of_info)
+dist_man_MANS += contrib/info/coll_wan.7
 wan_info_SOURCES = \
 	contrib/info/info_check.cpp \
 	contrib/info/info_check.hpp \

@@ -1,7 +1,7 @@
 /*
- * What users read about btl/udp's parameters and messages is what the code has: the reference is
+ * What users read about btl/udp's parameters and messages is what the code has: the reference and the manual page are
  * written from io/knobs.cpp, the tables of btl_udp_component.c and btl_udp_flow.c and the help texts; README's table of
- * parameters tells the defaults.  To write the reference anew, in the build directory:
+ * parameters tells the defaults.  To write both anew, in the build directory:
  *
  *     make check TESTS=test/udp/reference WAN_GOLDEN_WRITE=1
  *
@@ -14,6 +14,7 @@
 #include "udp_core.h"
 
 #include "unit.hpp"
+#include "wan_config.h"
 
 #include <utility>
 
@@ -30,6 +31,38 @@ std::string initial_of(const udp_knob_t &k)
                                      : std::to_string(k.initial);
 }
 
+/** Names, each with its sentence, in the order of the sources. */
+using told = std::vector<std::pair<std::string, std::string>>;
+
+told variables()
+{
+    told all;
+    const std::regex counter("\\{ \"([a-z_]+)\", \"([^\"]+)\", offsetof");
+    for (const char *file : {"btl_udp_component.c", "btl_udp_flow.c"}) {
+        const std::string code = read_all(test_file(place + file));
+        for (std::sregex_iterator at(code.begin(), code.end(), counter), end; at != end; ++at)
+            all.emplace_back("btl_udp_" + (*at)[1].str(), (*at)[2].str() + ".");
+    }
+    return all;
+}
+
+told messages()
+{
+    told all;
+    std::istringstream lines(read_all(test_file(place + "help-mpi-btl-udp.txt")));
+    std::string name, sentence;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("[")) {
+            name = line.substr(1, line.size() - 2);
+        } else if (line.empty() && !name.empty()) {
+            all.emplace_back(std::exchange(name, ""), std::exchange(sentence, ""));
+        } else if (!name.empty()) {
+            sentence += (sentence.empty() ? "" : " ") + line;
+        }
+    }
+    return all;
+}
+
 std::string reference()
 {
     std::ostringstream text;
@@ -41,24 +74,39 @@ std::string reference()
         text << "\n`btl_udp_" << k.name << "` (default " << initial_of(k) << ", level " << k.level << "): " << k.help << ".\n";
     }
     text << "\n## Performance variables\n\nBy MPI_T, of each process over all its peers; `btl_udp_peer_*` of a communicator, a value for each rank.\n";
-    const std::regex counter("\\{ \"([a-z_]+)\", \"([^\"]+)\", offsetof");
-    for (const char *file : {"btl_udp_component.c", "btl_udp_flow.c"}) {
-        const std::string code = read_all(test_file(place + file));
-        for (std::sregex_iterator at(code.begin(), code.end(), counter), end; at != end; ++at)
-            text << "\n`btl_udp_" << (*at)[1] << "`: " << (*at)[2] << ".\n";
-    }
+    for (const auto &[name, sentence] : variables())
+        text << "\n`" << name << "`: " << sentence << "\n";
     text << "\n## Messages\n\nEach says what, and what to do about it (`help-mpi-btl-udp.txt`).\n";
-    std::istringstream lines(read_all(test_file(place + "help-mpi-btl-udp.txt")));
-    std::string sentence;
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("["))
-            sentence = "\n`" + line.substr(1, line.size() - 2) + "`:";
-        else if (line.empty() && !sentence.empty())
-            text << std::exchange(sentence, "") << "\n";
-        else if (!sentence.empty())
-            sentence += " " + line;
-    }
+    for (const auto &[name, sentence] : messages())
+        text << "\n`" << name << "`: " << sentence << "\n";
     return text.str();
+}
+
+std::string roff(const std::string &text) { return std::regex_replace(text, std::regex("-"), "\\-"); }
+
+/** btl_udp(7): what btl_udp.7.in says, with parameters, variables and messages in their places. */
+std::string manual_page()
+{
+    const auto items = [](const told &all) {
+        std::string text;
+        for (const auto &[name, sentence] : all)
+            text += (text.empty() ? ".TP\n\\fB" : "\n.TP\n\\fB") + roff(name) + "\\fR\n" + roff(sentence);
+        return text;
+    };
+    told parameters;
+    for (size_t i = 0; i < udp_knob_count(); ++i) {
+        const udp_knob_t &k = *udp_knob_get(i);
+        parameters.emplace_back(std::string("btl_udp_") + k.name, std::string(k.help) + ". Default: " + initial_of(k) + ".");
+    }
+    std::string page = read_all(test_file(place + "btl_udp.7.in"));
+    for (const auto &[mark, text] : told{{"@VERSION@", PACKAGE_VERSION}, {"@PARAMETERS@", items(parameters)},
+                                         {"@VARIABLES@", items(variables())}, {"@MESSAGES@", items(messages())}}) {
+        const size_t at = page.find(mark);
+        if (at == page.npos)
+            return "btl_udp.7.in has no " + mark;
+        page.replace(at, mark.size(), text);
+    }
+    return page;
 }
 
 std::string check_reference()
@@ -70,11 +118,14 @@ std::string check_reference()
     return golden_compare(test_file(place + "REFERENCE.md"), now);
 }
 
+std::string check_manual_page() { return golden_compare(test_file(place + "btl_udp.7"), manual_page()); }
+
 /** Each parameter that README names exists, and where a row tells a default, it is that. */
 std::string check_readme()
 {
     const std::string readme = read_all(test_file(place + "README.md")) + read_all(test_file("../doc/administrator.md"))
-                               + read_all(test_file("../README.md"));
+                               + read_all(test_file("../README.md"))
+                               + std::regex_replace(read_all(test_file(place + "btl_udp.7.in")), std::regex("\\\\f."), "");
     const std::regex named("btl_udp_([a-z_]+)"), row("\n\\| `btl_udp_([a-z_]+)` \\| ([^|]*?) \\|");
     const std::string variables = reference();
     for (std::sregex_iterator at(readme.begin(), readme.end(), named), end; at != end; ++at) {
@@ -82,7 +133,7 @@ std::string check_readme()
         bool known = variables.find("`btl_udp_" + name + "`") != variables.npos
                      || std::filesystem::exists(test_file(place + at->str() + ".c")) || std::filesystem::exists(test_file(place + at->str() + ".h"));
         known |= name.ends_with("_");       // of files: btl_udp_*.c
-        WAN_CHECK_THAT(known, "README: there is no " + at->str());
+        WAN_CHECK_THAT(known, "README or manual page: there is no " + at->str());
     }
     size_t rows = 0;
     for (std::sregex_iterator at(readme.begin(), readme.end(), row), end; at != end; ++at)
@@ -100,6 +151,6 @@ std::string check_readme()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_readme>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_reference>), cmocka_unit_test(test<check_manual_page>), cmocka_unit_test(test<check_readme>)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

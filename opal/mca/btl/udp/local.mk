@@ -38,6 +38,7 @@ endif
 if HAVE_UDP
 plugin_LTLIBRARIES += mca_btl_udp.la
 dist_help_DATA += opal/mca/btl/udp/help-mpi-btl-udp.txt
+dist_man_MANS += opal/mca/btl/udp/btl_udp.7
 endif
 # Linked as C++.
 nodist_EXTRA_mca_btl_udp_la_SOURCES = dummy.cxx
@@ -52,4 +53,4 @@ mca_btl_udp_la_CPPFLAGS = $(udp_cppflags) -I$(top_srcdir)/opal/util $(OMPI_CPPFL
 mca_btl_udp_la_CFLAGS = $(AM_CFLAGS) $(UDP_CFLAGS)
 mca_btl_udp_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,now
 mca_btl_udp_la_LIBADD = libudp_io.la $(OMPI_LIBS)
-EXTRA_DIST += opal/mca/btl/udp/help-mpi-btl-udp.txt opal/mca/btl/udp/README.md
+EXTRA_DIST += opal/mca/btl/udp/help-mpi-btl-udp.txt opal/mca/btl/udp/README.md opal/mca/btl/udp/btl_udp.7.in
