@@ -1,6 +1,6 @@
 /*
- * See info_picture.hpp.  Two sites stand side by side, more of them on a circle; hosts are dots in
- * their site's box.  What crosses is drawn over what does not, as wide as the root of its bytes.
+ * See info_picture.hpp.  Two sites stand side by side, more of them on a circle; where the width is limited,
+ * one below the other, more than two by turns on the left and on the right.  Hosts are dots in their site's box.  What crosses is drawn over what does not, as wide as the root of its bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <numbers>
 
@@ -43,13 +44,40 @@ template <typename... A> std::string format(const char *text, A... values)
 
 /** Of a site's name; the whole is where the mouse rests. */
 constexpr size_t most_shown = 22;
+constexpr double letter = 8;            // no letter is wider
 
-std::string name_svg(const std::string &name)
+std::string name_svg(const std::string &name, double width)
 {
-    if (name.size() <= most_shown)
+    const size_t most = std::clamp(static_cast<size_t>((width - 12) / letter), size_t{4}, most_shown);
+    if (name.size() <= most)
         return escaped(name);
-    const auto cut = std::find_if(name.begin() + most_shown - 3, name.end(), [](char b) { return (b & 0xc0) != 0x80; });
+    const auto cut = std::find_if(name.begin() + static_cast<std::ptrdiff_t>(most) - 3, name.end(), [](char b) { return (b & 0xc0) != 0x80; });
     return "<title>" + escaped(name) + "</title>" + escaped(std::string(name.begin(), cut)) + "...";
+}
+
+/** No wider than so much. */
+point boxes_stack(const picture &p, double gap, double most_width, std::vector<box> &boxes)
+{
+    const bool two = p.sites.size() <= 2;
+    const double most = two ? most_width : (most_width - 20) / 2;
+    double lowest = 0;
+    for (size_t i = 0; i < p.sites.size(); ++i) {
+        const int hosts = std::max(1, static_cast<int>(p.sites[i].hosts.size()));
+        box b;
+        b.least = std::min(most, letter * static_cast<double>(std::min(p.sites[i].name.size(), most_shown)) + 12);
+        b.columns = std::clamp(static_cast<int>((most - 2 * box::rim + 20) / box::pitch), 1, hosts);
+        b.rows = (hosts + b.columns - 1) / b.columns;
+        b.corner.x = two ? (most_width - b.width()) / 2 : i % 2 ? most_width - b.width() : 0;
+        if (i > 0) {
+            const box &before = boxes[i - 1];
+            b.corner.y = before.corner.y + (two ? before.height() + gap : (before.height() + gap) / 2);
+        }
+        if (i > 1)      // not over that on the same side
+            b.corner.y = std::max(b.corner.y, boxes[i - 2].corner.y + boxes[i - 2].height() + gap / 2);
+        lowest = std::max(lowest, b.corner.y + b.height());
+        boxes.push_back(b);
+    }
+    return {most_width, lowest};
 }
 
 /** Where the boxes of sites stand; the size of all in the end. */
@@ -62,7 +90,7 @@ point boxes_place(const picture &p, double gap, std::vector<box> &boxes)
         const int hosts = std::max(1, static_cast<int>(s.hosts.size()));
         b.rows = sites == 2 ? std::min(hosts, 16) : static_cast<int>(std::ceil(std::sqrt(hosts)));
         b.columns = (hosts + b.rows - 1) / b.rows;
-        b.least = 8 * static_cast<double>(std::min(s.name.size(), most_shown)) + 12;
+        b.least = letter * static_cast<double>(std::min(s.name.size(), most_shown)) + 12;
         boxes.push_back(b);
         widest = std::max(widest, b.width());
         highest = std::max(highest, b.height());
@@ -123,7 +151,7 @@ std::string box_svg(const box &b, const looks &c)
 std::string box_name_svg(const box &b, const std::string &name, const looks &c)
 {
     return format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\" ", b.corner.x + b.width() / 2, b.corner.y + 18)
-           + "stroke=\"" + c.soft + "\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\">" + name_svg(name) + "</text>\n";
+           + "stroke=\"" + c.soft + "\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\">" + name_svg(name, b.width()) + "</text>\n";
 }
 
 /** `wide`: in pixels. */
@@ -162,7 +190,7 @@ std::string escaped(const std::string &text)
 drawing draw(const picture &p, const looks &c, const std::string &id)
 {
     std::vector<box> boxes;
-    const point size = boxes_place(p, c.gap, boxes);
+    const point size = c.most_width > 0 ? boxes_stack(p, c.gap, c.most_width, boxes) : boxes_place(p, c.gap, boxes);
     drawing out{size.x, size.y, head_svg("far" + id, c.far, 9) + head_svg("near" + id, c.near, 7), {}};
     uint64_t most = 1;
     for (const picture::flow &f : p.flows)

@@ -36,11 +36,12 @@ struct picture {
     std::vector<flow> flows;
 };
 
-/** CSS colours, and how far two sites are from each other. */
+/** CSS colours, how far two sites are from each other, and how wide all may be; 0: as is best to look at. */
 struct looks {
     double gap = 320;
     std::string ink = "#0f172a", paper = "#ffffff", soft = "#f1f5f9", line = "#94a3b8", rim = "#334155", far = "#c2410c",
                 near = "#64748b", root = "#fde047", root_ink = "#0f172a";
+    double most_width = 0;
 };
 
 struct drawing {

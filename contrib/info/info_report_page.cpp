@@ -1,6 +1,6 @@
 /*
  * The page of a report: one file of HTML that needs nothing else, no network, no script; on a phone, rows of
- * tables are cards, each figure under its column's name.  It is well-formed XML, too, so that programs can check it.
+ * tables are cards, each figure under its column's name, and large pictures are drawn another time, narrow.  It is well-formed XML, too, so that programs can check it.
  *
  * Whatever a report says (names of sites, of communicators) is escaped, in text() of info_html.hpp; pictures: info_report_pictures.cpp.
  *
@@ -45,10 +45,12 @@ min-width:5.5rem;max-width:11rem}
 .facts{display:flex;flex-wrap:wrap;gap:.6rem;padding:0}.facts div{background:var(--soft);border-radius:.5rem;padding:.5rem .8rem}
 .facts b{display:block;font-size:1.15rem}svg{display:block;min-width:34rem;max-width:46rem;width:100%}svg text{fill:var(--ink)}
 .good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}summary{cursor:pointer}
+.narrow{display:none}.narrow ol{columns:8rem;font-size:.8rem;padding-left:1.6rem}
 ul.short{padding-left:1.2rem}.ways{margin:.5rem 0}.ways .wide{margin:.5rem 0}
 details p{white-space:normal;max-width:24rem;margin:.3rem 0}details table{font-size:.85rem}.calls+.wide{margin-top:1rem}
 dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1rem}dt{font-weight:600}dd{margin:0}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dd{margin:0 0 .4rem}
+.broad{display:none}.narrow{display:block}svg{min-width:0!important}
 .wide td{white-space:normal;overflow-wrap:anywhere}.wide td.w{min-width:0}.wide>table:not(.cards) td.n{white-space:nowrap}
 .cards,.cards>tbody{display:block}.cards>thead{display:none}
 .cards>tbody>tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(5.2rem,1fr));gap:.4rem .8rem;
@@ -170,15 +172,20 @@ std::string connection_text(const json &between)
 std::string links_table(const json &l)
 {
     const json &in = l.at("inside"), &host = l.at("interface");
+    const auto pair = [](const std::string &ends, const json &x) -> std::vector<cell> {
+        return {{text(ends)}, numeric(time_or_dash(x.at("latency_ns"))),
+                numeric(x.at("bytes_per_s").is_null() ? "-" : rate_text(x.at("bytes_per_s").get<double>()) + connection_text(x))};
+    };
     std::vector<std::vector<cell>> rows;
     for (const json &b : l.at("between"))
-        rows.push_back({{text(str(b.at("a")))},
-                        {text(str(b.at("b"))), own},
-                        numeric(time_or_dash(b.at("latency_ns"))),
-                        numeric(b.at("bytes_per_s").is_null() ? "-" : rate_text(b.at("bytes_per_s").get<double>()) + connection_text(b))});
+        rows.push_back(pair(str(b.at("a")) + " - " + str(b.at("b")), b));
+    // Those that are all alike need one line: assumed ones are.
+    const auto alike = [&](const auto &row) { return row[1].inside == rows[0][1].inside && row[2].inside == rows[0][2].inside; };
+    if (rows.size() > 1 && l.at("pairs_left_out") == 0 && std::all_of(rows.begin(), rows.end(), alike))
+        rows = {pair("each of " + std::to_string(rows.size()) + " pairs of sites", l.at("between")[0])};
     for (const json &s : l.at("sites"))
         if (!s.at("uplink_bytes_per_s").is_null())
-            rows.push_back({{text(str(s.at("site")))}, {"all others", own}, numeric("-"), numeric(rate_text(s.at("uplink_bytes_per_s").get<double>()))});
+            rows.push_back({{text(str(s.at("site")) + " - all others")}, numeric("-"), numeric(rate_text(s.at("uplink_bytes_per_s").get<double>()))});
     std::string out =
         element("p", text((in.at("latency_ns").is_null() ? "Each site is one host"
                                                          : "Inside sites " + time_text(number(in.at("latency_ns"))) + " one way")
@@ -188,8 +195,8 @@ std::string links_table(const json &l)
                                                          : ", bursts of " + amount_text(host.at("burst_bytes").get<uint64_t>()))
                           + "; a message costs " + time_text(number(in.at("message_ns")))))
         + "\n";
-    const std::string pairs = table({{"from"}, {"to"}, {"one way"}, {"shared rate, where known"}}, rows);
-    out += l.at("between").size() <= most_open_pairs
+    const std::string pairs = table({{"between"}, {"one way"}, {"shared rate, where known"}}, rows);
+    out += rows.size() <= most_open_pairs
                ? pairs
                : element("details", element("summary", count_text(l.at("between").size(), "pair") + " of sites") + pairs) + "\n";
     if (l.at("pairs_left_out") != 0)

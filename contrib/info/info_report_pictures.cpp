@@ -66,6 +66,120 @@ struct site_label {
     }
 };
 
+/** Pixels that a phone has for a picture: 360, without the page's margins. */
+constexpr double phone = 328;
+
+/** A picture for screens that are wide enough, and what stands in its place where they are not. */
+std::string for_screens(const std::string &broad, const std::string &narrow)
+{
+    return "<div class=\"broad\">" + scrolling(broad) + "</div><div class=\"narrow\">" + narrow + "</div>\n";
+}
+
+/** Sites on a ring, and the links between them.  Numbered: so small that a phone shows all of it; their names are told below. */
+class map_drawn {
+public:
+    map_drawn(const json &sites, const json &links, bool numbered);
+    /** Pixels, with letters that can be read. */
+    double least_width() const { return 0.95 * (left_ + right_); }
+    std::string svg() const
+    {
+        const double width = left_ + right_;
+        return format("<svg viewBox=\"%.0f 0 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\" font-size=\"13\">", -left_, width,
+                      height_, least_width(), 1.3 * width)
+               + "<title>Sites and links</title>\n" + lines_ + circles_ + labels_ + "</svg>";
+    }
+
+private:
+    void site(const json &s);
+    void link(const json &l, bool told);
+    double angle(size_t i) const
+    {
+        const double n = static_cast<double>(count_);
+        return 2 * std::numbers::pi * static_cast<double>(i) / n - std::numbers::pi * (count_ == 2 ? 1 : count_ == 4 ? 0.75 : 0.5);
+    }
+
+    size_t count_;
+    bool numbered_;
+    double radius_, middle_ = 0, height_ = 0, left_ = 0, right_ = 0;
+    std::vector<std::pair<double, double>> at_;
+    std::vector<std::string> names_;
+    struct told_link {
+        double x, y, reach;
+    };
+    std::vector<told_link> told_;
+    std::string lines_, circles_, labels_;
+};
+
+map_drawn::map_drawn(const json &sites, const json &links, bool numbered) : count_(sites.size()), numbered_(numbered)
+{
+    const bool two = count_ == 2, four = count_ == 4;
+    // Few, on a circle that a phone has room for; four of them on its corners.
+    radius_ = two ? 92 : numbered ? 120 : count_ <= 4 ? 120 : 140 + 7 * static_cast<double>(count_);
+    const double rim = numbered ? 20 : 55;
+    middle_ = two ? 30 : (four ? 0.71 : 1) * radius_ + rim;
+    height_ = two ? (numbered ? 60 : 90) : middle_ + (count_ < 5 ? 0.71 : 1) * radius_ + rim;
+    left_ = right_ = 20 + (four ? 0.71 * radius_ : radius_);
+    for (const json &s : sites)
+        site(s);
+    const size_t pairs = links.at("between").size();
+    for (const json &l : links.at("between"))
+        link(l, pairs <= most_told_links && (!numbered || count_ <= 4));
+}
+
+void map_drawn::site(const json &s)
+{
+    const double toward = angle(at_.size()), x = radius_ * std::cos(toward), y = middle_ + radius_ * std::sin(toward);
+    at_.emplace_back(x, y);
+    names_.push_back(str(s.at("site")));
+    circles_ += format("<circle class=\"site\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\" fill=\"var(--soft)\" "
+                       "stroke=\"var(--near)\" stroke-width=\"%d\">",
+                       x, y, numbered_ && count_ > 12 ? 9.0 : 15.0, numbered_ && count_ > 12 ? 1 : 2)
+                + element("title", text(names_.back() + ": ") + people_text(s)) + "</circle>\n";
+    if (numbered_) {
+        labels_ += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"11\">%zu</text>\n", x, y + 4, at_.size());
+        return;
+    }
+    const site_label label(s, x, y, toward, count_);
+    const auto [before, after] = label.reach();
+    left_ = std::max(left_, before - label.x);
+    right_ = std::max(right_, after + label.x);
+    labels_ += label.svg();
+}
+
+void map_drawn::link(const json &l, bool told)
+{
+    const auto a = std::find(names_.begin(), names_.end(), str(l.at("a"))) - names_.begin();
+    const auto b = std::find(names_.begin(), names_.end(), str(l.at("b"))) - names_.begin();
+    if (a == static_cast<ptrdiff_t>(names_.size()) || b == static_cast<ptrdiff_t>(names_.size()))
+        return;
+    const auto [x, y] = at_[static_cast<size_t>(a)];
+    const auto [u, v] = at_[static_cast<size_t>(b)];
+    const std::string what = time_text(number(l.at("latency_ns")))
+                             + (l.at("bytes_per_s").is_null() ? "" : ", " + rate_text(l.at("bytes_per_s").get<double>()));
+    lines_ += format("<line class=\"link\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"var(--far)\" "
+                     "stroke-width=\"2\">",
+                     x, y, u, v)
+              + element("title", text(names_[static_cast<size_t>(a)] + " to " + names_[static_cast<size_t>(b)] + ": " + what + " one way"))
+              + "</line>\n";
+    if (!told)
+        return;
+    // Nearer to one end, so that those of crossing lines do not meet in the middle; of a square's diagonals each to another.
+    const double wished = count_ < 4 ? 0.5 : count_ == 4 && std::abs(a - b) == 2 ? (a % 2 ? 0.7 : 0.3) : 0.4;
+    const double reach = 3.6 * static_cast<double>(what.size());
+    for (double part : {wished, 0.3, 0.7, 0.25, 0.75, 0.2, 0.8}) {
+        const double middle = x + (u - x) * part, base = y + (v - y) * part - (count_ == 2 ? 7 : 0);
+        const auto on = [&](const told_link &t) { return std::abs(t.x - middle) < t.reach + reach && std::abs(t.y - base) < 14; };
+        if (std::any_of(told_.begin(), told_.end(), on))
+            continue;
+        told_.push_back({middle, base, reach});
+        left_ = std::max(left_, reach - middle);
+        right_ = std::max(right_, reach + middle);
+        labels_ += format("<text class=\"told\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\" %s>", middle, base, halo) + text(what)
+                   + "</text>\n";
+        return;
+    }
+}
+
 /** What follows a communicator's name, or stands in its place. */
 std::string number_text(const json &c)
 {
@@ -74,6 +188,7 @@ std::string number_text(const json &c)
 }
 
 constexpr size_t most_drawn_ways = 4, most_sites_of_ways = 16;
+constexpr double readable = 1.12;       // pixels for one of a drawing, so that its letters can be read
 
 /** The hosts of a communicator, numbered as the report does it. */
 struct hosts_drawn {
@@ -117,11 +232,17 @@ std::string way_svg(const json &c, const json &plan, const std::string &title, c
 
 std::string hosts_drawn::svg(const std::string &title, const std::string &id) const
 {
-    const looks page{90, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
-    const drawing d = draw(seen, page, id);
-    return scrolling(format("<svg class=\"way\" viewBox=\"-4 -4 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\">",
-                            d.width + 8, d.height + 8, 1.12 * (d.width + 8), 1.12 * (d.width + 8))
-                     + element("title", text(title)) + "<defs>" + d.defs + "</defs>\n" + d.body + "</svg>");
+    looks page{90, "var(--ink)", "var(--paper)", "var(--soft)", "var(--line)", "var(--near)", "var(--far)", "var(--line)", "#fde047", "#0f172a"};
+    const auto drawn = [&](const drawing &d) {
+        return format("<svg class=\"way\" viewBox=\"-4 -4 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\">", d.width + 8,
+                      d.height + 8, readable * (d.width + 8), readable * (d.width + 8))
+               + element("title", text(title)) + "<defs>" + d.defs + "</defs>\n" + d.body + "</svg>";
+    };
+    const drawing broad = draw(seen, page, id);
+    if (readable * (broad.width + 8) <= phone)
+        return scrolling(drawn(broad));
+    page.most_width = phone / readable - 8;
+    return for_screens(drawn(broad), drawn(draw(seen, page, id + "-narrow")));
 }
 
 /** An adaptive tree, by root and kind, with the edges that any of the reports told. */
@@ -185,60 +306,14 @@ std::string map_svg(const json &r)
     const json &sites = largest->at("sites"), &links = r.at("links").at(largest->at("links").back().get<size_t>());
     if (sites.size() > most_drawn_sites)
         return element("p", std::to_string(sites.size()) + " sites: too many for a picture; the table has them.");
-    const double n = static_cast<double>(sites.size());
-    const bool two = sites.size() == 2, four = sites.size() == 4;
-    // Few, on a circle that a phone has room for; four of them on its corners.
-    const double radius = two ? 92 : sites.size() <= 4 ? 120 : 140 + 7 * n, cy = two ? 30 : (four ? 0.71 : 1) * radius + 55,
-                 height = two ? 90 : cy + (n < 5 ? 0.71 : 1) * radius + 55;
-    double left = 20 + (two || !four ? radius : 0.71 * radius), right = left;
-    std::vector<std::pair<double, double>> at;
-    std::vector<std::string> names;
-    std::string labels, circles;
-    for (const json &s : sites) {
-        const double angle =
-            2 * std::numbers::pi * static_cast<double>(at.size()) / n - std::numbers::pi * (two ? 1 : four ? 0.75 : 0.5);
-        const double x = radius * std::cos(angle), y = cy + radius * std::sin(angle);
-        at.emplace_back(x, y);
-        names.push_back(str(s.at("site")));
-        circles += format("<circle class=\"site\" cx=\"%.1f\" cy=\"%.1f\" r=\"15\" fill=\"var(--soft)\" "
-                          "stroke=\"var(--near)\" stroke-width=\"2\">",
-                          x, y)
-                   + element("title", text(names.back() + ": ") + people_text(s)) + "</circle>\n";
-        const site_label label(s, x, y, angle, sites.size());
-        const auto [before, after] = label.reach();
-        left = std::max(left, before - label.x);
-        right = std::max(right, after + label.x);
-        labels += label.svg();
-    }
-    const double width = left + right;
-    std::string out = format("<svg viewBox=\"%.0f 0 %.0f %.0f\" style=\"min-width:%.0fpx;max-width:%.0fpx\" role=\"img\" font-size=\"13\">", -left, width,
-                             height, 0.95 * width, 1.3 * width)
-                      + "<title>Sites and links</title>\n";
-    const bool told = links.at("between").size() <= most_told_links;
-    for (const json &l : links.at("between")) {
-        const auto a = std::find(names.begin(), names.end(), str(l.at("a"))) - names.begin();
-        const auto b = std::find(names.begin(), names.end(), str(l.at("b"))) - names.begin();
-        if (a == static_cast<ptrdiff_t>(names.size()) || b == static_cast<ptrdiff_t>(names.size()))
-            continue;
-        const auto [x, y] = at[static_cast<size_t>(a)];
-        const auto [u, v] = at[static_cast<size_t>(b)];
-        const std::string what =
-            time_text(number(l.at("latency_ns")))
-            + (l.at("bytes_per_s").is_null() ? "" : ", " + rate_text(l.at("bytes_per_s").get<double>()));
-        out += format("<line class=\"link\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"var(--far)\" "
-                      "stroke-width=\"2\">",
-                      x, y, u, v)
-               + element("title", text(names[static_cast<size_t>(a)] + " to " + names[static_cast<size_t>(b)] + ": "
-                                       + what + " one way"))
-               + "</line>\n";
-        // Nearer to one end, so that those of crossing lines do not meet in the middle; of a square's diagonals each to another.
-        const double part = sites.size() < 4 ? 0.5 : four && std::abs(a - b) == 2 ? (a % 2 ? 0.7 : 0.3) : 0.4;
-        if (told)
-            labels += format("<text class=\"told\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"12\" %s>", x + (u - x) * part,
-                             y + (v - y) * part - (two ? 7 : 0), halo)
-                      + text(what) + "</text>\n";
-    }
-    return scrolling(out + circles + labels + "</svg>");
+    const map_drawn named(sites, links, false);
+    const std::string broad = named.svg();
+    if (named.least_width() <= phone)
+        return scrolling(broad);
+    std::string legend;
+    for (const json &s : sites)
+        legend += element("li", text(str(s.at("site"))) + ", " + people_text(s)) + "\n";
+    return for_screens(broad, map_drawn(sites, links, true).svg() + element("ol", legend));
 }
 
 std::string timeline_svg(const json &r)

@@ -66,7 +66,7 @@ OVERLAPS = '''(() => {
     return on;
 })()'''
 
-SMALLEST = '''Math.min(...[...document.querySelectorAll('svg text')].map(
+SMALLEST = '''Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.checkVisibility()).map(
     t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a))'''
 
 # What does not fit into its box.
@@ -85,9 +85,20 @@ ROWS = '''[...document.querySelectorAll('.wide > .cards')].flatMap(t => {
 # Columns whose head says what they are only under the head of their group.
 ALONE = {'in all': ['time in all'], 'sent': ['sent across'], 'least possible': ['least time', 'least across']}
 
-PICTURES = '''[...document.querySelectorAll('svg')].map(s => {
+# Those that are seen: where a large one is drawn another time for narrow screens, one of both.
+PICTURES = '''[...document.querySelectorAll('svg')].filter(s => s.checkVisibility()).map(s => {
     const inside = s.getBBox(), a = s.getBoundingClientRect();
     return [s.querySelector('title').textContent, inside.width, inside.height, a.width, a.height];
+})'''
+
+# Of each picture of hosts that is seen, its dots: how many lie in no site's box, on each other, or in all.
+DOTS = '''[...document.querySelectorAll('svg.way')].filter(s => s.checkVisibility()).map(s => {
+    const [dots, boxes] = ['.host', '.place'].map(c => [...s.querySelectorAll(c)].map(e => e.getBoundingClientRect()));
+    const on = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+    const inside = (a, b) => a.left > b.left && a.right < b.right && a.top > b.top && a.bottom < b.bottom;
+    return [dots.filter(a => boxes.filter(b => inside(a, b)).length != 1).length,
+            [...dots.keys()].filter(i => dots.some((b, k) => k > i && on(dots[i], b))).length
+                + [...boxes.keys()].filter(i => boxes.some((b, k) => k > i && on(boxes[i], b))).length, dots.length];
 })'''
 
 # The least contrast of text to paper.
@@ -169,8 +180,12 @@ class Pages(report_check.Job):
         # Heads are seen, or said in each cell.
         self.assertEqual(page.ask("[...document.querySelectorAll('table')].filter(t => t.checkVisibility() && !t.tHead.checkVisibility()).length"),
                          page.ask("[...document.querySelectorAll('.cards')].filter(t => t.checkVisibility()).length") if width < 640 else 0)
-        if width < 640:     # no table has to be scrolled, nor the time line; rows are cards
-            self.assertEqual(scrolling(page, 'table, .life'), [])
+        # Each picture is there once, whatever the width.
+        self.assertEqual(page.ask('''[...document.querySelectorAll('.broad')].filter(
+            e => e.checkVisibility() == e.nextElementSibling.checkVisibility()
+                 || !e.nextElementSibling.matches('.narrow') || !e.nextElementSibling.querySelector('svg')).length'''), 0)
+        if width < 640:     # nothing has to be scrolled; rows are cards
+            self.assertEqual(scrolling(page, '*'), [])
             self.assertEqual(cards_wrong(rows), [])
         else:
             self.assertEqual({c['name'] for row in rows for c in row}, {'none'})
@@ -262,10 +277,29 @@ class Pages(report_check.Job):
                 for drawn in order:
                     self.assertRegex(drawn, r'^(path )+(text ?)+$')
 
+    def test_many_hosts(self):
+        """Who sends to whom, of more hosts than fit side by side: each one in its site's box, on a phone as well."""
+        with browser.Browser() as b:
+            for sites, hosts in ((2, 16), (2, 1), (3, 7), (5, 4), (16, 2)):
+                changed = json.loads(json.dumps(self.report))
+                for c in changed['communicators']:
+                    c['sites'] = [{'site': f'region-of-many/site{s}', 'hosts': hosts, 'ranks': hosts} for s in range(sites)]
+                    c['hosts'] = [[s, s * hosts + h, 1] for s in range(sites) for h in range(hosts)]
+                    for p in (p for k in c['calls'] for p in k['plans']):
+                        p['flows'] = [[h, (h + hosts) % (sites * hosts), 1 << 20, 1] for h in range(sites * hosts)]
+                file = self.page_of(changed, f'hosts{sites}x{hosts}')
+                for width in WIDTHS:
+                    page = self.look(b, file, width)
+                    seen = page.ask(DOTS)
+                    self.assertGreater(len(seen), 0)
+                    self.assertEqual(seen, [[0, 0, sites * hosts]] * len(seen), (sites, hosts, width))
+                    self.assertGreater(page.ask(SMALLEST), 11)
+                    self.assertEqual(page.ask(OVERLAPS), [], (sites, hosts, width))
+
     def test_many_and_long(self):
         """Sites up to what is drawn, long names, many communicators."""
         with browser.Browser() as b:
-            for sites in (3, 4, 12, 40, 41):
+            for sites in (3, 4, 5, 6, 12, 40, 41):
                 changed = json.loads(json.dumps(self.report))
                 names = [f'region-with-a-name-of-its-own/site{i}-that-is-called-something-long' for i in range(sites)]
                 for c in changed['communicators']:
@@ -278,7 +312,16 @@ class Pages(report_check.Job):
                 file = self.page_of(changed, f'sites{sites}')
                 for width in WIDTHS:
                     page = self.look(b, file, width)
-                    self.assertEqual(page.ask('document.querySelectorAll("circle.site").length'), sites if sites <= 40 else 0)
+                    self.assertEqual(page.ask('[...document.querySelectorAll("circle.site")].filter(c => c.checkVisibility()).length'),
+                                     sites if sites <= 40 else 0)
+                    # What numbers stand for is told below.
+                    told = page.ask('[...document.querySelectorAll(".narrow li")].filter(e => e.checkVisibility()).map(e => e.innerText)')
+                    self.assertEqual(told, [f'{s}, 200 hosts, 12800 ranks' for s in names] if width < 640 and sites <= 40 else [])
+                    numbers = page.ask('[...document.querySelectorAll(".narrow circle.site")].filter(c => c.checkVisibility()).map('
+                                       'c => { const a = c.getBoundingClientRect(); return [...c.ownerSVGElement.querySelectorAll("text:not(.told)")].filter(t => {'
+                                       'const b = t.getBoundingClientRect(); return Math.abs(a.left + a.right - b.left - b.right) < 2'
+                                       ' && Math.abs(a.top + a.bottom - b.top - b.bottom) < 8; }).map(t => t.textContent).join(); })')
+                    self.assertEqual(numbers, [str(i + 1) for i in range(len(told))])
                     self.assertGreater(page.ask(SMALLEST), 11)
                     if sites <= 12:
                         self.assertEqual(page.ask(OVERLAPS), [], (sites, width))
@@ -310,7 +353,8 @@ class Pages(report_check.Job):
             'cut off in a picture': (lambda p: p.ask(CUT) != [], '</svg>', '<text x="-999" y="20">left</text></svg>'),
             'on each other': (lambda p: p.ask(OVERLAPS) != [], '</svg>', '<text x="90" y="20">one</text><text x="92" y="22">two</text></svg>'),
             'a table that scrolls': (lambda p: scrolling(p, 'table') != [], '<td data-of=', '<td style="min-width:500px" data-of='),
-            'a time line that scrolls': (lambda p: scrolling(p, '.life') != [], 'min-width:20rem;max-width:30rem', 'min-width:34rem;max-width:30rem'),
+            'a time line that scrolls': (lambda p: scrolling(p, '.life') != [], 'min-width:20rem;max-width:30rem', 'min-width:34rem!important;max-width:30rem'),
+            'a picture that scrolls': (lambda p: scrolling(p, '.site, .place') != [], 'style="min-width:', 'style="min-width:900px!important;min-width:'),
             'a figure without its name': (lambda p: cards_wrong(p.ask(ROWS)) != [], 'data-of="bytes"', 'data-of=""'),
             'two figures of one name': (lambda p: cards_wrong(p.ask(ROWS)) != [], 'data-of="least across"', 'data-of="least time"'),
             'cells on each other': (lambda p: cards_wrong(p.ask(ROWS)) != [], '<td data-of=', '<td style="margin-bottom:-1rem" data-of='),
