@@ -8,19 +8,11 @@
 #include "info_picture.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 namespace info {
 
 namespace {
-
-template <typename... A> std::string format(const char *text, A... values)
-{
-    char out[512];
-    std::snprintf(out, sizeof out, text, values...);
-    return out;
-}
 
 constexpr double top = 78, side = 36;       // around the boxes
 

@@ -7,21 +7,13 @@
 #define INFO_HTML_HPP
 
 #include "info_picture.hpp"
+#include "info_words.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <cstdio>
 
 namespace info::html {
 
 using json = nlohmann::ordered_json;
-
-template <typename... A> std::string format(const char *text, A... values)
-{
-    char out[1024];
-    std::snprintf(out, sizeof out, text, values...);
-    return out;
-}
 
 inline std::string text(const std::string &plain) { return escaped(plain); }
 inline std::string str(const json &j) { return j.get<std::string>(); }

@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "info_picture.hpp"
+#include "info_words.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <numbers>
 
 namespace info {
@@ -34,13 +34,6 @@ struct box {
         return {corner.x + (width() - inner()) / 2 + rim - 10 + pitch * (n / rows + 0.5), corner.y + head + rim - 10 + pitch * (n % rows + 0.5)};
     }
 };
-
-template <typename... A> std::string format(const char *text, A... values)
-{
-    char out[1024];
-    std::snprintf(out, sizeof out, text, values...);
-    return out;
-}
 
 /** Of a site's name; the whole is where the mouse rests. */
 constexpr size_t most_shown = 22;

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 namespace info {
@@ -21,13 +20,6 @@ namespace info {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-template <typename... A> std::string format(const char *text, A... values)
-{
-    char out[64];
-    std::snprintf(out, sizeof out, text, values...);
-    return out;
-}
 
 /** An algorithm's best form for a call; no plan: it cannot serve it. */
 struct entry {

@@ -61,6 +61,14 @@ int64_t knob_parse(const wan_knob_t &knob, const std::string &text)
 
 } // namespace
 
+std::string joined(const std::vector<std::string> &words, const char *between)
+{
+    std::string out;
+    for (const std::string &w : words)
+        out += (out.empty() ? "" : between) + w;
+    return out;
+}
+
 void write_file(const char *option, const std::string &file, const std::string &text)
 {
     if (file == "-") {

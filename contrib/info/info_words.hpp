@@ -13,6 +13,7 @@
 #include "wan_core.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,6 +25,16 @@ namespace info {
 struct wrong_word : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+/** As printf does it; at most 1023 bytes. */
+template <typename... A> std::string format(const char *text, A... values)
+{
+    char out[1024];
+    std::snprintf(out, sizeof out, text, values...);
+    return out;
+}
+
+std::string joined(const std::vector<std::string> &words, const char *between);
 
 /** To a file, or with - to standard output; throws wrong_word, with the option that named it. */
 void write_file(const char *option, const std::string &file, const std::string &text);

@@ -37,8 +37,12 @@ wan_info_SOURCES = \
 	contrib/info/info_report_page.cpp \
 	contrib/info/info_report_pictures.cpp \
 	contrib/info/info_report_pictures.hpp \
+	contrib/info/info_report_several.cpp \
+	contrib/info/info_report_several.hpp \
+	contrib/info/info_report_words.cpp \
 	contrib/info/info_simulate.cpp \
 	contrib/info/info_simulate.hpp \
+	contrib/info/info_table.hpp \
 	contrib/info/info_words.cpp \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp
