@@ -77,8 +77,13 @@ class Job(unittest.TestCase):
 class Numbers(Job):
     def test_calls_and_bytes(self):
         """Each rank's own report: together they know what crossed, which each says of all."""
-        out = self.job('--mca', 'coll_wan_report', 'r.%r.json', '-x', 'SLURM_JOB_ID=4711')
-        reports = [self.read(f'r.{r}.json') for r in range(RANKS)]
+        for attempt in range(5):    # on a busy machine the time for counting what crossed can be over before: reports say so
+            out = self.job('--mca', 'coll_wan_report', 'r.%r.json', '-x', 'SLURM_JOB_ID=4711')
+            reports = [self.read(f'r.{r}.json') for r in range(RANKS)]
+            counted = not any(r['left_out']['afterthoughts'] for r in reports)
+            if counted:
+                break
+        self.assertTrue(counted)
         self.assertEqual(len(os.listdir(self.dir)), RANKS)
         # All of one job, which is not the next one.
         job, = {json.dumps(r['job']) for r in reports}
@@ -192,9 +197,10 @@ class Numbers(Job):
             self.job('--mca', 'coll_wan_report', 'r.%r.json', '--mca', 'coll_wan_allreduce_algorithm', 'adaptive', program=('long_run', '2'))
             files = [f'r.{r}.json' for r in range(RANKS)]
             worlds = [self.communicator(self.read(f), 'MPI_COMM_WORLD') for f in files]
-            parent, edges = {}, set()
+            parent, edges, told = {}, set(), []
             for rank, world in enumerate(worlds):
                 tree, = [t for t in world['trees'] if (t['root'], t['kind']) == (0, 'latency')]
+                told.append(tree['edges'])
                 of_host = {0: 0, 2: 0, 1: 1, 3: 1}      # ranks in the two pretended sites, a host each
                 for a, b, of_a, of_b, below in tree['edges']:
                     self.assertIn(rank, (a, b))
@@ -224,7 +230,7 @@ class Numbers(Job):
         for a, b in edges:
             if of_host[a] != of_host[b]:
                 self.assertIn(f'rank {a} to rank {b}, for ', whole.stdout)
-        first = [e for e in edges if 0 in e]
+        first = told[0]     # a child may know of an edge before its parent does
         self.assertIn(f'latency tree of root 0: {len(first)} of its 3 edges' if len(first) < 3 else 'all 3 edges', alone.stdout)
         wrong = show(files[0], files[1], files[1].replace('1', '0'))
         self.assertEqual((wrong.returncode, wrong.stdout.count('is not of another rank')), (2, 1), wrong.stdout)
