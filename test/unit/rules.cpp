@@ -80,8 +80,8 @@ std::string check_refused()
     const std::pair<const char *, const char *> wrong[] = {
         {"bcast tree", "no ':'"},          {"broadcast: tree", "no collective"},      {"bcast: leaders", "no algorithm of bcast"},
         {"bcast:", "no algorithm is named"}, {"bcast bytes: tree", "'bytes'"},          {"bcast bytes 1k: tree", "'bytes 1k'"},
-        {"bcast bytes 9-8: tree", "9-8"},  {"bcast bytes -: tree", "'bytes -'"},      {"bcast bytes 99999999999999999999: tree", "bytes"},
-        {"bcast bytes 17179869184G: tree", "bytes"}, {"bcast size 4: tree", "'size 4'"}, {"bcast placement round: tree", "round"},
+        {"bcast bytes 9-8: tree", "'bytes 9-8' is no range"},  {"bcast bytes -: tree", "'bytes -'"},      {"bcast bytes 99999999999999999999: tree", "bytes"},
+        {"bcast bytes 17179869184G: tree", "bytes"}, {"bcast size 4: tree", "'size 4' says nothing of calls"}, {"bcast placement round: tree", "'placement round' is neither blocks nor mixed"},
         {"bcast: tree links", "'links'"},  {"bcast: tree links 0", "links 0"},        {"bcast: tree order ring", "order ring"},
         {"bcast: open_mpi links 2", "links 2"}, {"bcast bytes 4x: tree", "4x"},
     };

@@ -105,18 +105,19 @@ std::optional<rule> line_parse(std::string_view line, std::string &fault)
     while (words >> word) {
         value.clear();
         words >> value;
-        bool good = false;
+        const char *wrong = " says nothing of calls";
         if (word == "placement") {
-            good = value == "blocks" || value == "mixed";
+            wrong = value == "blocks" || value == "mixed" ? nullptr : " is neither blocks nor mixed";
             r.blocks = value == "blocks";
         } else if (whole_range *of = word == "bytes"            ? &r.bytes
                                      : word == "ranks"          ? &r.ranks
                                      : word == "sites"          ? &r.sites
                                      : word == "ranks-per-host" ? &r.ranks_per_host
-                                                                : nullptr)
-            good = range_parse(value, *of);
-        if (!good) {
-            fault = "'" + word + (value.empty() ? "" : " " + value) + "' says nothing of calls";
+                                                                : nullptr) {
+            wrong = range_parse(value, *of) ? nullptr : " is no range, such as 8, 1-64K, 1M- or -4K, the smaller number first";
+        }
+        if (wrong) {
+            fault = "'" + word + (value.empty() ? "" : " " + value) + "'" + wrong;
             return std::nullopt;
         }
     }
