@@ -52,8 +52,8 @@ AC_DEFUN([WAN_SANITIZERS], [
         [yes], [wan_sanitizers=address,undefined],
         [wan_sanitizers=$enable_sanitizers])
     AS_IF([test "$wan_sanitizers" != no], [
-        CFLAGS="$CFLAGS -fsanitize=$wan_sanitizers -fno-omit-frame-pointer"
-        CXXFLAGS="$CXXFLAGS -fsanitize=$wan_sanitizers -fno-omit-frame-pointer"
+        CFLAGS="$CFLAGS -g -fsanitize=$wan_sanitizers -fno-omit-frame-pointer"
+        CXXFLAGS="$CXXFLAGS -g -fsanitize=$wan_sanitizers -fno-omit-frame-pointer"
     ])
     AM_CONDITIONAL([SANITIZERS], [test "$wan_sanitizers" != no])
 ])

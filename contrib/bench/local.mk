@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_BENCH
-noinst_PROGRAMS += contrib/bench/wanbench_worker
+tool_programs += contrib/bench/wanbench_worker
 endif
 contrib_bench_wanbench_worker_SOURCES = \
 	contrib/bench/wanbench_worker.cpp \
@@ -28,27 +28,27 @@ contrib_bench_wanbench_worker_CXXFLAGS = $(AM_CXXFLAGS) -ftree-vectorize
 contrib_bench_wanbench_worker_LDADD = $(OMPI_LIBS)
 
 # btl/udp beside btl/tcp.
-noinst_PROGRAMS += contrib/bench/udpbench_worker
+tool_programs += contrib/bench/udpbench_worker
 contrib_bench_udpbench_worker_SOURCES = contrib/bench/udpbench_worker.cpp
 contrib_bench_udpbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 contrib_bench_udpbench_worker_LDADD = $(OMPI_LIBS)
 
 # What a seal costs, beside libsodium's.
 if HAVE_UDP
-noinst_PROGRAMS += contrib/bench/seal_bench
+tool_programs += contrib/bench/seal_bench
 endif
 contrib_bench_seal_bench_SOURCES = contrib/bench/seal_bench.cpp
 contrib_bench_seal_bench_CPPFLAGS = $(udp_cppflags)
 contrib_bench_seal_bench_LDADD = libudp_core.la
 
 # What a call costs that coll/wan hands on.  Looks into the plugin's module.
-noinst_PROGRAMS += contrib/bench/pass_bench
+tool_programs += contrib/bench/pass_bench
 contrib_bench_pass_bench_SOURCES = contrib/bench/pass_bench.c
 contrib_bench_pass_bench_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS)
 contrib_bench_pass_bench_LDADD = $(OMPI_LIBS)
 
 # What the first calls of a job take.
-noinst_PROGRAMS += contrib/bench/first_calls_worker
+tool_programs += contrib/bench/first_calls_worker
 contrib_bench_first_calls_worker_SOURCES = contrib/bench/first_calls_worker.c
 contrib_bench_first_calls_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 contrib_bench_first_calls_worker_LDADD = $(OMPI_LIBS)

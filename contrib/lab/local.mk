@@ -2,7 +2,7 @@
 # Built where it can run; elsewhere `lab` says what is missing.
 # SPDX-License-Identifier: BSD-3-Clause
 
-noinst_PROGRAMS += contrib/lab/wanemu
+tool_programs += contrib/lab/wanemu
 contrib_lab_wanemu_SOURCES = \
 	contrib/lab/wanemu.cpp \
 	contrib/lab/emu/control.cpp \
@@ -20,7 +20,8 @@ contrib_lab_wanemu_SOURCES = \
 contrib_lab_wanemu_CPPFLAGS =
 
 # -rpath makes libtool build a shared object of a library that is not installed.
-noinst_LTLIBRARIES += contrib/lab/idle.la
+EXTRA_LTLIBRARIES += contrib/lab/idle.la
+tool_files += contrib/lab/idle.la
 contrib_lab_idle_la_SOURCES = contrib/lab/idle.c
 contrib_lab_idle_la_CPPFLAGS =
 contrib_lab_idle_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

@@ -1,5 +1,5 @@
 # The simulator: the core over MPI's public calls, on SimGrid's SMPI (optional:
-# `make` leaves it out without SimGrid), and under mpirun to check the port.
+# `make tools` leaves it out without SimGrid), and under mpirun to check the port.
 # SPDX-License-Identifier: BSD-3-Clause
 
 sim_sources = \
@@ -55,22 +55,21 @@ discovery_sources = \
 	contrib/sim/trees_network.hpp
 if HAVE_SIMGRID
 if HAVE_BENCH
-noinst_PROGRAMS += contrib/sim/wandiscovery_sim
+tool_programs += contrib/sim/wandiscovery_sim
 contrib_sim_wandiscovery_sim_SOURCES = $(discovery_sources)
 contrib_sim_wandiscovery_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
 contrib_sim_wandiscovery_sim_LDADD = libwan_core.la $(SIMGRID_LIBS)
-noinst_PROGRAMS += contrib/sim/wanalltoall_sim
+tool_programs += contrib/sim/wanalltoall_sim
 contrib_sim_wanalltoall_sim_SOURCES = $(alltoall_sources)
 contrib_sim_wanalltoall_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
 contrib_sim_wanalltoall_sim_LDADD = libwan_core.la $(SIMGRID_LIBS)
-noinst_PROGRAMS += contrib/sim/wantrees_sim
+tool_programs += contrib/sim/wantrees_sim
 contrib_sim_wantrees_sim_SOURCES = $(trees_sources)
 contrib_sim_wantrees_sim_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
 contrib_sim_wantrees_sim_LDADD = libwan_core.la $(SIMGRID_LIBS)
 endif
-noinst_DATA += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
+tool_files += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
 endif
-CLEANFILES += contrib/sim/wansim_worker.so contrib/sim/sim_platform.so
 
 # The same over the installed MPI, for test/sim/sim_test.
 contrib_sim_wansim_mpi_SOURCES = $(sim_sources)

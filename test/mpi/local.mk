@@ -106,7 +106,7 @@ test_environment = \
 	WAN_SRC=$(abs_top_srcdir) WAN_BUILD=$(abs_top_builddir) WAN_STAGE=$(stage) \
 	OMPI_INFO=$(OMPI_INFO) MPIRUN=$(MPIRUN) MPICC=$(MPICC)
 
-mpi-tests: stage $(mpi_test_programs) $(mpi_test_plugins)
+mpi-tests: stage tools $(mpi_test_programs) $(mpi_test_plugins)
 
 check-mpi: mpi-tests
 	@$(test_environment) $(top_srcdir)/test/run-scripts mpi

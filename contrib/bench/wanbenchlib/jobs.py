@@ -32,7 +32,7 @@ def worker_find(given):
         os.path.join(build_dir(), 'contrib', 'bench', 'wanbench_worker')
     path = os.path.abspath(path)
     if not os.access(path, os.X_OK):
-        raise BenchError(f'{path} is not built: run make, set WAN_BUILD_DIR, or give --worker')
+        raise BenchError(f'{path} is not built: run make tools, set WAN_BUILD_DIR, or give --worker')
     return path
 
 

@@ -38,7 +38,7 @@ def compile_tool(name, target):
         command = [compiler, '-O2', '-shared', '-fPIC', '-o', target, os.path.join(HERE, 'idle.c')]
     if not shutil.which(compiler.split()[0]):
         raise LabError(f'{name} is not built and there is no compiler ({compiler}): '
-                       'run make, or apt-get install g++')
+                       'run make tools, or apt-get install g++')
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise LabError(f'{name} did not compile:\n{done.stderr}')

@@ -35,7 +35,7 @@ NEEDS = {'wantrees_sim': WITHOUT_MPI, 'wanalltoall_sim': WITHOUT_MPI, 'wandiscov
 def built(name):
     path = os.path.abspath(os.path.join(build_dir(), 'contrib', 'sim', name))
     if not os.path.exists(path):
-        raise SimError(f'{path} is not built: install {NEEDS.get(name, "libsimgrid-dev")}, configure and make, or set WAN_BUILD')
+        raise SimError(f'{path} is not built: install {NEEDS.get(name, "libsimgrid-dev")}, configure and make tools, or set WAN_BUILD')
     return path
 
 
