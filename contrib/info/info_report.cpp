@@ -132,6 +132,8 @@ json report_read(const std::string &file)
     if (!in.is_open() || in.bad() || std::filesystem::is_directory(file))
         throw wrong_word(file + " cannot be read" + remedy);
     json r = json::parse(text, nullptr, false);
+    if (r.is_discarded() && text.find("\"report of coll/wan\"") != text.npos)
+        throw wrong_word(file + " is a report of coll/wan that is cut off or damaged: let the job write it again, to a disk with room for it");
     if (r.is_discarded() || !r.is_object() || r.value("what", json()) != "report of coll/wan")
         throw wrong_word(file + " is no report of coll/wan" + remedy);
     if (const json f = r.value("format", json()); f != known_format)
