@@ -14,6 +14,7 @@ udp_tests = \
 	test/udp/core_parts \
 	test/udp/forged \
 	test/udp/fuzz \
+	test/udp/meeting \
 	test/udp/random_runs \
 	test/udp/reference \
 	test/udp/scenarios \
@@ -39,6 +40,9 @@ test_udp_forged_LDADD = $(udp_test_libs)
 test_udp_fuzz_SOURCES = test/udp/fuzz.cpp $(udp_test_headers)
 test_udp_fuzz_CPPFLAGS = $(udp_test_cppflags)
 test_udp_fuzz_LDADD = $(udp_test_libs)
+test_udp_meeting_SOURCES = test/udp/meeting.cpp $(udp_test_headers)
+test_udp_meeting_CPPFLAGS = $(udp_test_cppflags)
+test_udp_meeting_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)

@@ -18,7 +18,7 @@ BEGIN_C_DECLS
 
 struct mca_btl_base_endpoint_t {
     opal_list_item_t super;
-    opal_proc_t *proc;
+    opal_process_name_t name;   /* Open MPI gives processes up and meets them again, as other objects */
     uint32_t peer;              /* the engine's */
 };
 typedef struct mca_btl_base_endpoint_t mca_btl_udp_endpoint_t;

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "opal/mca/installdirs/installdirs.h"
 #include "opal/util/proc.h"
@@ -214,18 +213,6 @@ static void event_ready(int fd, short flags, void *context)
     (void) mca_btl_udp_progress();
 }
 
-static uint64_t host_name_hash(void)
-{
-    char name[256] = "";
-    uint64_t h = 1469598103934665603ULL;
-
-    gethostname(name, sizeof(name) - 1);
-    for (const char *p = name; '\0' != *p; ++p) {
-        h = (h ^ (unsigned char) *p) * 1099511628211ULL;
-    }
-    return h;
-}
-
 static int lists_open(mca_btl_udp_module_t *module)
 {
     const size_t bytes[] = { 1024, module->super.btl_eager_limit, module->super.btl_max_send_size };
@@ -262,7 +249,7 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     }
     rc = udp_engine_open(&module->engine, &mca_btl_udp_component.taken,
                          (uint64_t) OPAL_PROC_MY_NAME.jobid << 32 | OPAL_PROC_MY_NAME.vpid,
-                         mca_btl_udp_compat_job_size(), host_name_hash(),
+                         mca_btl_udp_compat_job_size(), udp_engine_host(),
                          &mca_btl_udp_events, module, &message);
     if (UDP_OK != rc) {
         module->engine = NULL;

@@ -177,12 +177,12 @@ static void event_dead(void *context, uint32_t peer)
     mca_btl_udp_endpoint_t *endpoint = module->peers[peer];
     udp_message_t message;
 
-    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(endpoint->proc->proc_name));
+    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(endpoint->name));
     snprintf(message.what, sizeof(message.what), "nothing was heard from it for %d s", mca_btl_udp_component.taken.dead);
     snprintf(message.remedy, sizeof(message.remedy), "see btl_udp_dead");
     mca_btl_udp_message_show("peer-dead", &message);
     if (NULL != module->error) {
-        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, "btl/udp: silent peer");
+        module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, opal_proc_for_name(endpoint->name), "btl/udp: silent peer");
     }
 }
 
@@ -225,7 +225,7 @@ mca_btl_udp_endpoint_t *mca_btl_udp_endpoint_of(mca_btl_udp_module_t *module, co
     mca_btl_udp_endpoint_t *endpoint;
 
     OPAL_LIST_FOREACH(endpoint, &module->endpoints, mca_btl_udp_endpoint_t) {
-        if (endpoint->proc == proc) {
+        if (0 == opal_compare_proc(endpoint->name, proc->proc_name)) {
             return endpoint;
         }
     }
@@ -262,7 +262,7 @@ static mca_btl_udp_endpoint_t *endpoint_add(mca_btl_udp_module_t *module, opal_p
         module->peers_room = room;
     }
     endpoint = OBJ_NEW(mca_btl_udp_endpoint_t);
-    endpoint->proc = proc;
+    endpoint->name = proc->proc_name;
     endpoint->peer = peer;
     module->peers[peer] = endpoint;
     opal_list_append(&module->endpoints, &endpoint->super);

@@ -97,6 +97,8 @@ typedef struct udp_events {
 #define UDP_CARD_MAX 512
 #define UDP_BLOCK_MAX (1 << 20)     /* bytes */
 
+/* Where this process is, for udp_engine_open: processes with the same value reach each other by loopback. */
+uint64_t udp_engine_host(void);
 /* id: unique among all processes that may ever meet; ids: how many lower halves of it this job has.  host: the same for processes of one host.
  * UDP_OK with message->what not empty: works, but the user should know. */
 int udp_engine_open(udp_engine_t **engine, const udp_params_t *params, uint64_t id, uint32_t ids, uint64_t host,

@@ -16,13 +16,13 @@ uint64_t name_of(uint32_t source, uint32_t token) { return static_cast<uint64_t>
 endpoint::endpoint(const config &c, uint32_t self, events &up) : config_(c), self_(self), up_(up), permits_(config_), known_(c.ids) {}
 endpoint::~endpoint() = default;
 
-uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most, uint64_t first, bool local)
+uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most, uint64_t first, bool local, bool ours)
 {
     const uint32_t index = static_cast<uint32_t>(peers_.size());
     if (!by_name_.emplace(name_of(id, keys.token), index).second)
         return ~uint32_t(0);
-    if (id < known_.size())
-        known_[id] = true;
+    if (ours && id < known_.size())
+        known_[id] = true;      // one of another job may have the same id
     auto m = std::make_unique<member>();
     m->id = id;
     m->token = keys.token;

@@ -50,8 +50,8 @@ public:
     endpoint(const config &c, uint32_t self, events &up);
     ~endpoint();
 
-    /** The index of a new peer, with the largest datagram to try (0: as configured) and what it permits at first (~0: as we do); local: on our host; ~0: it cannot be told from another one. */
-    uint32_t peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most = 0, uint64_t first = ~uint64_t(0), bool local = false);
+    /** The index of a new peer, with the largest datagram to try (0: as configured) and what it permits at first (~0: as we do); local: on our host; ours: of our job; ~0: it cannot be told from another one. */
+    uint32_t peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most = 0, uint64_t first = ~uint64_t(0), bool local = false, bool ours = true);
     size_t peers() const { return peers_.size(); }
     const address &where(uint32_t peer) const { return peers_[peer]->at; }
 

@@ -69,6 +69,13 @@ void grants::leave(account &a)
     std::erase(grown_, &a);
 }
 
+void grants::close(account &a)
+{
+    if (a.waiting)
+        next_look_ = 0;
+    leave(a);
+}
+
 void grants::give(account &a, uint64_t to)
 {
     to = std::min(to, a.consumed + room(a));
@@ -201,7 +208,8 @@ void grants::share(time_ns now)
         if (std::find(grown_.begin(), grown_.end(), least) == grown_.end())
             grown_.push_back(least);
     }
-    next_look_ = now + silence;
+    if (waiting_.size() > 1)
+        next_look_ = now + silence;
 }
 
 uint64_t grants::share_asked(time_ns now)

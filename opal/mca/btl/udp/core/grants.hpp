@@ -99,7 +99,8 @@ public:
         a.window = config_.window;
         a.permitted = a.told = std::min(a.local ? config_.unscheduled : first(config_), config_.window);
     }
-    void close(account &a) { leave(a); }
+    /** It will send no more; what it leaves is given to others at the next look. */
+    void close(account &a);
 
     /** Something arrived or was asked for: gives what can be given now, to any peer. */
     void update(account &a, time_ns now, uint64_t new_bytes);
@@ -116,8 +117,8 @@ public:
     /** For peers of this round trip. */
     uint64_t budget(time_ns trip) const;
     size_t wanting() const { return waiting_.size(); }
-    /** When a silent peer's part is given to others; `never` if nobody waits. */
-    time_ns deadline() const { return waiting_.size() > 1 ? next_look_ : never; }
+    /** When the part of a silent peer, or of one that is gone, is given to others; `never` if nobody waits. */
+    time_ns deadline() const { return waiting_.empty() ? never : next_look_; }
     void look(time_ns now);
 
     /** Strict mode: what one of those who ask at present may have of the budget. */

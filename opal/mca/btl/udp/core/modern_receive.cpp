@@ -38,9 +38,11 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
             break;
         case wire::kind::demand:
             eliciting = true;
+            if (dead_)
+                break;      // what it were permitted would be kept from others
             account_.wanted = std::max(account_.wanted, f.amount);
             // How much to permit depends on the round trip, which who only receives does not know.
-            if (!trip_.known() && under_way_ == 0 && !dead_)
+            if (!trip_.known() && under_way_ == 0)
                 probes_owed_ = 1;
             account_.trip = trip_.known() ? trip_.smallest() : 0;
             permits_.update(account_, now, 0);
@@ -79,6 +81,8 @@ void modern::data(const wire::frame &f, time_ns now)
         up_.deliver(peer_, f.stream, user, block);
     });
     count_duplicate_ += g.duplicate || g.refused;
+    if (dead_)
+        return;
     account_.consumed += g.consumed;
     account_.trip = trip_.known() ? trip_.smallest() : 0;
     permits_.update(account_, now, g.arrived);

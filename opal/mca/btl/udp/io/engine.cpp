@@ -172,6 +172,7 @@ struct udp_engine : public udp::events {
     std::vector<uint8_t> shared;
     secret own{};
     std::vector<place> places;
+    bool told = false;      // which address to tell
     bool v6() const { return !places.front().is_v4(); }
     uint32_t headers() const { return v6() ? 48 : 28; }     // bytes of IP and UDP
     uint32_t device_mtu = 1500;
@@ -217,7 +218,7 @@ struct udp_engine : public udp::events {
             calls.dead(context, peer);
     }
 
-    std::string look_at_devices(const std::string &list, const std::string &told);
+    std::string look_at_devices(const std::string &list, const std::string &address_told);
     int leave(time_ns now);
     int take(time_ns &now, int batches);
     void hand_up();
@@ -226,7 +227,7 @@ struct udp_engine : public udp::events {
 };
 
 /** Finds `places`, all of one kind, and `device_mtu`; "" or what is missing. */
-std::string udp_engine::look_at_devices(const std::string &list, const std::string &told)
+std::string udp_engine::look_at_devices(const std::string &list, const std::string &address_told)
 {
     ifaddrs *all = nullptr;
     if (getifaddrs(&all) != 0)
@@ -255,14 +256,15 @@ std::string udp_engine::look_at_devices(const std::string &list, const std::stri
         places.resize(addresses_max);
     if (mtu)
         device_mtu = std::min(mtu, 65535u);
-    if (!told.empty()) {
+    if (!address_told.empty()) {
         place p;
         in_addr v4;
-        if (inet_pton(AF_INET, told.c_str(), &v4) == 1)
+        if (inet_pton(AF_INET, address_told.c_str(), &v4) == 1)
             p = place::of(v4, 32);
-        else if (inet_pton(AF_INET6, told.c_str(), &p.ip) != 1)
-            return "'" + told + "' is no IPv4 or IPv6 address";
+        else if (inet_pton(AF_INET6, address_told.c_str(), &p.ip) != 1)
+            return "'" + address_told + "' is no IPv4 or IPv6 address";
         places.assign(1, p);
+        told = true;
     }
     return places.empty() ? "no device that is up and allowed has an address" : "";
 }
@@ -451,27 +453,34 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
                 "it differs between two processes", "give all processes the same");
             return UDP_ERR_PEER;
         }
-        // An address in a network of ours, else the first.
+        const bool local = host == e->host;
+        // An address in a network of ours, else the first.  What is ours (a bridge of containers, the same on all hosts) is last:
+        // there we should only find ourselves, unless somebody said that it is the address of both.
         place best;
-        bool near = false;
+        int rank = -1;
         for (unsigned i = 0; i < count; ++i) {
             place p;
-            if (!b.get(&p.ip, sizeof p.ip) || !b.value(p.prefix))
+            if (!b.get(&p.ip, sizeof p.ip) || !b.value(p.prefix)) {
+                say(message, "card of a peer", "it is cut", "report this");
                 return UDP_ERR_PEER;
-            const bool shared = std::any_of(e->places.begin(), e->places.end(), [&](const place &mine) { return mine.near(p); });
-            if (i == 0 || (shared && !near))
+            }
+            const auto any_of_ours = [&](auto &&holds) { return std::any_of(e->places.begin(), e->places.end(), holds); };
+            const int r = !e->told && any_of_ours([&](const place &mine) { return IN6_ARE_ADDR_EQUAL(&mine.ip, &p.ip); }) ? 0
+                          : any_of_ours([&](const place &mine) { return mine.near(p); })                               ? 2
+                                                                                                                       : 1;
+            if (r > rank) {
                 best = p;
-            near |= shared;
+                rank = r;
+            }
         }
         if (best.is_v4() == e->v6()) {
             say(message, "addresses", best.is_v4() ? "it has IPv4 addresses, this process only IPv6" : "it has only IPv6 addresses, this process IPv4",
                 "give both an address of the same kind: btl_udp_interfaces, btl_udp_address");
             return UDP_ERR_PEER;
         }
-        const bool local = host == e->host;
         const address at = (local ? loopback(e->v6()) : best).at(port);
         const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
-        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? 65535 - e->headers() : 0, first, local);
+        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? 65535 - e->headers() : 0, first, local, id >> 32 == e->id >> 32);
         if (*peer == ~uint32_t(0)) {
             say(message, "peer", "it is there twice", "report this");
             return UDP_ERR_PEER;

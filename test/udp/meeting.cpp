@@ -1,0 +1,242 @@
+/*
+ * How processes meet and part: ids of two jobs, addresses that are not the peer's
+ * alone, which host this is, peers that are gone.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "endpoint.hpp"
+#include "modern.hpp"
+#include "udp_core.h"
+
+#include "unit.hpp"
+
+#include <arpa/inet.h>
+#include <cstring>
+#include <functional>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace udp;
+
+namespace {
+
+struct nobody : events {
+    void deliver(uint32_t peer, uint8_t, uint8_t, std::span<const uint8_t>) override { from = peer, ++delivered; }
+    void sent(uint32_t, outgoing &, bool) override {}
+    void dead(uint32_t) override {}
+    void unknown(uint32_t id) override
+    {
+        if (on_unknown)
+            on_unknown(id);
+    }
+    std::function<void(uint32_t)> on_unknown;
+    uint32_t from = 0;
+    int delivered = 0;
+};
+
+/** Process 3 of another job is known already; process 3 of our own, which sends first, must be met all the same. */
+std::string same_id_in_two_jobs()
+{
+    config c;
+    c.security = wire::security::authenticate;
+    c.ids = 4;
+    secret s[3];
+    s[0].fill(1), s[1].fill(2), s[2].fill(3);
+    constexpr uint64_t we = 1ull << 32, ours = 1ull << 32 | 3, theirs = 2ull << 32 | 3;
+    address at;
+    at.length = 1;
+    nobody up, up_there;
+    endpoint here(c, 0, up), there(c, 3, up_there);
+    WAN_CHECK(here.peer_add(3, pair_derive(s[0], we, s[2], theirs, {}), at, 0, ~uint64_t(0), false, false) == 0);
+    WAN_CHECK(there.peer_add(0, pair_derive(s[1], ours, s[0], we, {}), at) == 0);
+    uint32_t met = ~0u;
+    up.on_unknown = [&](uint32_t id) { met = here.peer_add(id, pair_derive(s[0], we, s[1], ours, {}), at); };
+    outgoing o;
+    uint8_t byte = 7;
+    o.data = &byte, o.length = 1;
+    there.submit(0, o, second);
+    std::vector<uint8_t> b(endpoint::datagram_room);
+    uint32_t peer;
+    const size_t n = there.transmit(b.data(), peer, second);
+    WAN_CHECK(n > 0);
+    WAN_CHECK_THAT(here.receive(at, {b.data(), n}, second) && met == 1 && up.delivered == 1 && up.from == 1, std::to_string(met));
+    return "";
+}
+
+/** What a peer that left had been permitted goes to the one that still waits, without waiting for its next timeout. */
+std::string part_of_one_that_left()
+{
+    config c;
+    c.unscheduled = 10000;
+    c.senders = 31;
+    c.incast = 20000;
+    grants g(c);
+    grants::account a[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        a[i].peer = i;
+        a[i].priority = 1 - i;      // the first takes all there is
+        g.open(a[i]);
+        a[i].wanted = 500'000;
+        g.update(a[i], ms, 0);
+    }
+    while (g.deadline() <= ms)
+        g.look(ms);
+    g.grown().clear();
+    const uint64_t before = a[1].permitted;
+    g.close(a[0]);
+    WAN_CHECK_THAT(g.deadline() <= 2 * ms, std::to_string(g.deadline()));
+    g.look(2 * ms);
+    WAN_CHECK_THAT(a[1].permitted > before && g.grown().size() == 1 && g.grown()[0] == &a[1], std::to_string(a[1].permitted) + " " + std::to_string(before));
+    WAN_CHECK(g.deadline() == never);       // who is alone tells by itself what it needs
+    g.close(a[1]);
+    WAN_CHECK(g.deadline() == never && g.wanting() == 0);
+    return "";
+}
+
+/** Late datagrams of a peer that said farewell are taken, but it is permitted nothing more. */
+std::string gone_want_nothing()
+{
+    config c;
+    c.ordered = false;
+    nobody up;
+    grants g(c);
+    modern m(0, c, up, g, 1472, c.unscheduled, false);
+    uint8_t b[200], byte = 9;
+    wire::frame f;
+    f.what = wire::kind::close;
+    m.receive({b, wire::put_frame(b, f)}, 5, second);
+    WAN_CHECK(m.dead());
+    f = {};
+    f.what = wire::kind::demand, f.amount = 1'000'000;
+    size_t n = wire::put_frame(b, f);
+    f = {};
+    f.what = wire::kind::data, f.total = 50'000, f.payload = {&byte, 1}, f.block = 1;
+    n += wire::put_frame(b + n, f);
+    f = {};
+    f.what = wire::kind::data, f.total = 1, f.payload = {&byte, 1};
+    n += wire::put_frame(b + n, f);
+    m.receive({b, n}, 4, second);
+    WAN_CHECK_THAT(g.wanting() == 0 && up.delivered == 1, std::to_string(g.wanting()) + " " + std::to_string(up.delivered));
+    return "";
+}
+
+std::string which_host()
+{
+    const uint64_t here = udp_engine_host();
+    WAN_CHECK(here == udp_engine_host());
+    for (const bool own_network : {false, true}) {
+        int channel[2];
+        WAN_CHECK(pipe(channel) == 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            uint64_t h = 0;
+            if (!own_network || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 || unshare(CLONE_NEWNET) == 0)
+                h = udp_engine_host();
+            _exit(write(channel[1], &h, sizeof h) != sizeof h);
+        }
+        uint64_t h = 0;
+        WAN_CHECK(read(channel[0], &h, sizeof h) == sizeof h);
+        waitpid(child, nullptr, 0);
+        close(channel[0]), close(channel[1]);
+        if (own_network && h == 0)
+            std::printf("no network of its own to be had: not tried\n");
+        else
+            WAN_CHECK((h == here) == !own_network);
+    }
+    return "";
+}
+
+struct engine {
+    udp_engine_t *e = nullptr;
+    udp_message_t m;
+    explicit engine(uint64_t id, const char *address)
+    {
+        static char empty[] = "";
+        static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
+                                           [](void *, uint32_t) {}, [](void *, uint32_t) {}};
+        std::string told = address, devices = "lo";
+        udp_params_t p = {};
+        for (size_t i = 0; i < udp_knob_count(); ++i) {
+            const udp_knob_t *k = udp_knob_get(i);
+            char *at = reinterpret_cast<char *>(&p) + k->offset;
+            if (k->type == UDP_KNOB_STRING)
+                *reinterpret_cast<char **>(at) = empty;
+            else if (k->type == UDP_KNOB_INT64)
+                *reinterpret_cast<int64_t *>(at) = k->initial;
+            else
+                *reinterpret_cast<int *>(at) = static_cast<int>(k->initial);
+        }
+        p.address = told.data();
+        p.interfaces = devices.data();
+        p.linger = 0;
+        if (udp_engine_open(&e, &p, id, 2, id, &calls, nullptr, &m) != UDP_OK)
+            throw std::runtime_error(m.what);
+    }
+    ~engine()
+    {
+        if (e)
+            udp_engine_close(e);
+    }
+};
+
+/** A socket at the address, and at that port if it is not 0. */
+int socket_at(const char *address, uint16_t &port)
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    sockaddr_in a = {};
+    a.sin_family = AF_INET;
+    a.sin_port = htons(port);
+    inet_pton(AF_INET, address, &a.sin_addr);
+    socklen_t n = sizeof a;
+    if (bind(fd, reinterpret_cast<sockaddr *>(&a), n) != 0 || getsockname(fd, reinterpret_cast<sockaddr *>(&a), &n) != 0)
+        throw std::runtime_error(std::string("no socket at ") + address);
+    port = ntohs(a.sin_port);
+    return fd;
+}
+
+/**
+ * A peer on another host tells two addresses; the first is one that this host has, too, as bridges of
+ * containers have everywhere: the other one is its own.  But where an address was told, it may be that of both (NAT).
+ */
+std::string not_our_own_address()
+{
+    for (const bool told : {false, true}) {
+        uint16_t port = 0;
+        const int first = socket_at("127.0.0.1", port), other = socket_at("127.0.0.2", port);
+        engine here(1, told ? "127.0.0.1" : ""), there(2, "127.0.0.1");
+        uint8_t card[UDP_CARD_MAX];
+        size_t n = udp_engine_card(there.e, card);
+        constexpr size_t place = 17;    // address and prefix, at the end; before it their number and the port
+        WAN_CHECK(card[n - place - 1] == 1);
+        card[n - place - 1] = 2;
+        card[n - place - 3] = static_cast<uint8_t>(port >> 8);
+        card[n - place - 2] = static_cast<uint8_t>(port);
+        std::memcpy(card + n, card + n - place, place);
+        card[n + 15] = 2;
+        uint32_t peer;
+        WAN_CHECK(udp_engine_peer(here.e, card, n + place, &peer, &here.m) == UDP_OK);
+        udp_outgoing_t record = {};
+        udp_engine_send(here.e, peer, &record, "x", 1, 1, 0);
+        pollfd look[2] = {{first, POLLIN, 0}, {other, POLLIN, 0}};
+        WAN_CHECK(poll(look, 2, 5000) == 1);
+        WAN_CHECK_THAT((look[1].revents != 0) == !told, told ? "told" : "not told");
+        // A card that is cut is refused, with a word.
+        WAN_CHECK(udp_engine_peer(here.e, card, n + place - 1, &peer, &here.m) == UDP_ERR_PEER && here.m.what[0]);
+        close(first), close(other);
+    }
+    return "";
+}
+
+} // namespace
+
+#define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
+
+int main()
+{
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
