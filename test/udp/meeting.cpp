@@ -231,12 +231,37 @@ std::string not_our_own_address()
     return "";
 }
 
+/** Who sends much has room until the path is busy and some more waits, and again before everything has been acknowledged. */
+std::string room_to_send()
+{
+    engine here(1, "127.0.0.1"), there(2, "127.0.0.1");
+    uint8_t card[UDP_CARD_MAX];
+    uint32_t peer, back;
+    WAN_CHECK(udp_engine_peer(here.e, card, udp_engine_card(there.e, card), &peer, &here.m) == UDP_OK);
+    WAN_CHECK(udp_engine_peer(there.e, card, udp_engine_card(here.e, card), &back, &there.m) == UDP_OK);
+    constexpr size_t bytes = 100'000;
+    std::vector<uint8_t> data(bytes);
+    std::vector<udp_outgoing_t> records(200);       // 20 MB, more than btl_udp_buffer
+    size_t n = 0;
+    for (; udp_engine_room(here.e, peer, bytes) && n < records.size(); ++n)
+        udp_engine_send(here.e, peer, &records[n], data.data(), bytes, 2, 0);
+    WAN_CHECK_THAT(n >= 10 && n < 50, std::to_string(n));   // a megabyte and four windows of a path of which nothing is known
+    udp_view_t v;
+    do {
+        udp_engine_progress(there.e);
+        udp_engine_progress(here.e);
+        udp_engine_view(here.e, peer, &v);
+    } while (!udp_engine_room(here.e, peer, 0) || v.queue == n);
+    WAN_CHECK_THAT(v.queue > n / 2, std::to_string(v.queue));
+    return "";
+}
+
 } // namespace
 
 #define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address)};
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

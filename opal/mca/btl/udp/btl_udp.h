@@ -20,6 +20,7 @@ struct mca_btl_base_endpoint_t {
     opal_list_item_t super;
     opal_process_name_t name;   /* Open MPI gives processes up and meets them again, as other objects */
     uint32_t peer;              /* the engine's */
+    opal_list_t waiting;        /* fragments to it that wait for room */
 };
 typedef struct mca_btl_base_endpoint_t mca_btl_udp_endpoint_t;
 OBJ_CLASS_DECLARATION(mca_btl_udp_endpoint_t);
@@ -31,7 +32,7 @@ typedef struct mca_btl_udp_frag {
     udp_outgoing_t record;
     mca_btl_udp_endpoint_t *endpoint;
     opal_free_list_t *home;
-    bool held_above, held_below, callback_owed, arrived;
+    bool held_above, held_below, callback_owed, waits, arrived;
 } mca_btl_udp_frag_t;
 OBJ_CLASS_DECLARATION(mca_btl_udp_frag_t);
 

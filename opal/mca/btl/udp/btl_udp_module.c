@@ -1,7 +1,7 @@
 /*
  * Peers, fragments, sending, completions.  Fragments hold a copy of what is sent,
- * so a sender may go on as soon as its fragment is queued, while the queue to that
- * peer is shorter than `buffer`; beyond that it waits for the peer's Acks.
+ * so a sender may go on as soon as its fragment is queued, while the engine has room
+ * for that peer; beyond that it waits until there is room again.
  *
  * Must not: know the protocol.
  * Next: udp_core.h.
@@ -23,7 +23,20 @@ static void frag_construct(mca_btl_udp_frag_t *frag)
 }
 
 OBJ_CLASS_INSTANCE(mca_btl_udp_frag_t, mca_btl_base_descriptor_t, frag_construct, NULL);
-OBJ_CLASS_INSTANCE(mca_btl_udp_endpoint_t, opal_list_item_t, NULL, NULL);
+static void endpoint_construct(mca_btl_udp_endpoint_t *endpoint)
+{
+    OBJ_CONSTRUCT(&endpoint->waiting, opal_list_t);
+}
+
+static void endpoint_destruct(mca_btl_udp_endpoint_t *endpoint)
+{
+    while (NULL != opal_list_remove_first(&endpoint->waiting)) {
+        ;       /* of the end of a job: their list goes, too */
+    }
+    OBJ_DESTRUCT(&endpoint->waiting);
+}
+
+OBJ_CLASS_INSTANCE(mca_btl_udp_endpoint_t, opal_list_item_t, endpoint_construct, endpoint_destruct);
 
 #define SMALL_BYTES 1024    /* of a fragment for control and short messages */
 
@@ -52,7 +65,7 @@ static mca_btl_udp_frag_t *frag_alloc(mca_btl_udp_module_t *module, size_t size,
     frag->base.des_flags = flags;
     frag->base.order = MCA_BTL_NO_ORDER;
     frag->held_above = true;
-    frag->held_below = frag->callback_owed = false;
+    frag->held_below = frag->callback_owed = frag->waits = false;
     frag->arrived = true;
     return frag;
 }
@@ -127,8 +140,7 @@ static int btl_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     int rc;
 
     OPAL_THREAD_LOCK(&module->lock);
-    room = udp_engine_queue_bytes(module->engine, endpoint->peer) + length
-           <= (uint64_t) mca_btl_udp_component.taken.buffer;
+    room = udp_engine_room(module->engine, endpoint->peer, length);
     frag->endpoint = endpoint;
     frag->held_below = true;
     frag->callback_owed = true;
@@ -139,28 +151,40 @@ static int btl_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     if (room && !always) {
         frag->callback_owed = false;    /* complete as far as the caller is concerned */
         rc = 1;
-    } else if (room) {
-        opal_list_append(&module->completed, (opal_list_item_t *) frag);
+    } else {
+        opal_list_append(room ? &module->completed : &endpoint->waiting, (opal_list_item_t *) frag);
     }
-    /* Not again for `sent`: it looks at callback_owed and at this. */
-    frag->arrived = room;
+    /* Not again for `sent`: it looks at this. */
+    frag->waits = !room;
+    frag->arrived = true;
     udp_engine_send(module->engine, endpoint->peer, &frag->record, frag + 1, length, stream, (uint8_t) tag);
     OPAL_THREAD_UNLOCK(&module->lock);
     return rc;
+}
+
+/* From those that wait for room to those whose callback is owed. */
+static void frag_complete(mca_btl_udp_module_t *module, mca_btl_udp_frag_t *frag)
+{
+    opal_list_remove_item(&frag->endpoint->waiting, (opal_list_item_t *) frag);
+    frag->waits = false;
+    opal_list_append(&module->completed, (opal_list_item_t *) frag);
 }
 
 static void event_sent(void *context, uint32_t peer, udp_outgoing_t *record, bool arrived)
 {
     mca_btl_udp_module_t *module = context;
     mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) ((char *) record - offsetof(mca_btl_udp_frag_t, record));
+    opal_list_t *waiting = &module->peers[peer]->waiting;
 
-    (void) peer;
     frag->held_below = false;
-    if (frag->callback_owed && !frag->arrived) {
+    if (frag->waits) {
         frag->arrived = arrived;
-        opal_list_append(&module->completed, (opal_list_item_t *) frag);
+        frag_complete(module, frag);
     } else {
         frag_release(frag);
+    }
+    while (!opal_list_is_empty(waiting) && udp_engine_room(module->engine, peer, 0)) {
+        frag_complete(module, (mca_btl_udp_frag_t *) opal_list_get_first(waiting));
     }
 }
 

@@ -142,7 +142,8 @@ uint64_t udp_engine_push(udp_engine_t *engine, uint32_t peer);
 void udp_engine_window_set(udp_engine_t *engine, uint32_t peer, uint64_t bytes);
 /* 0 as all, above: its datagrams leave before those of others, and it is permitted to send before them. */
 void udp_engine_priority_set(udp_engine_t *engine, uint32_t peer, unsigned level);
-uint64_t udp_engine_queue_bytes(const udp_engine_t *engine, uint32_t peer);
+/* Whether a sender should go on: no more than `buffer` is queued to the peer, nor than keeps the path busy. */
+bool udp_engine_room(const udp_engine_t *engine, uint32_t peer, uint64_t bytes);
 
 #ifdef __cplusplus
 }

@@ -42,7 +42,7 @@ public:
         const double bytes = static_cast<double>(e.bytes);
         if (window_ < threshold_) {
             const double step = slow_rounds_ || (samples_ >= samples_least && grown(round_min_, e.trip)) ? bytes / slow_divisor : bytes;
-            const double most = queued(e.trip) ? products(slow_most, e.trip) : threshold_;
+            const double most = queued(e.trip) ? products(rate(), slow_most, e.trip) : threshold_;
             window_ = std::max(window_, std::min(window_ + step, most));
             return;
         }
@@ -95,10 +95,9 @@ public:
     uint64_t window() const override { return static_cast<uint64_t>(window_); }
     uint64_t enough(const rtt &trip) const override
     {
-        // A rate that was limited by what there was to send, or still doubles, is not the path's.
-        if (full_rounds_ < busy_rounds || (window_ < threshold_ && !queued(trip)))
+        if (path_at_ == never || now_ - path_at_ > rtt::memory)
             return ~uint64_t(0);
-        return static_cast<uint64_t>(std::max(products(busy, trip), floor()));
+        return static_cast<uint64_t>(std::max(products(std::max(path_rate_, rate()), busy, trip), floor()));
     }
     uint64_t pace(const rtt &trip) const override
     {
@@ -114,14 +113,13 @@ private:
     static constexpr time_ns noise = 200 * us;
 
     double floor() const { return 2 * mtu_; }
-    /** Bytes that the path took in a shortest round trip, at the best of the last rounds. */
-    double delivered(const rtt &trip) const
-    {
-        return *std::max_element(rates_, rates_ + rounds_kept) * static_cast<double>(trip.smallest()) / second;
-    }
+    /** Bytes/s, at the best of the last rounds. */
+    double rate() const { return *std::max_element(rates_, rates_ + rounds_kept); }
+    /** Bytes that the path took in a shortest round trip. */
+    double delivered(const rtt &trip) const { return rate() * static_cast<double>(trip.smallest()) / second; }
 
-    /** Products of rate and shortest trip, and what leaves while a process is late. */
-    double products(double n, const rtt &trip) const { return delivered(trip) * (n + late / static_cast<double>(trip.smallest())); }
+    /** Products of a rate and the shortest trip, and what leaves while a process is late. */
+    static double products(double rate, double n, const rtt &trip) { return rate * (n * static_cast<double>(trip.smallest()) + late) / second; }
     /** Whether all of the latest trips waited in a queue: some samples, or those of a part of a trip where a busy host sends few Acks. */
     bool queued(const rtt &trip) const { return latest_before_ && grown(std::min(latest_before_, latest_min_), trip); }
 
@@ -151,12 +149,19 @@ private:
         round_min_ = std::min(round_min_, e.trip.latest());
         full_round_ |= !e.app_limited;
         ++samples_;
+        now_ = e.now;
         latest_min_ = std::min(latest_min_, e.trip.latest());
         if (++latest_ >= samples_least / 2 || e.now - latest_at_ > std::max(e.trip.smallest() / latest_part, static_cast<time_ns>(late))) {
             latest_before_ = latest_min_;
             latest_min_ = never;
             latest_ = 0;
             latest_at_ = e.now;
+        }
+        // A rate that was limited by what there was to send, or still doubles, is not the path's; but what it was is remembered:
+        // the next transfer need not fill the queue to find it again.
+        if (full_rounds_ >= busy_rounds && (window_ >= threshold_ || queued(e.trip))) {
+            path_rate_ = rate();
+            path_at_ = e.now;
         }
     }
 
@@ -212,6 +217,8 @@ private:
     time_ns latest_min_ = never, latest_before_ = 0, latest_at_ = 0;
     unsigned latest_ = 0, samples_ = 0, silences_ = 0, rounds_ = 0, slow_rounds_ = 0, full_rounds_ = 0;
     bool full_round_ = false;
+    double path_rate_ = 0;              // bytes/s
+    time_ns path_at_ = never, now_ = 0; // when that was the path's
     double rates_[rounds_kept] = {};    // bytes/s
     double counted_acked_ = 0, counted_lost_ = 0;
 };

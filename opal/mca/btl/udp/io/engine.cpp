@@ -169,6 +169,7 @@ struct udp_engine : public udp::events {
     config c;
     uint64_t id = 0, host = 0;
     int mode = 0, linger = 0;
+    uint64_t buffer = 0;
     std::vector<uint8_t> shared;
     secret own{};
     std::vector<place> places;
@@ -350,6 +351,7 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         e->host = host;
         e->mode = p->mode;
         e->linger = p->linger;
+        e->buffer = static_cast<uint64_t>(p->buffer);
         config &c = e->c;
         c.ids = ids;
         c.senders = ids > 1 ? ids - 1 : 1;
@@ -551,7 +553,13 @@ uint64_t udp_engine_push(udp_engine_t *e, uint32_t peer)
 void udp_engine_window_set(udp_engine_t *e, uint32_t peer, uint64_t bytes) { e->end->window_set(peer, bytes); }
 void udp_engine_priority_set(udp_engine_t *e, uint32_t peer, unsigned level) { e->end->priority_set(peer, level); }
 
-uint64_t udp_engine_queue_bytes(const udp_engine_t *e, uint32_t peer) { return e->end->view(peer).queue_bytes; }
+bool udp_engine_room(const udp_engine_t *e, uint32_t peer, uint64_t bytes)
+{
+    // What waits must last for a round trip in which the peer permits it; more would only keep the caller busy with copies.
+    constexpr uint64_t at_least = 1 << 20, windows = 4;
+    const peer_view v = e->end->view(peer);
+    return v.queue_bytes + bytes <= std::min(e->buffer, at_least + windows * v.window);
+}
 
 void udp_engine_totals(const udp_engine_t *e, udp_totals_t *t)
 {

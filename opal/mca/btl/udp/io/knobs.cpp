@@ -43,7 +43,7 @@ const udp_knob_t knobs[] = {
     {"incast", UDP_KNOB_INT64, AT(incast), 0, 1024 * MiB, 0, 5,
      "Bytes permitted to all peers together when several have more to send, 0 to 1 GiB. 0: twice what arrives in a round trip"},
     {"buffer", UDP_KNOB_INT64, AT(buffer), 0, 4096 * MiB, 16 * MiB, 5,
-     "Bytes to a peer that may be queued before a sender waits for Acks, 0 to 4 GiB; as TCP's send buffer, but only what is used is taken"},
+     "Bytes to a peer that may be queued before a sender waits, 0 to 4 GiB; as TCP's send buffer, but no more than keeps the path busy, and only what is used is taken"},
     {"ack_delay", UDP_KNOB_INT, AT(ack_delay), 0, 1000000, 1000, 5,
      "Longest time in microseconds that an Ack waits for company, 0 to 1000000"},
     {"ack_every", UDP_KNOB_INT, AT(ack_every), 1, 1000, 8, 5,
