@@ -18,6 +18,7 @@ udp_tests = \
 	test/udp/random_runs \
 	test/udp/reference \
 	test/udp/scenarios \
+	test/udp/socket_calls \
 	test/udp/steering
 check_PROGRAMS += $(udp_tests)
 TESTS += $(udp_tests)
@@ -46,6 +47,9 @@ test_udp_meeting_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)
+test_udp_socket_calls_SOURCES = test/udp/socket_calls.cpp $(udp_test_headers)
+test_udp_socket_calls_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
+test_udp_socket_calls_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_steering_SOURCES = test/udp/steering.cpp $(udp_test_headers)
 test_udp_steering_CPPFLAGS = $(udp_test_cppflags)
 test_udp_steering_LDADD = $(udp_test_libs)

@@ -118,9 +118,9 @@ std::string socket::open(bool v6, int port_min, int port_range, size_t buffer, b
     }
     gso_ = gso;
     gro_ = gso && setsockopt(fd_, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
-    in_.resize(batch * 65536);
-    out_.resize(batch * 65536 + endpoint::datagram_room);
-    inbox_ = std::make_unique<inbox>(in_.data(), gro_);
+    in_ = std::make_unique_for_overwrite<uint8_t[]>(batch * 65536);
+    out_ = std::make_unique_for_overwrite<uint8_t[]>(out_bytes);
+    inbox_ = std::make_unique<inbox>(in_.get(), gro_);
     return "";
 }
 
@@ -139,7 +139,7 @@ int socket::receive_batch()
     busy_ = n > 0;
     more_ = n == static_cast<int>(batch);
     for (int i = 0; i < n; ++i) {
-        arrivals_[i] = {in_.data() + i * 65536, m[i].msg_len, 0, address_of(inbox_->from[i])};
+        arrivals_[i] = {in_.get() + i * 65536, m[i].msg_len, 0, address_of(inbox_->from[i])};
         if (gro_)
             for (cmsghdr *c = CMSG_FIRSTHDR(&m[i].msg_hdr); c; c = CMSG_NXTHDR(&m[i].msg_hdr, c))
                 if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
@@ -154,9 +154,9 @@ int socket::receive_batch()
 
 uint8_t *socket::slot()
 {
-    if (used_ + endpoint::datagram_room > out_.size())
-        flush();
-    return out_.data() + used_;
+    if (used_ + endpoint::datagram_room > out_bytes && !flush())
+        return nullptr;
+    return out_.get() + used_;
 }
 
 void socket::put(size_t bytes, const address &to, uint32_t peer)
@@ -176,36 +176,55 @@ void socket::put(size_t bytes, const address &to, uint32_t peer)
     used_ += bytes;
 }
 
+/** False: it has to wait. */
 bool socket::send_one(const message &m, size_t from, size_t bytes)
 {
     socket_name to;
     const socklen_t length = name_of(m.to, to);
-    const ssize_t n = sendto(fd_, out_.data() + from, bytes, MSG_DONTWAIT, &to.any, length);
-    if (n < 0) {
-        if (errno == EMSGSIZE && too_large)
-            too_large(m.peer, static_cast<uint32_t>(bytes));
-        else
-            ++refused_;
+    if (sendto(fd_, out_.get() + from, bytes, MSG_DONTWAIT, &to.any, length) >= 0)
+        return true;
+    if (errno == EAGAIN)
         return false;
+    if (errno == EMSGSIZE) {
+        if (too_large)
+            too_large(m.peer, static_cast<uint32_t>(bytes));
+        refused_size_ = true;
+    } else {
+        ++refused_;     // as if lost
     }
     return true;
 }
 
-/** Sends from message `first` on; returns how many are dealt with. */
+/** One by one; false: what is left of it has to wait. */
+bool socket::send_apart(message &m)
+{
+    while (m.bytes) {
+        const size_t bytes = std::min(m.segment, m.bytes);
+        if (!send_one(m, m.at, bytes))
+            return false;
+        m.at += bytes;
+        m.bytes -= bytes;
+        m.count -= 1;
+    }
+    return true;
+}
+
+/** Sends from message `first` on; returns how many are dealt with, 0: they have to wait. */
 size_t socket::send_batch(size_t first)
 {
     mmsghdr h[batch];
     iovec v[batch];
     socket_name to[batch];
     alignas(cmsghdr) char control[batch][CMSG_SPACE(sizeof(uint16_t))];
-    const size_t n = std::min(batch, messages_.size() - first);
-    if (n == 1 && messages_[first].count == 1) {
-        send_one(messages_[first], messages_[first].at, messages_[first].bytes);    // the cheapest call, for what is waited for
-        return 1;
-    }
+    size_t n = std::min(batch, messages_.size() - first);
+    if (messages_[first].count == 1 ? n == 1 : !gso_)     // the cheapest call, for what is waited for
+        return send_apart(messages_[first]);
+    for (size_t i = 1; i < n && !gso_; ++i)
+        if (messages_[first + i].count > 1)
+            n = i;
     for (size_t i = 0; i < n; ++i) {
         const message &m = messages_[first + i];
-        v[i] = {out_.data() + m.at, m.bytes};
+        v[i] = {out_.get() + m.at, m.bytes};
         h[i] = {};
         h[i].msg_hdr.msg_name = &to[i];
         h[i].msg_hdr.msg_namelen = name_of(m.to, to[i]);
@@ -225,28 +244,35 @@ size_t socket::send_batch(size_t first)
     const int sent = sendmmsg(fd_, h, static_cast<unsigned>(n), MSG_DONTWAIT);
     if (sent > 0)
         return static_cast<size_t>(sent);
-    const message &m = messages_[first];
-    if (m.count > 1 && errno != EAGAIN && errno != ENOBUFS) {
-        // Some devices refuse segments (EIO) or their size (EINVAL, EMSGSIZE): one by one, from now on.
-        if (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP)
-            gso_ = false;
-        for (size_t k = 0; k < m.count; ++k)
-            send_one(m, m.at + k * m.segment, std::min(m.segment, m.bytes - k * m.segment));
-    } else if (errno == EMSGSIZE) {
-        if (too_large)
-            too_large(m.peer, static_cast<uint32_t>(m.bytes));
-    } else {
-        refused_ += m.count;    // as if lost: what is sent again comes later, when there is room
+    message &m = messages_[first];
+    if (errno == EAGAIN)
+        return 0;
+    if (errno == ENOBUFS) {
+        refused_ += m.count;    // a queue of the host has dropped it: as if lost
+        return 1;
     }
-    return 1;
+    if (m.count > 1) {
+        // Some devices refuse segments (EIO) or their number (EINVAL): one by one, from now on.  But not where it was their size.
+        const bool given_up = errno == EIO || errno == EINVAL || errno == EOPNOTSUPP;
+        refused_size_ = false;
+        const bool gone = send_apart(m);
+        gso_ = !given_up || refused_size_;
+        return gone;
+    }
+    return send_apart(m);
 }
 
-void socket::flush()
+bool socket::flush()
 {
-    for (size_t i = 0; i < messages_.size();)
-        i += send_batch(i);
+    while (next_ < messages_.size()) {
+        const size_t n = send_batch(next_);
+        if (n == 0)
+            return false;
+        next_ += n;
+    }
     messages_.clear();
-    used_ = 0;
+    used_ = next_ = 0;
+    return true;
 }
 
 } // namespace udp

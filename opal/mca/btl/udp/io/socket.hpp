@@ -48,12 +48,15 @@ public:
     template <class F> int receive(F &&take);
     bool more() const { return more_; }     // the last batch was full
 
-    /** Where to put the next datagram (endpoint::datagram_room bytes). */
+    /** Where to put the next datagram (endpoint::datagram_room bytes); nullptr: the kernel has no room, and ours is full. */
     uint8_t *slot();
     /** It is filled; leaves with the next flush at the latest. */
     void put(size_t bytes, const address &to, uint32_t peer);
-    /** Sends what was put; `too_large` hears of datagrams that the device refused for their size. */
-    void flush();
+    /**
+     * Sends what was put; false: the kernel has no room for all, and what is left waits for the next flush.  `too_large`
+     * hears of datagrams that the device refused for their size.
+     */
+    bool flush();
     std::function<void(uint32_t peer, uint32_t bytes)> too_large;
     uint64_t refused() const { return refused_; }
 
@@ -67,16 +70,19 @@ private:
         address to;
         uint32_t peer;
     };
+    static constexpr size_t out_bytes = batch * 65536 + endpoint::datagram_room;
+
     bool send_one(const message &m, size_t from, size_t bytes);
+    bool send_apart(message &m);
     size_t send_batch(size_t first);
 
     int fd_ = -1;
     uint16_t port_ = 0;
     size_t buffer_ = 0;
-    bool gso_ = false, gro_ = false, more_ = false;
+    bool gso_ = false, gro_ = false, more_ = false, refused_size_ = false;
     uint64_t refused_ = 0;
-    std::vector<uint8_t> out_, in_;
-    size_t used_ = 0;
+    std::unique_ptr<uint8_t[]> out_, in_;       // pages that are never used are never taken
+    size_t used_ = 0, next_ = 0;                // bytes of out_; the first of messages_ that has not left
     std::vector<message> messages_;
 
     int receive_batch();
