@@ -13,8 +13,8 @@
  */
 #include "endpoint.hpp"
 
-#include <cstdio>
-#include <cstdlib>
+#include "fuzz.hpp"
+
 #include <deque>
 #include <map>
 #include <memory>
@@ -22,33 +22,9 @@
 #include <vector>
 
 using namespace udp;
+using udp_test::broken, udp_test::reader;
 
 namespace {
-
-class reader {
-public:
-    reader(const uint8_t *p, size_t n) : at_(p), left_(n) {}
-    bool empty() const { return left_ == 0; }
-    uint8_t byte() { return left_ ? --left_, *at_++ : 0; }
-    uint32_t number() { return static_cast<uint32_t>(byte() | byte() << 8); }
-    std::span<const uint8_t> bytes(size_t n)
-    {
-        n = std::min(n, left_);
-        const std::span<const uint8_t> s(at_, n);
-        at_ += n, left_ -= n;
-        return s;
-    }
-
-private:
-    const uint8_t *at_;
-    size_t left_;
-};
-
-[[noreturn]] void broken(const char *what)
-{
-    std::fprintf(stderr, "fuzz: %s\n", what);
-    std::abort();
-}
 
 struct side : events {
     side(const config &c, uint32_t id) : end(c, id, *this) {}
@@ -174,20 +150,7 @@ void play(const uint8_t *p, size_t n)
 
 } // namespace
 
-#ifdef UDP_LIBFUZZER
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
-{
-    play(p, n);
-    return 0;
-}
-
-#else
-
-#include "unit.hpp"
-
-#include <filesystem>
-#include <random>
+#ifndef UDP_LIBFUZZER
 
 namespace {
 
@@ -242,54 +205,8 @@ std::vector<uint8_t> one_play(std::mt19937_64 &r)
     return p;
 }
 
-std::string seeds_and_changes()
-{
-    std::vector<std::vector<uint8_t>> corpus;
-    for (const auto &f : std::filesystem::directory_iterator(wan_test::test_file("udp/seeds"))) {
-        const std::string s = wan_test::read_all(f.path());
-        corpus.emplace_back(s.begin(), s.end());
-        play(corpus.back().data(), corpus.back().size());
-    }
-    WAN_CHECK_THAT(corpus.size() >= 8, "seeds are missing: " + std::to_string(corpus.size()));
-    const char *text = std::getenv("UDP_FUZZ");
-    const uint64_t runs = text ? std::strtoull(text, nullptr, 0) : 20000;
-    std::mt19937_64 r(wan_test::test_seed());
-    for (uint64_t i = 0; i < runs; ++i) {
-        std::vector<uint8_t> p = r() % 2 ? one_play(r) : corpus[r() % corpus.size()];
-        for (unsigned k = static_cast<unsigned>(r() % 6); k && !p.empty(); --k) {
-            const size_t at = r() % p.size();
-            switch (r() % 4) {
-            case 0: p[at] = static_cast<uint8_t>(r()); break;
-            case 1: p[at] ^= static_cast<uint8_t>(1 << r() % 8); break;
-            case 2: p.erase(p.begin() + static_cast<long>(at)); break;
-            default: p.insert(p.begin() + static_cast<long>(at), p.begin() + static_cast<long>(at), p.begin() + static_cast<long>(std::min(p.size(), at + r() % 64)));
-            }
-        }
-        if (const char *keep = std::getenv("UDP_FUZZ_LAST")) {     // what was played when it crashed
-            std::ofstream f(keep, std::ios::binary);
-            f.write(reinterpret_cast<const char *>(p.data()), static_cast<std::streamsize>(p.size()));
-        }
-        play(p.data(), p.size());
-    }
-    std::printf("%zu seeds, %llu plays\n", corpus.size(), static_cast<unsigned long long>(runs));
-    return "";
-}
-
 } // namespace
 
-int main()
-{
-    if (const char *directory = std::getenv("UDP_FUZZ_MAKE")) {    // plays as first seeds
-        std::mt19937_64 r(1);
-        for (int i = 0; i < 8; ++i) {
-            const std::vector<uint8_t> p = one_play(r);
-            std::ofstream f(std::string(directory) + "/play" + std::to_string(i), std::ios::binary);
-            f.write(reinterpret_cast<const char *>(p.data()), static_cast<std::streamsize>(p.size()));
-        }
-        return 0;
-    }
-    const CMUnitTest tests[] = {cmocka_unit_test_prestate(wan_test::test<seeds_and_changes>, nullptr)};
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}
-
 #endif
+
+UDP_FUZZ_MAIN("seeds", 20000)

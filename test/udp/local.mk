@@ -5,7 +5,10 @@ udp_test_headers = test/unit/unit.hpp test/udp/simulator.hpp
 udp_test_cppflags = $(udp_cppflags) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/udp
 udp_seeds = \
 	test/udp/seeds/play0 test/udp/seeds/play1 test/udp/seeds/play2 test/udp/seeds/play3 \
-	test/udp/seeds/play4 test/udp/seeds/play5 test/udp/seeds/play6 test/udp/seeds/play7
+	test/udp/seeds/play4 test/udp/seeds/play5 test/udp/seeds/play6 test/udp/seeds/play7 \
+	test/udp/seeds_crowd/play0 test/udp/seeds_crowd/play1 test/udp/seeds_crowd/play2 test/udp/seeds_crowd/play3 \
+	test/udp/seeds_crowd/play4 test/udp/seeds_crowd/play5 test/udp/seeds_crowd/play6 test/udp/seeds_crowd/play7 \
+	test/udp/seeds_crowd/silent1 test/udp/seeds_crowd/silent2 test/udp/seeds_crowd/silent3
 udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 
 if HAVE_UDP
@@ -14,6 +17,7 @@ udp_tests = \
 	test/udp/core_parts \
 	test/udp/forged \
 	test/udp/fuzz \
+	test/udp/fuzz_crowd \
 	test/udp/meeting \
 	test/udp/random_runs \
 	test/udp/reference \
@@ -38,12 +42,15 @@ EXTRA_DIST += opal/mca/btl/udp/REFERENCE.md
 test_udp_forged_SOURCES = test/udp/forged.cpp $(udp_test_headers)
 test_udp_forged_CPPFLAGS = $(udp_test_cppflags)
 test_udp_forged_LDADD = $(udp_test_libs)
-test_udp_fuzz_SOURCES = test/udp/fuzz.cpp $(udp_test_headers)
+test_udp_fuzz_SOURCES = test/udp/fuzz.cpp test/udp/fuzz.hpp $(udp_test_headers)
 test_udp_fuzz_CPPFLAGS = $(udp_test_cppflags)
 test_udp_fuzz_LDADD = $(udp_test_libs)
 test_udp_meeting_SOURCES = test/udp/meeting.cpp $(udp_test_headers)
 test_udp_meeting_CPPFLAGS = $(udp_test_cppflags)
 test_udp_meeting_LDADD = libudp_io.la $(udp_test_libs)
+test_udp_fuzz_crowd_SOURCES = test/udp/fuzz_crowd.cpp test/udp/fuzz.hpp $(udp_test_headers)
+test_udp_fuzz_crowd_CPPFLAGS = $(udp_test_cppflags)
+test_udp_fuzz_crowd_LDADD = $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)

@@ -97,6 +97,36 @@ std::string part_of_one_that_left()
     return "";
 }
 
+/** Who asked for much, comes first and fell silent is not given the part of the others again and again. */
+std::string silent_and_preferred()
+{
+    config c;
+    c.unscheduled = 2000;
+    c.incast = 20000;
+    grants g(c);
+    grants::account silent, other;
+    silent.priority = 7, other.peer = 1;
+    g.open(silent), g.open(other);
+    silent.wanted = 100'000'000;
+    g.update(silent, ms, 0);
+    time_ns now = 2 * ms;
+    for (int step = 0; step < 400 && other.arrived < 500'000; ++step, now += 5 * ms) {
+        other.wanted = 500'000 + grants::reserve(c);
+        // One long block: nothing is consumed, and so nothing renewed, before all of it is there.
+        g.update(other, now, std::min<uint64_t>(8000, other.permitted - other.arrived));
+        if (g.deadline() <= now)
+            g.look(now);
+        g.grown().clear();
+    }
+    WAN_CHECK_THAT(other.arrived >= 500'000, std::to_string(other.arrived));
+    // It is heard again: its turn comes as before.
+    const uint64_t before = silent.permitted;
+    silent.consumed += 10'000;
+    g.update(silent, now, 10'000);
+    WAN_CHECK_THAT(silent.permitted > before, std::to_string(silent.permitted));
+    return "";
+}
+
 /** Late datagrams of a peer that said farewell are taken, but it is permitted nothing more. */
 std::string gone_want_nothing()
 {
@@ -262,6 +292,6 @@ std::string room_to_send()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send)};
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -47,9 +47,17 @@ double grants::used(const account &a, time_ns now) const
     return static_cast<double>(a.arrived < a.alone ? std::min(all, pace(a)) : all) / static_cast<double>(budget(a.trip));
 }
 
+/** Makes no use of what it has: more would be kept from others again and again. */
+bool grants::is_silent(const account &a, time_ns now) const
+{
+    return now - a.heard > silence + 4 * a.trip && a.permitted > a.arrived + reserve(config_);
+}
+
 /** Whose turn comes first: who wants less, but of those who want much, who has less. */
 bool grants::before(const account &a, const account &b, time_ns now) const
 {
+    if (is_silent(a, now) != is_silent(b, now))
+        return is_silent(b, now);
     if (a.priority != b.priority)
         return a.priority > b.priority;
     const uint64_t left_a = std::min(a.wanted - a.arrived, std::max(budget(a.trip), much));
@@ -192,8 +200,6 @@ void grants::share(time_ns now)
                 continue;
             // More than it can use by its own window would only be kept from others.
             if (a->priority == 0 && under_way(*a, now) >= 2 * pace(*a))
-                continue;
-            if (now - a->heard > silence + 4 * a->trip && a->permitted > a->arrived + reserve(config_) && least)
                 continue;
             if (!least || before(*a, *least, now))
                 least = a;

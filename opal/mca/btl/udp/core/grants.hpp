@@ -134,6 +134,7 @@ private:
     bool is_near(time_ns trip) const;
     /** Whether others as near may be expected to send at once. */
     bool is_wary(const account &a) const { return crowd_size_ && !a.local && trip_ < near_trip && (a.trip == 0 || is_near(a.trip)); }
+    bool is_silent(const account &a, time_ns now) const;
     bool before(const account &a, const account &b, time_ns now) const;
     uint64_t turn(const account &a) const { return std::clamp<uint64_t>(budget(a.trip) / 4, turn_least, quantum); }
     double used(const account &a, time_ns now) const;
