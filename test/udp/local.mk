@@ -23,7 +23,8 @@ udp_tests = \
 	test/udp/reference \
 	test/udp/scenarios \
 	test/udp/socket_calls \
-	test/udp/steering
+	test/udp/steering \
+	test/udp/thousand
 check_PROGRAMS += $(udp_tests)
 TESTS += $(udp_tests)
 endif
@@ -60,6 +61,9 @@ test_udp_socket_calls_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_steering_SOURCES = test/udp/steering.cpp $(udp_test_headers)
 test_udp_steering_CPPFLAGS = $(udp_test_cppflags)
 test_udp_steering_LDADD = $(udp_test_libs)
+test_udp_thousand_SOURCES = test/udp/thousand.cpp $(udp_test_headers)
+test_udp_thousand_CPPFLAGS = $(udp_test_cppflags)
+test_udp_thousand_LDADD = libudp_io.la $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
