@@ -15,6 +15,10 @@
  * delay the caller by a whole wait.
  * libevent polls level-triggered, so nothing is missed between its poll and ours.
  *
+ * btl/udp reads its socket itself, and Open MPI then hardly visits libevent.  After a read
+ * that found nothing, a rank sleeps until that socket is ready, but only briefly: what
+ * btl/udp has to send has its times, of which no descriptor tells.
+ *
  *   WAN_IDLE_US    longest wait, default 2000; 0: plain sched_yield()
  *   WAN_IDLE_MODE  poll (default) or sleep: nanosleep for WAN_IDLE_US each time
  *
@@ -26,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +49,7 @@ static __thread nfds_t watched_count;
 static __thread int polled_empty;
 static __thread int handled;      /* something was ready since the last yield */
 static __thread int yields;
+static __thread int read_empty = -1;    /* a datagram socket without any */
 
 __attribute__((constructor)) static void idle_open(void)
 {
@@ -86,6 +92,28 @@ REPLACES int epoll_wait(int epfd, struct epoll_event *events, int max, int timeo
     return visited(timeout_ms, epoll_pwait(epfd, events, max, timeout_ms, NULL));
 }
 
+static void have_read(int fd, int flags, long found)
+{
+    if (flags & MSG_DONTWAIT) {
+        read_empty = found < 0 && errno == EAGAIN ? fd : -1;
+        handled |= found > 0;
+    }
+}
+
+REPLACES ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    ssize_t n = syscall(SYS_recvmsg, fd, message, flags);
+    have_read(fd, flags, n);
+    return n;
+}
+
+REPLACES int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *wait)
+{
+    int n = (int) syscall(SYS_recvmmsg, fd, messages, count, flags, wait);
+    have_read(fd, flags, n);
+    return n;
+}
+
 REPLACES int sched_yield(void)
 {
     static const struct timespec brief = {0, 50000};
@@ -99,6 +127,10 @@ REPLACES int sched_yield(void)
     } else if (handled) {
         handled = 0;
         polled_empty = 0;
+    } else if (read_empty >= 0) {
+        struct pollfd one = {.fd = read_empty, .events = POLLIN};
+        read_empty = -1;
+        ppoll(&one, 1, &brief, NULL);
     } else if (polled_empty) {
         polled_empty = 0;
         ppoll(watched, watched_count, &t, NULL);
