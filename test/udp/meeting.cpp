@@ -237,6 +237,7 @@ std::string not_our_own_address()
     for (const bool told : {false, true}) {
         uint16_t port = 0;
         const int first = socket_at("127.0.0.1", port), other = socket_at("127.0.0.2", port);
+        udp_outgoing_t record = {};     // outlives the engines
         engine here(1, told ? "127.0.0.1" : ""), there(2, "127.0.0.1");
         uint8_t card[UDP_CARD_MAX];
         size_t n = udp_engine_card(there.e, card);
@@ -249,7 +250,6 @@ std::string not_our_own_address()
         card[n + 15] = 2;
         uint32_t peer;
         WAN_CHECK(udp_engine_peer(here.e, card, n + place, &peer, &here.m) == UDP_OK);
-        udp_outgoing_t record = {};
         udp_engine_send(here.e, peer, &record, "x", 1, 1, 0);
         pollfd look[2] = {{first, POLLIN, 0}, {other, POLLIN, 0}};
         WAN_CHECK(poll(look, 2, 5000) == 1);
@@ -264,14 +264,14 @@ std::string not_our_own_address()
 /** Who sends much has room until the path is busy and some more waits, and again before everything has been acknowledged. */
 std::string room_to_send()
 {
+    constexpr size_t bytes = 100'000;
+    std::vector<uint8_t> data(bytes);
+    std::vector<udp_outgoing_t> records(200);       // 20 MB, more than btl_udp_buffer; they outlive the engines
     engine here(1, "127.0.0.1"), there(2, "127.0.0.1");
     uint8_t card[UDP_CARD_MAX];
     uint32_t peer, back;
     WAN_CHECK(udp_engine_peer(here.e, card, udp_engine_card(there.e, card), &peer, &here.m) == UDP_OK);
     WAN_CHECK(udp_engine_peer(there.e, card, udp_engine_card(here.e, card), &back, &there.m) == UDP_OK);
-    constexpr size_t bytes = 100'000;
-    std::vector<uint8_t> data(bytes);
-    std::vector<udp_outgoing_t> records(200);       // 20 MB, more than btl_udp_buffer
     size_t n = 0;
     for (; udp_engine_room(here.e, peer, bytes) && n < records.size(); ++n)
         udp_engine_send(here.e, peer, &records[n], data.data(), bytes, 2, 0);
