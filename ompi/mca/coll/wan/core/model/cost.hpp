@@ -139,6 +139,9 @@ inline int64_t flows_ns(uint64_t bytes, int64_t latency_ns, int64_t flows)
     return static_cast<int64_t>(static_cast<__int128>(bytes) * 2 * latency_ns / (window_bytes * std::max<int64_t>(1, flows)));
 }
 
+/** What a TCP connection sends after a rest before it hears from the receiver (RFC 6928). */
+constexpr uint64_t first_window_bytes = 10 * 1448;
+
 /**
  * What a message loses against the interface's rate when it crosses over
  * `flows` TCP connections that have been idle: each may send ten packets in
@@ -146,10 +149,9 @@ inline int64_t flows_ns(uint64_t bytes, int64_t latency_ns, int64_t flows)
  */
 inline int64_t slow_start_ns(const facts &f, uint64_t bytes, int64_t latency_ns, int64_t flows)
 {
-    constexpr uint64_t first_window = 10 * 1448;
     const int64_t round_trip = 2 * latency_ns;
     int64_t lost = 0;
-    uint64_t window = first_window * static_cast<uint64_t>(std::max<int64_t>(1, flows)), sent = 0;
+    uint64_t window = first_window_bytes * static_cast<uint64_t>(std::max<int64_t>(1, flows)), sent = 0;
     while (sent + window < bytes && f.wire_ns(window) < round_trip) {
         lost += round_trip - f.wire_ns(window);
         sent += window;
@@ -169,11 +171,11 @@ inline int64_t gap_ns(const facts &f, uint64_t bytes)
     return f.message_ns + (bytes > free ? f.wire_ns(bytes - free) : 0);
 }
 
-/** What `n` messages, one after the other, keep a host's processor and interface: from the ninth on the burst is used up. */
+/** What `n` messages, one after the other, keep a host's processor and interface: what a rate limit lets pass at once is free. */
 inline int64_t sends_ns(const facts &f, uint64_t bytes, int64_t n)
 {
     const int64_t all = static_cast<int64_t>(bytes) * n;
-    return n <= 8 ? n * gap_ns(f, bytes) : n * f.message_ns + (all > f.burst_bytes ? f.wire_ns(static_cast<uint64_t>(all - f.burst_bytes)) : 0);
+    return n * f.message_ns + (all > f.burst_bytes ? f.wire_ns(static_cast<uint64_t>(all - f.burst_bytes)) : 0);
 }
 
 /**
@@ -182,24 +184,21 @@ inline int64_t sends_ns(const facts &f, uint64_t bytes, int64_t n)
  */
 inline int64_t incast_ns(const facts &f, uint64_t bytes, int64_t near, int64_t far, int64_t latency_ns)
 {
-    const auto taken = [&](int64_t n) {
-        const int64_t all = static_cast<int64_t>(bytes) * n;
-        return n * f.message_ns + (all > f.burst_bytes ? f.wire_ns(static_cast<uint64_t>(all - f.burst_bytes)) : 0);
-    };
-    return std::max(latency_ns + taken(far), f.lan_ns + taken(near + far));
+    return std::max(latency_ns + sends_ns(f, bytes, far), f.lan_ns + sends_ns(f, bytes, near + far));
 }
 
 /**
- * What is sent to several at once shares the interface if it is long: none has it before all have (`together`).  Short
- * messages follow each other (`alone`: when the first has left), those between do half of both: a connection's window
- * holds a part of them.
+ * What is sent to several at once shares the interface if it is long: none has it before all have (`together`).  Messages
+ * that a connection sends whole after a rest follow each other (`alone`: when the first has left), those between do half of both.
  */
 inline int64_t sharing_ns(const facts &f, uint64_t bytes, int64_t alone, int64_t together)
 {
-    if (static_cast<int64_t>(bytes) <= f.burst_bytes / 8 || f.wire_ns(bytes) <= f.message_ns)
+    if (bytes <= first_window_bytes || f.wire_ns(bytes) <= f.message_ns)
         return alone;
     return exchange_waits(bytes) ? together : (alone + together) / 2;
 }
+
+inline int64_t sum(const std::vector<int64_t> &of) { return std::accumulate(of.begin(), of.end(), int64_t{0}); }
 
 /** A postal tree of n nodes, level by level: what each node that has the message sends before the next level begins. */
 inline std::vector<int64_t> tree_levels(int64_t nodes, uint32_t lambda)
@@ -218,18 +217,12 @@ inline std::vector<int64_t> tree_levels(int64_t nodes, uint32_t lambda)
  */
 inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
 {
-    int64_t time = 0;
-    for (int64_t sends : tree_levels(nodes, lambda))
-        time += f.lan_ns + sends_ns(f, bytes, sends);
-    return time;
+    const auto levels = tree_levels(nodes, lambda);
+    return static_cast<int64_t>(levels.size()) * f.lan_ns + sends_ns(f, bytes, sum(levels));
 }
 
 /** What the root of such a tree sends. */
-inline int64_t root_sends(int64_t nodes, uint32_t lambda)
-{
-    const auto levels = tree_levels(nodes, lambda);
-    return std::accumulate(levels.begin(), levels.end(), int64_t{0});
-}
+inline int64_t root_sends(int64_t nodes, uint32_t lambda) { return sum(tree_levels(nodes, lambda)); }
 
 /**
  * The same where every node sends to all of its children at once, which share its interface.  Measured in the lab (128 KB
@@ -237,8 +230,9 @@ inline int64_t root_sends(int64_t nodes, uint32_t lambda)
  */
 inline int64_t tree_down_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
 {
-    int64_t left = root_sends(nodes, lambda), together = 0;
-    for (int64_t sends : tree_levels(nodes, lambda)) {
+    const auto levels = tree_levels(nodes, lambda);
+    int64_t left = sum(levels), together = 0;
+    for (int64_t sends : levels) {
         together += f.lan_ns + sends_ns(f, bytes, left);
         left -= sends;
     }
