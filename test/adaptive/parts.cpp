@@ -365,6 +365,57 @@ std::string check_used()
     return "";
 }
 
+/**
+ * Near links are measured once, while all others are measuring: one that seems so slow that it keeps others off is measured again
+ * while the tree is used, the better figure holds, and children are told; one that is as fast as others is left alone.
+ */
+std::string check_slow()
+{
+    for (const bool slow : {true, false}) {
+        bench b(true, false);
+        // Round trips of 1 ms, but for rank 3's of 100; transfers of 2 ms, that to rank 1 of 100 until `clear`.
+        bool clear = !slow;
+        int bulks = 0;      // to rank 1
+        const auto measure = [&] {
+            for (size_t k = 0; k < 60; ++k) {
+                b.near.step(b.now, false);
+                for (const auto &[to, m] : std::exchange(b.sent, {})) {
+                    tell_message answer;
+                    answer.what = m.what == tell_kind::bulk ? tell_kind::bulk_done : tell_kind::pong;
+                    b.now += to == 3 ? 100 * ms : ms;
+                    bulks += m.what == tell_kind::bulk && m.last && to == 1;
+                    if (m.what == tell_kind::bulk)
+                        answer.value_ns = to == 1 && !clear ? 100 * ms : 2 * ms;
+                    if (m.what == tell_kind::ping || (m.what == tell_kind::bulk && m.last))
+                        b.near.receive(to, answer, b.now);
+                }
+                if (b.near.deadline() < INT64_MAX)
+                    b.now = std::max(b.now, b.near.deadline());
+            }
+            b.it.step(b.now);
+        };
+        measure();
+        b.told(1, ms, 50'000'000);
+        b.answer(1, tell_kind::accept);
+        b.answer(7, tell_kind::attach, 0, rank_set::one(7));
+        measure();
+        WAN_CHECK(b.near.quiet() && b.it.parent() == 1 && b.near.near(1) && (b.it.view().est < 10'000'000) == slow);
+        bulks = 0;
+        for (int call = 0; call < 20; ++call) {
+            b.now += 60'000 * ms;
+            measure();
+            WAN_CHECK(bulks == (slow ? std::min(call, 3) : 0));        // nobody uses it
+            clear = clear || call == 2;
+            b.it.used(b.now);
+            b.sent.clear();
+            measure();
+            WAN_CHECK(bulks == (slow ? std::min(call + 1, 3) : 0));
+            WAN_CHECK_THAT((b.it.view().est > 15'000'000) == clear, std::to_string(slow) + ", call " + std::to_string(call) + ": " + std::to_string(b.it.view().est) + " of " + std::to_string(b.near.bandwidth(1)));
+        }
+    }
+    return "";
+}
+
 /** Who counts on whom, operation by operation. */
 std::string check_edges()
 {
@@ -411,7 +462,7 @@ int main()
         cmocka_unit_test(test<check_near>),
         cmocka_unit_test(test<check_latency_rule>),
         cmocka_unit_test(test<check_bandwidth_rule>),
-        cmocka_unit_test(test<check_declined>), cmocka_unit_test(test<check_used>),
+        cmocka_unit_test(test<check_declined>), cmocka_unit_test(test<check_used>), cmocka_unit_test(test<check_slow>),
         cmocka_unit_test(test<check_edges>),
     };
     return cmocka_run_group_tests_name("adaptive parts", tests, nullptr, nullptr);

@@ -160,7 +160,7 @@ std::string check_sizes()
 {
     int kept = 0, found = 0, jobs = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed)
-        for (const size_t least : {4096, 65'536})
+        for (const size_t least : {16'384, 65'536})
             for (const bool all_alike : {true, false}) {
                 const std::string a = "s" + std::to_string(jobs) + "a", b = "s" + std::to_string(jobs++) + "b";
                 tried_job j({a.c_str(), a.c_str(), a.c_str(), b.c_str(), b.c_str(), b.c_str()});

@@ -139,6 +139,12 @@ void neighbours::want_bandwidth(int rank)
     bulk_queue_.push_front(rank);
 }
 
+void neighbours::try_bandwidth(int rank)
+{
+    if (bandwidth(rank) > 0 && bulk_to_ != rank && std::find(bulk_queue_.begin(), bulk_queue_.end(), rank) == bulk_queue_.end())
+        bulk_queue_.push_back(rank);
+}
+
 void neighbours::bulk_if_near(int rank)
 {
     if (options_.has(variant_hints) && (!near(rank) || ++bulks_ > options_.peers))

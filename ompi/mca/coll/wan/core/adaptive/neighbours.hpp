@@ -47,6 +47,8 @@ public:
      * case: when one is needed, links are busy.
      */
     void want_bandwidth(int rank);
+    /** One that is known once more: the better figure holds. */
+    void try_bandwidth(int rank);
     /** busy: operations are under way. */
     void step(int64_t now_ns, bool busy);
     /** One of ping, pong, bulk, bulk_done. */
@@ -62,6 +64,7 @@ public:
     /** What is not known is taken for the farthest, and for as fast as the fastest. */
     int64_t rtt_or_largest_ns(int rank) const;
     uint64_t bandwidth_or_most(int rank) const;
+    uint64_t most_bandwidth() const { return most_; }
     /** On this host, as near as the nearest on others, or nearly so, or far nearer than the farthest; in no case as far as sites are. */
     bool near(int rank) const;
     const rank_set &beside() const { return beside_; }

@@ -25,7 +25,8 @@ constexpr unsigned rounds_to_all = 4;
 constexpr int64_t sends_in_a_round_trip = 4;
 /** How often each of several children may try to go elsewhere, with pauses that get twice as long. */
 constexpr unsigned turns_each = 8;
-/** How often a parent that is far is asked again while the tree is used, with pauses that get twice as long. */
+/** How often, while the tree is used, a parent that is far is asked again, and the bandwidth of one that is near but seems slow
+ *  is measured again, with pauses that get twice as long. */
 constexpr unsigned most_looks = 8;
 constexpr int64_t look_pause_ns = 50'000'000;
 constexpr int64_t least_round_ns = 2'000'000;
@@ -120,10 +121,20 @@ void tree::used(int64_t now_ns)
         return;
     if (mine_.children > 1 && !turns_left() && now_ns >= turn_ns_)
         turn_ -= static_cast<unsigned>(mine_.children);
-    if (parent_ >= 0 && looks_ < most_looks && now_ns >= next_look_ns_ && !near_.near(parent_)) {
-        ask(parent_);
+    const bool near = parent_ >= 0 && near_.near(parent_);
+    if (parent_ >= 0 && looks_ < most_looks && now_ns >= next_look_ns_ && (!near || slow())) {
+        if (near)
+            near_.try_bandwidth(parent_);
+        else
+            ask(parent_);
         next_look_ns_ = now_ns + (look_pause_ns << looks_++);
     }
+}
+
+/** The way from the parent seems slower than others by so much that nobody whom a fork sends here comes. */
+bool tree::slow() const
+{
+    return same() * near_.bandwidth(parent_) < std::max(near_.most_bandwidth(), parents_.est == unbounded ? 0 : parents_.est);
 }
 
 void tree::restless()

@@ -76,7 +76,8 @@ public:
     void look_again();
     /**
      * An operation goes along it.  What was measured while others sent may be wrong, and a fork halves what all get: so where
-     * processes are content while it is used, now and then its several children try again, and who has a far parent asks it.
+     * processes are content while it is used, now and then its several children try again, who has a far parent asks it, and who has a
+     * near one that seems slow measures that again: it was measured once, while all others were measuring.
      */
     void used(int64_t now_ns);
     /** When step() is to be called next; INT64_MAX: nothing is to be done. */
@@ -128,6 +129,7 @@ private:
     bool closer(int candidate) const;
     uint64_t same() const;
     bool is_gate() const;
+    bool slow() const;
     int64_t hop_ns(int parent, int children) const;
     uint64_t promised(int candidate, const tree_view &v, int children) const;
     void take_attach(int from, const tell_message &m);

@@ -115,9 +115,9 @@ inline inner_cost inner_of(const facts &f, int64_t hosts, int64_t segment_bytes,
     if (how == inner_steps::ring)   // blocks go round as they come: only the last one's way counts
         return {2 * (hosts - 1), (hosts - 1) * passing_hop_ns(f, segment_bytes / std::max<int64_t>(1, hosts)), 1,
                 (hosts - 1) * f.step_ns};
-    // The last segment is gathered while the one before still shares the interface: twice its time.
-    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps(hosts) * f.step_ns, steps(hosts),
-            steps(hosts) * f.step_ns / 2};
+    // The last segment is gathered while the one before still shares the interface: twice its time.  A step is a message, at least.
+    const int64_t steps_ns = steps(hosts) * std::max(f.step_ns, f.lan_ns);
+    return {2 * steps(hosts), 2 * wire_part(f, segment_bytes, hosts - 1, hosts) + steps_ns, steps(hosts), steps_ns / 2};
 }
 
 /**
