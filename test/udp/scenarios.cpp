@@ -459,6 +459,26 @@ std::string forgeries()
     return "";
 }
 
+/** What had been received is acknowledged seconds later, when the sender asks: that is no round trip, by which it would wait from then on. */
+std::string late_answers()
+{
+    config c;
+    c.strict = true;
+    simulator sim(c, 2, 5);
+    for (int i = 0; i < 2; ++i) {
+        sim[0].send(1, 2, 500);
+        WAN_CHECK(sim.run(10 * second));
+    }
+    const time_ns before = sim[0].end.view(sim[0].peer_of[1]).delay, dark_until = sim.now + 5 * second;
+    sim.tap = [&](uint32_t from, uint32_t, std::vector<uint8_t> &) { return from == 1 && sim.now < dark_until; };
+    for (int i = 0; i < 3; ++i)
+        sim[0].send(1, 2, 500);
+    WAN_CHECK(sim.run(100 * second) && sim[1].delivered == 5 && sim.now > dark_until);
+    const time_ns after = sim[0].end.view(sim[0].peer_of[1]).delay;
+    WAN_CHECK_THAT(before > 0 && after < 2 * before, std::to_string(before) + " ns before, " + std::to_string(after) + " after");
+    return "";
+}
+
 std::string dead_peer()
 {
     for (int strict = 0; strict < 2; ++strict) {
@@ -491,6 +511,6 @@ std::string dead_peer()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(dead_peer)};
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(dead_peer)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -91,6 +91,9 @@ void strict::ask(time_ns now)
     under_way_ = 0;
     permitted_ = 0;
     recover_ = base_ + static_cast<uint32_t>(unacked_.size());
+    // What is acknowledged now may be so in answer to this: its time says nothing of the path (Karn).
+    for (size_t i = 0; i < unacked_.size(); ++i)
+        unacked_[i].again = true;
     request_owed_ = true;
     last_sent_ = now;
 }
