@@ -4,9 +4,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "default_params.hpp"
 #include "endpoint.hpp"
 #include "modern.hpp"
-#include "udp_core.h"
 
 #include "unit.hpp"
 
@@ -185,21 +185,10 @@ struct engine {
     udp_message_t m;
     explicit engine(uint64_t id, const char *address)
     {
-        static char empty[] = "";
         static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
                                            [](void *, uint32_t) {}, [](void *, uint32_t) {}};
         std::string told = address, devices = "lo";
-        udp_params_t p = {};
-        for (size_t i = 0; i < udp_knob_count(); ++i) {
-            const udp_knob_t *k = udp_knob_get(i);
-            char *at = reinterpret_cast<char *>(&p) + k->offset;
-            if (k->type == UDP_KNOB_STRING)
-                *reinterpret_cast<char **>(at) = empty;
-            else if (k->type == UDP_KNOB_INT64)
-                *reinterpret_cast<int64_t *>(at) = k->initial;
-            else
-                *reinterpret_cast<int *>(at) = static_cast<int>(k->initial);
-        }
+        udp_params_t p = default_params();
         p.address = told.data();
         p.interfaces = devices.data();
         p.linger = 0;

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "udp_core.h"
+#include "default_params.hpp"
 
 #include <arpa/inet.h>
 #include <cstdio>
@@ -67,19 +67,8 @@ struct side {
 
     void open(int mode, int security, const char *address = "127.0.0.1")
     {
-        static char empty[] = "";
         std::string told = address;
-        udp_params_t p = {};
-        for (size_t i = 0; i < udp_knob_count(); ++i) {
-            const udp_knob_t *k = udp_knob_get(i);
-            char *at = reinterpret_cast<char *>(&p) + k->offset;
-            if (k->type == UDP_KNOB_STRING)
-                *reinterpret_cast<char **>(at) = empty;
-            else if (k->type == UDP_KNOB_INT64)
-                *reinterpret_cast<int64_t *>(at) = k->initial;
-            else
-                *reinterpret_cast<int *>(at) = static_cast<int>(k->initial);
-        }
+        udp_params_t p = default_params();
         p.mode = mode;
         p.security = security;
         p.address = told.data();

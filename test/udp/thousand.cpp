@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "udp_core.h"
+#include "default_params.hpp"
 
 #include "unit.hpp"
 
@@ -31,7 +31,7 @@ struct process {
 
     process(uint64_t id, uint32_t ids)
     {
-        static char empty[] = "", here[] = "127.0.0.1";
+        static char here[] = "127.0.0.1";
         static const udp_events_t calls = {
             [](void *c, uint32_t, uint8_t user, const void *block, size_t length) {
                 process *p = static_cast<process *>(c);
@@ -44,17 +44,7 @@ struct process {
                 p->wrong += !arrived;
             },
             [](void *, uint32_t) {}, [](void *, uint32_t) {}};
-        udp_params_t p = {};
-        for (size_t i = 0; i < udp_knob_count(); ++i) {
-            const udp_knob_t *k = udp_knob_get(i);
-            char *at = reinterpret_cast<char *>(&p) + k->offset;
-            if (k->type == UDP_KNOB_STRING)
-                *reinterpret_cast<char **>(at) = empty;
-            else if (k->type == UDP_KNOB_INT64)
-                *reinterpret_cast<int64_t *>(at) = k->initial;
-            else
-                *reinterpret_cast<int *>(at) = static_cast<int>(k->initial);
-        }
+        udp_params_t p = default_params();
         p.address = here;
         p.linger = 0;
         if (udp_engine_open(&engine, &p, id, ids, 1, &calls, this, &message) != UDP_OK)
