@@ -26,36 +26,14 @@ using udp_test::broken, udp_test::reader;
 
 namespace {
 
-struct side : events {
-    side(const config &c, uint32_t id) : end(c, id, *this) {}
+struct side : udp_test::fuzzed {
+    using fuzzed::fuzzed;
     void deliver(uint32_t, uint8_t, uint8_t, std::span<const uint8_t> b) override
     {
         for (uint8_t x : b)
             sum += x;
     }
-    void sent(uint32_t, outgoing &o, bool) override
-    {
-        if (flying.erase(&o) != 1)
-            broken("a block was freed twice");
-    }
     void dead(uint32_t) override {}
-    void send(uint8_t stream, uint32_t length, time_ns now)
-    {
-        auto b = std::make_unique<block>();
-        b->bytes.assign(length ? length : 1, stream);
-        b->o.data = b->bytes.data();
-        b->o.length = length;
-        b->o.stream = stream;
-        outgoing &o = b->o;
-        flying[&o] = std::move(b);
-        end.submit(0, o, now);
-    }
-    struct block {
-        outgoing o;
-        std::vector<uint8_t> bytes;
-    };
-    endpoint end;
-    std::map<outgoing *, std::unique_ptr<block>> flying;
     uint64_t sum = 0, number = 0;
 };
 
@@ -106,7 +84,7 @@ void play(const uint8_t *p, size_t n)
         }
         case 3:
             if (s[who].flying.size() < 20)
-                s[who].send(static_cast<uint8_t>((op >> 3 & 7) % 3), in.number() % 50'000, now);
+                s[who].send(0, static_cast<uint8_t>((op >> 3 & 7) % 3), in.number() % 50'000, now);
             break;
         case 4:
             now += (in.byte() + 1) * (op & 8 ? 20 * ms : 20 * us);

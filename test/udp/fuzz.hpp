@@ -9,11 +9,16 @@
 #ifndef TEST_UDP_FUZZ_HPP
 #define TEST_UDP_FUZZ_HPP
 
+#include "endpoint.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace udp_test {
 
@@ -41,6 +46,33 @@ private:
     std::fprintf(stderr, "fuzz: %s\n", what);
     std::abort();
 }
+
+/** An endpoint whose blocks must be freed once each. */
+struct fuzzed : udp::events {
+    fuzzed(const udp::config &c, uint32_t id) : end(c, id, *this) {}
+    void sent(uint32_t, udp::outgoing &o, bool) override
+    {
+        if (flying.erase(&o) != 1)
+            broken("a block was freed twice");
+    }
+    void send(uint32_t peer, uint8_t stream, uint32_t length, udp::time_ns now)
+    {
+        auto b = std::make_unique<block>();
+        b->bytes.assign(length ? length : 1, stream);
+        b->o.data = b->bytes.data();
+        b->o.length = length;
+        b->o.stream = stream;
+        udp::outgoing &o = b->o;
+        flying[&o] = std::move(b);
+        end.submit(peer, o, now);
+    }
+    struct block {
+        udp::outgoing o;
+        std::vector<uint8_t> bytes;
+    };
+    udp::endpoint end;
+    std::map<udp::outgoing *, std::unique_ptr<block>> flying;
+};
 
 } // namespace udp_test
 

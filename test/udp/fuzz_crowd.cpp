@@ -27,33 +27,15 @@ namespace {
 
 constexpr uint32_t senders_most = 6;
 
-struct member : events {
-    member(const config &c, uint32_t id) : end(c, id, *this) {}
+struct member : udp_test::fuzzed {
+    using fuzzed::fuzzed;
     void deliver(uint32_t peer, uint8_t, uint8_t, std::span<const uint8_t>) override { ++delivered[peer]; }
-    void sent(uint32_t, outgoing &o, bool) override
-    {
-        if (flying.erase(&o) != 1)
-            broken("a block was freed twice");
-    }
     void dead(uint32_t) override { broken("a peer was taken for dead"); }
     void send(uint32_t peer, uint8_t stream, uint32_t length, time_ns now)
     {
-        auto b = std::make_unique<block>();
-        b->bytes.assign(length ? length : 1, stream);
-        b->o.data = b->bytes.data();
-        b->o.length = length;
-        b->o.stream = stream;
-        outgoing &o = b->o;
-        flying[&o] = std::move(b);
         ++submitted[peer];
-        end.submit(peer, o, now);
+        fuzzed::send(peer, stream, length, now);
     }
-    struct block {
-        outgoing o;
-        std::vector<uint8_t> bytes;
-    };
-    endpoint end;
-    std::map<outgoing *, std::unique_ptr<block>> flying;
     std::map<uint32_t, unsigned> submitted, delivered;      // by peer
     bool gone = false;
 };
