@@ -16,6 +16,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -36,6 +37,8 @@ struct network {
     std::vector<int> site_of_host;
     std::vector<int> host_of_rank;
     std::vector<std::vector<int64_t>> one_way_ns;   // between sites; diagonal: inside
+    std::vector<std::vector<int>> part_of_host;     // inside the site, part in part, each numbered in the whole job; empty: none
+    std::vector<int64_t> apart_ns;                  // one way between parts of each of those levels
     std::vector<std::vector<double>> bytes_per_ns;  // from site to site, of all messages there together; empty: any number
     double burst_bytes = 0;                         // that such a link lets pass at once after a rest
     wan::site_ways::options ways{.bytes = 0};       // whether they are measured
@@ -43,10 +46,23 @@ struct network {
     std::vector<habit> habits;                      // of ranks
 
     int ranks() const { return static_cast<int>(host_of_rank.size()); }
+
+    int64_t way_ns(int a, int b) const
+    {
+        const auto from = static_cast<size_t>(a), to = static_cast<size_t>(b);
+        if (a == b)
+            return us;
+        if (site_of_host[from] == site_of_host[to] && !part_of_host.empty())
+            for (size_t level = 0; level < apart_ns.size(); ++level)
+                if (part_of_host[from][level] != part_of_host[to][level])
+                    return apart_ns[level];
+        return one_way_ns[static_cast<size_t>(site_of_host[from])][static_cast<size_t>(site_of_host[to])];
+    }
 };
 
 struct outcome {
     std::vector<std::vector<int>> site;     // by observer, then rank
+    std::vector<std::vector<wan::site_finder::place>> place;    // likewise
     std::vector<std::vector<discovery::way_between>> ways;      // by observer
     std::map<std::pair<int, int>, int64_t> learned;             // bytes/s, by observer and rank
     int sites = 0;
@@ -102,10 +118,13 @@ public:
         }
         for (const auto &d : ranks_) {
             o.site.emplace_back();
+            o.place.emplace_back();
             o.ways.push_back(d->complete() ? d->ways_between() : std::vector<discovery::way_between>{});
             if (d->finished())
-                for (int r = 0; r < net_.ranks(); ++r)
+                for (int r = 0; r < net_.ranks(); ++r) {
                     o.site.back().push_back(d->site_of(r));
+                    o.place.back().push_back(d->place_of(r));
+                }
         }
         o.learned = learned_;
         o.sites = ranks_[0]->finished() ? ranks_[0]->sites() : 0;
@@ -170,8 +189,7 @@ private:
     void send(int from, int to, const void *bytes, size_t size)
     {
         const int a = net_.host_of_rank[static_cast<size_t>(from)], b = net_.host_of_rank[static_cast<size_t>(to)];
-        const int64_t way = a == b ? us : net_.one_way_ns[static_cast<size_t>(net_.site_of_host[static_cast<size_t>(a)])]
-                                                        [static_cast<size_t>(net_.site_of_host[static_cast<size_t>(b)])];
+        const int64_t way = net_.way_ns(a, b);
         std::uniform_real_distribution<double> shake(1 - net_.jitter, 1 + net_.jitter);
         int64_t at = leaves(a, b, size) + static_cast<int64_t>(static_cast<double>(way) * shake(random_));
         if (connected_.insert({std::min(from, to), std::max(from, to)}).second)
@@ -220,13 +238,49 @@ std::vector<int> truth(const network &n)
     return site;
 }
 
+/** Where each rank is, down to parts: numbered from 1 by their lowest hosts; a level with one part is none. */
+std::vector<wan::site_finder::place> true_places(const network &n)
+{
+    const std::vector<int> site = truth(n);
+    std::vector<wan::site_finder::place> places(site.size());
+    std::map<std::vector<int>, std::map<int, uint16_t>> number;     // of the parts of what encloses them
+    const auto visit = [&](auto &&use) {        // in the order of hosts
+        std::map<int, std::vector<size_t>> ranks;
+        for (size_t r = 0; r < site.size(); ++r)
+            ranks[n.host_of_rank[r]].push_back(r);
+        std::vector<std::pair<size_t, const std::vector<size_t> *>> order;
+        for (const auto &[host, some] : ranks)
+            order.push_back({some.front(), &some});
+        std::sort(order.begin(), order.end());
+        for (const auto &[first, some] : order)
+            for (size_t r : *some) {
+                std::vector<int> path{site[r]};
+                for (size_t level = 0; level < n.apart_ns.size(); ++level) {
+                    const int part = n.part_of_host[static_cast<size_t>(n.host_of_rank[r])][level];
+                    use(r, level, path, part);
+                    path.push_back(part);
+                }
+            }
+    };
+    visit([&](size_t, size_t, const auto &path, int part) { number[path].try_emplace(part, static_cast<uint16_t>(number[path].size() + 1)); });
+    visit([&](size_t r, size_t level, const auto &path, int part) {
+        if (const auto &parts = number[path]; parts.size() > 1)
+            places[r].inside[level > 0 && places[r].inside[0] > 0] = parts.at(part);
+    });
+    for (size_t r = 0; r < site.size(); ++r)
+        places[r].site = static_cast<uint16_t>(site[r]);
+    return places;
+}
+
 std::string check(const network &n, const outcome &o, const std::string &what)
 {
     const std::vector<int> right = truth(n);
+    const auto places = true_places(n);
     for (int r = 0; r < n.ranks(); ++r) {
         const auto &found = o.site[static_cast<size_t>(r)];
         WAN_CHECK_THAT(!found.empty(), what + ": rank " + std::to_string(r) + " never knows");
         WAN_CHECK_THAT(found == right, what + ": rank " + std::to_string(r) + " has other sites");
+        WAN_CHECK_THAT(o.place[static_cast<size_t>(r)] == places, what + ": rank " + std::to_string(r) + " has other parts of sites");
     }
     WAN_CHECK_THAT(o.sites == 1 + *std::max_element(right.begin(), right.end()), what);
     return "";
@@ -313,6 +367,83 @@ std::string check_four_sites()
         std::printf("64 hosts, 4 sites, %lld ms one way: known after at most %.0f ms; at most %llu messages from one process\n",
                     static_cast<long long>(far / ms), static_cast<double>(slowest) / 1e6, static_cast<unsigned long long>(most));
         WAN_CHECK_THAT(slowest <= 7 * 2 * far, "too late");     // simulated time
+    }
+    return "";
+}
+
+/** Zones inside sites, and rooms inside those: found, beside sites without any; by every rank. */
+std::string check_levels()
+{
+    std::mt19937_64 random(test_seed());
+    int64_t slowest = 0;
+    for (int trial = 0; trial < 120; ++trial) {
+        const auto pick = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)); };
+        const int sites = static_cast<int>(pick(2, 4));
+        network n = regular(sites, static_cast<int>(pick(4, 20)), 1 + trial % 2, 40 * ms, pick(20 * us, 25 * us),
+                            trial % 3 ? placement::block : placement::shuffled, random);
+        n.apart_ns = {pick(500 * us, 600 * us), pick(130 * us, 140 * us)};
+        const int zones = static_cast<int>(pick(1, 3)), rooms = trial % 4 ? 1 : 2;
+        // Two hosts at least in each: of one alone nothing can be said.
+        std::map<int, int> seen;
+        std::map<int, int> all;
+        for (int s : n.site_of_host)
+            ++all[s];
+        for (int s : n.site_of_host) {
+            const int k = seen[s]++, here = s % 2 ? 1 : std::min(zones, all[s] / 2), within = std::min(rooms, all[s] / here / 4 + 1);
+            const int zone = trial % 5 ? k % here : k * here / all[s];
+            const int of_zone = trial % 5 ? k / here : k - (zone * all[s] + here - 1) / here;
+            n.part_of_host.push_back({s * 10 + zone, (s * 10 + zone) * 10 + of_zone % within});
+        }
+        for (auto &h : n.habits)
+            h.starts = pick(0, 100 * ms);
+        const outcome o = simulation(n, random()).run();
+        if (std::string why = check(n, o, "trial " + std::to_string(trial)); !why.empty())
+            return why;
+        slowest = std::max(slowest, o.ended_ns);
+    }
+    std::printf("parts of sites: known after at most %.0f ms\n", static_cast<double>(slowest) / 1e6);
+    return "";
+}
+
+/** Two sites of two zones, in one of which a host answers late for a while: asked again, it finds its zone; alone it makes none. */
+std::string check_late_host()
+{
+    for (const bool recovers : {true, false}) {
+        wan::site_finder f(32);
+        constexpr int late = 6;
+        const auto time = [&](int a, int b, bool slow) -> int64_t {
+            const int64_t is = a == b ? 0 : a / 16 != b / 16 ? 40 * ms : a / 8 != b / 8 ? 600 * us : 60 * us;
+            return slow && a != b && (a == late || b == late) ? std::max(is, 3 * ms) : is;
+        };
+        std::map<int, std::vector<int>> targets;
+        for (int h = 0; h < 32; ++h)
+            targets[h] = wan::site_finder::first_targets(32);
+        WAN_CHECK_THAT(std::find(targets[0].begin(), targets[0].end(), late) == targets[0].end(), "the late one is a landmark");
+        int rounds = 0;
+        for (; !f.finished(); ++rounds) {
+            WAN_CHECK_THAT(rounds < 10, "asks for ever");
+            const auto now = std::exchange(targets, {});
+            const uint32_t round = f.round();
+            size_t answers = 0;
+            for (const auto &[h, some] : now) {
+                std::vector<int64_t> times;
+                for (int t : some)
+                    times.push_back(time(h, t, rounds == 0 || !recovers));
+                WAN_CHECK(!f.take(h, round + 1, times) && !f.take(h, round, std::vector<int64_t>(times.size() + 1)));
+                WAN_CHECK(f.take(h, round, times) == (++answers == now.size()));
+            }
+            f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
+            WAN_CHECK(f.finished() == targets.empty());
+        }
+        WAN_CHECK_THAT(rounds > 1, "never asked again");
+        for (int h = 0; h < 32; ++h) {
+            const auto &p = f.places()[static_cast<size_t>(h)];
+            const bool alone = !recovers && h == late;
+            WAN_CHECK_THAT(p.site == h / 16 && p.inside[1] == 0, std::to_string(h));
+            // (Parts are numbered by their lowest host: the late one comes before the other zone.)
+            WAN_CHECK_THAT(p.inside[0] == (alone ? 2 : h % 16 < 8 ? 1 : !recovers && h < 16 ? 3 : 2), std::to_string(h) + " is in part " + std::to_string(p.inside[0]));
+        }
+        WAN_CHECK(f.parted() == 2 && f.apart_ns() == 600 * us && f.far_ns() == 40 * ms && f.near_ns() == 3 * ms);
     }
     return "";
 }
@@ -480,7 +611,8 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_random>),   cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
         cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>),       cmocka_unit_test(test<check_ways_cost>),
-        cmocka_unit_test(test<check_garbage>),
+        cmocka_unit_test(test<check_garbage>),   cmocka_unit_test(test<check_levels>),
+        cmocka_unit_test(test<check_late_host>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

@@ -20,7 +20,7 @@ static struct {
     struct ompi_communicator_t *comm;   /* NULL: not under way */
     wan_discovery_t *machine;
     wan_mail_t mail;
-    char (*names)[WAN_DISCOVERY_NAME_MAX];      /* of sites, once known */
+    char (*names)[WAN_DISCOVERY_NAME_MAX];      /* of places, once known */
     int known;                          /* atomic */
     bool complete;                      /* and what is measured beyond that */
     int64_t began_ns;                   /* when MPI_COMM_WORLD was made */
@@ -55,15 +55,15 @@ static bool job_ends(void)
 
 static void sites_keep(void)
 {
-    const int sites = wan_discovery_sites(discover.machine);
+    const int places = wan_discovery_places(discover.machine);
     char text[256];
 
-    discover.names = calloc(sites, sizeof(*discover.names));
+    discover.names = calloc(places, sizeof(*discover.names));
     if (NULL == discover.names) {
         return;     /* this rank never knows, and says so in every exchange */
     }
-    for (int i = 0; i < sites; ++i) {
-        wan_discovery_name(i, discover.names[i]);
+    for (int i = 0; i < places; ++i) {
+        wan_discovery_name(discover.machine, i, discover.names[i]);
     }
     if (0 == ompi_comm_rank(discover.comm)) {
         wan_discovery_describe(discover.machine, text, sizeof(text));
@@ -189,5 +189,5 @@ const char *mca_coll_wan_discover_site(opal_process_name_t name)
         || name.vpid >= (unsigned) ompi_comm_size(&ompi_mpi_comm_world.comm)) {
         return "";
     }
-    return discover.names[wan_discovery_site(discover.machine, (int) name.vpid)];
+    return discover.names[wan_discovery_place(discover.machine, (int) name.vpid)];
 }

@@ -435,11 +435,11 @@ int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *byte
 /* The sites are known; and what is measured of the ways between them, too: nothing comes any more. */
 bool wan_discovery_known(const wan_discovery_t *discovery);
 bool wan_discovery_complete(const wan_discovery_t *discovery);
-/* Once they are known: how many, and which one a rank is in, from 0; what it is called. */
-int wan_discovery_sites(const wan_discovery_t *discovery);
-int wan_discovery_site(const wan_discovery_t *discovery, int rank);
+/* Once they are known: how many places there are (a site, or a part of one), which one a rank is in, from 0; its nested name. */
+int wan_discovery_places(const wan_discovery_t *discovery);
+int wan_discovery_place(const wan_discovery_t *discovery, int rank);
 #define WAN_DISCOVERY_NAME_MAX 24
-void wan_discovery_name(int site, char name[WAN_DISCOVERY_NAME_MAX]);
+void wan_discovery_name(const wan_discovery_t *discovery, int place, char name[WAN_DISCOVERY_NAME_MAX]);
 /* For people, on rank 0, which knows the times; ways: once it is complete, "" where there are none.  Length as by snprintf. */
 int wan_discovery_describe(const wan_discovery_t *discovery, char *text, size_t size);
 int wan_discovery_describe_ways(const wan_discovery_t *discovery, char *text, size_t size);

@@ -113,6 +113,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
 	ompi/mca/coll/wan/core/measure/links_file.cpp \
 	ompi/mca/coll/wan/core/measure/links_file.hpp \
+	ompi/mca/coll/wan/core/measure/site_finder.cpp \
+	ompi/mca/coll/wan/core/measure/site_finder.hpp \
 	ompi/mca/coll/wan/core/measure/site_ways.cpp \
 	ompi/mca/coll/wan/core/measure/site_ways.hpp \
 	ompi/mca/coll/wan/core/measure/table.cpp \

@@ -7,10 +7,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -18,10 +15,6 @@ namespace wan {
 
 namespace {
 
-/** Landmarks of the first round; each further one has twice as many as that before, but never more than this. */
-constexpr size_t first_landmarks = 8, most_landmarks = 64;
-/** Those and first hosts of sites: a way's index has eight bits. */
-constexpr size_t most_ways = 192;
 /** A gap that is shorter than this spoils no time. */
 constexpr int64_t harmless_gap_ns = 3'000'000;
 /** The second shortest time confirms the shortest if it is not longer by more than half and this. */
@@ -56,20 +49,8 @@ discovery::discovery(std::span<const uint64_t> node, int me, sender send_to, sit
         host_of_[r] = at->second;
     }
     host_ = host_of_[static_cast<size_t>(me)];
-    std::vector<int> all(delegate_.size());
-    std::iota(all.begin(), all.end(), 0);
-    landmarks_ = spread(all, first_landmarks);
     if (host_ == 0)
-        homeless_ = parent_ = std::move(all);
-}
-
-std::vector<int> discovery::spread(const std::vector<int> &hosts, size_t most)
-{
-    std::vector<int> some;
-    const size_t all = hosts.size(), n = std::min(all, most), stride = all / n;
-    for (size_t k = 0; k < n; ++k)
-        some.push_back(hosts[k * stride + k % stride]);
-    return some;
+        finder_.emplace(static_cast<int>(delegate_.size()));
 }
 
 void discovery::send(int rank, header h, std::span<const std::byte> more)
@@ -86,7 +67,7 @@ void discovery::look(int64_t now_ns)
     gap_ = first ? 0 : now_ns - now_;
     now_ = now_ns;
     if (first && delegate())
-        measure(0, landmarks_);
+        measure(0, site_finder::first_targets(hosts()));
     for (size_t i = 0; i < ways_.size() && !reported_; ++i)
         if (ways_[i].due && ways_[i].due <= now_)
             send_ping(i);
@@ -150,7 +131,7 @@ void discovery::take_pong(uint32_t number, int64_t gap)
         if (!w.confirmed) {
             if (w.under_way.empty())
                 send_ping(i);
-            if (time > most_near_ns && w.under_way.size() < most_under_way)
+            if (time > site_finder::most_near_ns && w.under_way.size() < most_under_way)
                 w.due = w.under_way.back().since + pause_ns;
             return;
         }
@@ -158,7 +139,7 @@ void discovery::take_pong(uint32_t number, int64_t gap)
             return give_report();
     }
     // Short ways go on until the longest is known: what is in somebody's way early is gone later.
-    if (w.samples.size() < enough_samples && w.samples.front() <= most_near_ns)
+    if (w.samples.size() < enough_samples && w.samples.front() <= site_finder::most_near_ns)
         w.due = now_ + (pause_ns << std::max<size_t>(w.samples.size(), 3) >> 3);
 }
 
@@ -196,12 +177,12 @@ void discovery::receive(int rank, const void *bytes, size_t size)
     case report: return take_report(host_of_[static_cast<size_t>(rank)], h.number, take(int64_t{}));
     case ask: {
         std::vector<int> targets = take(int32_t{});
-        if (h.number > round_ && targets.size() <= most_ways
+        if (h.number > round_ && targets.size() <= site_finder::most_targets
             && std::all_of(targets.begin(), targets.end(), [&](int x) { return x >= 0 && x < hosts(); }))
             measure(h.number, std::move(targets));
         return;
     }
-    case table: return take_table(h.number, take(uint16_t{}));
+    case table: return take_table(h.number, take(site_finder::place{}));
     case part: return ways_between_.receive(rank, site_ways::kind::part, h.number, h.value);
     case done: return ways_between_.receive(rank, site_ways::kind::done, h.number, h.value);
     case way_report: return take_way_report(host_of_[static_cast<size_t>(rank)], take(way_between{}));
@@ -212,109 +193,34 @@ void discovery::receive(int rank, const void *bytes, size_t size)
 
 /* ---- the coordinator ------------------------------------------------------------------------- */
 
-int discovery::root_of(int host)
-{
-    int &up = parent_[static_cast<size_t>(host)];
-    return up == host ? host : up = root_of(up);
-}
-
-/** The lower one is the root: sites are known by their first host. */
-void discovery::unite(int a, int b)
-{
-    const int x = root_of(a), y = root_of(b);
-    parent_[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
-}
-
 void discovery::take_report(int host, uint32_t round, std::span<const int64_t> times)
 {
-    if (host_ != 0 || finished() || round != round_ || times.size() != landmarks_.size()
-        || !std::binary_search(homeless_.begin(), homeless_.end(), host))
+    if (!finder_ || !finder_->take(host, round, times))
         return;
-    if (times_.try_emplace(host, times.begin(), times.end()).second && times_.size() == homeless_.size())
-        decide();
-}
-
-/**
- * The far times begin where the step from the times below is the greatest, but for the longest tenth
- * of those: what is near can seem far for a while, never the other way round.
- */
-void discovery::find_limit()
-{
-    std::vector<int64_t> all;
-    for (const auto &[host, times] : times_)
-        for (size_t k = 0; k < times.size(); ++k)
-            if (landmarks_[k] != host)
-                all.push_back(times[k]);
-    std::sort(all.begin(), all.end());
-    limit_ns_ = std::numeric_limits<int64_t>::max();
-    double widest = least_gap;
-    for (size_t i = 1; i < all.size(); ++i) {
-        const auto far = static_cast<double>(all[i]), near = static_cast<double>(all[(i - 1) - (i - 1) / 10]);
-        if (all[i] >= least_far_ns && near <= most_near_ns && far / near >= widest) {
-            widest = far / near;
-            limit_ns_ = static_cast<int64_t>(std::sqrt(far * near));
-        }
-    }
-    if (!all.empty() && all.front() > most_near_ns)
-        limit_ns_ = most_near_ns / 2;       // nobody is near anybody
-    for (int64_t t : all)
-        if (t < limit_ns_)
-            near_ns_ = std::max(near_ns_, t);
-        else
-            far_ns_ = far_ns_ ? std::min(far_ns_, t) : t;
-}
-
-void discovery::decide()
-{
-    if (limit_ns_ == 0)
-        find_limit();
-    std::vector<int> without;
-    for (const auto &[host, times] : times_) {
-        bool housed = false;
-        for (size_t k = 0; k < times.size(); ++k)
-            if (times[k] < limit_ns_) {     // a landmark: itself at least
-                unite(host, landmarks_[k]);
-                housed = true;
-            }
-        if (!housed)
-            without.push_back(host);
-    }
-    homeless_ = std::move(without);
-    times_.clear();
-    if (homeless_.empty())
-        return finish();
-    // Their own landmarks, and the sites that there are: a first time may have been misleading.
-    landmarks_ = spread(homeless_, std::min(first_landmarks << std::min(++round_, 8u), most_landmarks));
-    for (int h = 0; h < hosts() && landmarks_.size() < most_ways; ++h)
-        if (root_of(h) == h && !std::binary_search(homeless_.begin(), homeless_.end(), h))
-            landmarks_.push_back(h);
-    const std::vector<int32_t> targets(landmarks_.begin(), landmarks_.end());
-    for (int h : homeless_)
-        send(delegate_[static_cast<size_t>(h)], {ask, round_, 0}, std::as_bytes(std::span(targets)));
-}
-
-void discovery::finish()
-{
-    std::vector<uint16_t> site(delegate_.size());
-    uint16_t next = 0;
-    for (int h = 0; h < hosts(); ++h)
-        site[static_cast<size_t>(h)] = root_of(h) == h ? next++ : site[static_cast<size_t>(root_of(h))];
-    take_table(0, site);
+    if (finder_->finished())
+        return take_table(0, finder_->places());
+    const uint32_t next = finder_->round();
+    finder_->ask([&](int h, std::span<const int> targets) {
+        const std::vector<int32_t> some(targets.begin(), targets.end());
+        send(delegate_[static_cast<size_t>(h)], {ask, next, 0}, std::as_bytes(std::span(some)));
+    });
 }
 
 /* ---- the result -------------------------------------------------------------------------------- */
 
-void discovery::take_table(uint32_t first, std::span<const uint16_t> part)
+void discovery::take_table(uint32_t first, std::span<const site_finder::place> some)
 {
-    if (finished() || first + part.size() > delegate_.size())
+    if (finished() || first + some.size() > delegate_.size()
+        || std::any_of(some.begin(), some.end(), [&](const site_finder::place &p) { return p.site >= delegate_.size(); }))
         return;
     coming_.resize(delegate_.size());
-    std::copy(part.begin(), part.end(), coming_.begin() + first);
-    came_ += part.size();
+    std::copy(some.begin(), some.end(), coming_.begin() + first);
+    came_ += some.size();
     if (came_ < coming_.size())
         return;
-    site_.swap(coming_);
-    sites_ = 1 + *std::max_element(site_.begin(), site_.end());
+    place_.swap(coming_);
+    for (const site_finder::place &p : place_)
+        sites_ = std::max(sites_, 1 + p.site);
     pass_on([this](int rank) { tell_sites(rank); });
     begin_ways();
 }
@@ -323,20 +229,20 @@ void discovery::pass_on(const std::function<void(int rank)> &tell)
 {
     if (!delegate())
         return;
-    const uint16_t mine = site_[static_cast<size_t>(host_)];
-    const auto first_here = static_cast<int>(std::find(site_.begin(), site_.end(), mine) - site_.begin());
+    const int mine = site_of(me_);
+    const auto first_here = static_cast<int>(std::find_if(place_.begin(), place_.end(), [mine](const auto &p) { return p.site == mine; }) - place_.begin());
     if (host_ == 0) {
         std::vector<bool> told(static_cast<size_t>(sites_));
         told[static_cast<size_t>(mine)] = true;
         for (int h = 0; h < hosts(); ++h)
-            if (const uint16_t s = site_[static_cast<size_t>(h)]; !told[s]) {
+            if (const uint16_t s = place_[static_cast<size_t>(h)].site; !told[s]) {
                 told[s] = true;
                 tell(delegate_[static_cast<size_t>(h)]);
             }
     }
     if (host_ == first_here)
         for (int h = host_ + 1; h < hosts(); ++h)
-            if (site_[static_cast<size_t>(h)] == mine)
+            if (place_[static_cast<size_t>(h)].site == mine)
                 tell(delegate_[static_cast<size_t>(h)]);
     for (size_t r = static_cast<size_t>(me_) + 1; r < host_of_.size(); ++r)
         if (host_of_[r] == host_)
@@ -345,9 +251,9 @@ void discovery::pass_on(const std::function<void(int rank)> &tell)
 
 void discovery::tell_sites(int rank)
 {
-    constexpr size_t most = (message_max - sizeof(header)) / sizeof(uint16_t);
-    for (size_t i = 0; i < site_.size(); i += most)
-        send(rank, {table, static_cast<uint32_t>(i), 0}, std::as_bytes(std::span(site_).subspan(i, std::min(most, site_.size() - i))));
+    constexpr size_t most = (message_max - sizeof(header)) / sizeof(site_finder::place);
+    for (size_t i = 0; i < place_.size(); i += most)
+        send(rank, {table, static_cast<uint32_t>(i), 0}, std::as_bytes(std::span(place_).subspan(i, std::min(most, place_.size() - i))));
 }
 
 void discovery::tell_ways(int rank)
@@ -367,9 +273,9 @@ void discovery::begin_ways()
         return;
     std::vector<int> gateway(static_cast<size_t>(sites_), -1);
     for (int h = 0; h < hosts(); ++h)
-        if (int &g = gateway[site_[static_cast<size_t>(h)]]; g < 0)
+        if (int &g = gateway[place_[static_cast<size_t>(h)].site]; g < 0)
             g = delegate_[static_cast<size_t>(h)];
-    const uint16_t mine = site_[static_cast<size_t>(host_)];
+    const auto mine = static_cast<uint16_t>(site_of(me_));
     if (gateway[mine] == me_)
         ways_between_.begin(gateway, mine, now_);
 }
@@ -377,7 +283,7 @@ void discovery::begin_ways()
 void discovery::give_ways()
 {
     constexpr size_t most = (message_max - sizeof(header)) / sizeof(way_between);
-    const uint16_t mine = site_[static_cast<size_t>(host_)];
+    const auto mine = static_cast<uint16_t>(site_of(me_));
     std::vector<way_between> found;
     for (const auto &r : ways_between_.results()) {
         found.push_back({mine, static_cast<uint16_t>(r.site), 0, r.way});
@@ -396,9 +302,9 @@ void discovery::take_way_report(int host, std::span<const way_between> some)
     if (host_ != 0 || !finished() || complete_)
         return;
     for (const way_between &w : some)
-        if (w.from != site_[static_cast<size_t>(host)] || w.to >= sites_)
+        if (w.from != place_[static_cast<size_t>(host)].site || w.to >= sites_)
             return;
-    way_reports_.try_emplace(site_[static_cast<size_t>(host)], some.begin(), some.end());
+    way_reports_.try_emplace(place_[static_cast<size_t>(host)].site, some.begin(), some.end());
     if (way_reports_.size() < static_cast<size_t>(sites_))
         return;
     std::vector<way_between> all;

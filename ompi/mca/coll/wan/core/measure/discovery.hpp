@@ -8,10 +8,8 @@
  *   1. Every delegate measures the round trip to each of up to 8 landmarks,
  *      hosts spread over all, and reports to the coordinator, the first host's
  *      delegate.
- *   2. The coordinator looks for the gap between near and far among all those
- *      times.  Who is near a landmark is in its site.  The hosts that are near
- *      none do the same among themselves, with twice as many landmarks, and with
- *      the sites found so far, until every host has its site.
+ *   2. What that makes of them is site_finder's: it may ask some hosts for more,
+ *      until every host has its site, and its part of one where there are such.
  *   3. The coordinator tells the first host of each site, that one its hosts,
  *      each host's delegate the other processes there.
  *   4. A while later the first hosts of the sites, up to 32, measure the ways to each other
@@ -32,12 +30,14 @@
 #ifndef WAN_MEASURE_DISCOVERY_HPP
 #define WAN_MEASURE_DISCOVERY_HPP
 
+#include "measure/site_finder.hpp"
 #include "measure/site_ways.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,11 +48,6 @@ public:
     /** Bytes of a message at most. */
     static constexpr size_t message_max = 2048;
     static constexpr size_t most_hosts = 4096;
-    /** Round trips below this are never a way between sites, those above that never one inside. */
-    static constexpr int64_t least_far_ns = 500'000, most_near_ns = 5'000'000;
-    /** Between the two, far is so many times near, at least. */
-    static constexpr int64_t least_gap = 3;
-
     /** Of more sites the ways are not measured: everybody would have to be told of too many. */
     static constexpr int most_sites_with_ways = 32;
 
@@ -69,7 +64,7 @@ public:
     void receive(int rank, const void *bytes, size_t size);
 
     /** The sites are known. */
-    bool finished() const { return !site_.empty(); }
+    bool finished() const { return !place_.empty(); }
     /** And the ways between them, or they are not measured: nothing comes any more. */
     bool complete() const { return complete_; }
     struct way_between {
@@ -82,12 +77,14 @@ public:
     /** A gateway's time of transfers. */
     int64_t spent_ns() const { return ways_between_.spent_ns(); }
     /** Of a rank, once finished: sites are numbered by their lowest rank. */
-    int site_of(int rank) const { return site_[static_cast<size_t>(host_of_[static_cast<size_t>(rank)])]; }
+    int site_of(int rank) const { return place_of(rank).site; }
+    /** And where in that; hosts of one place are as near to each other as hosts can be told apart. */
+    const site_finder::place &place_of(int rank) const { return place_[static_cast<size_t>(host_of_[static_cast<size_t>(rank)])]; }
     int sites() const { return sites_; }
     int hosts() const { return static_cast<int>(delegate_.size()); }
-    /** Coordinator: shortest round trip that was taken for far, longest that was taken for near; 0: none. */
-    int64_t far_ns() const { return far_ns_; }
-    int64_t near_ns() const { return near_ns_; }
+    int ranks() const { return static_cast<int>(host_of_.size()); }
+    /** The coordinator's, which knows the times; nullptr on others. */
+    const site_finder *finder() const { return finder_ ? &*finder_ : nullptr; }
 
 private:
     enum kind : uint32_t { ping, pong, report, ask, table, part, done, way_report, way_table };
@@ -118,11 +115,8 @@ private:
     void take_pong(uint32_t number, int64_t gap);
     void give_report();
     void take_report(int host, uint32_t round, std::span<const int64_t> times);
-    void take_table(uint32_t first, std::span<const uint16_t> part);
+    void take_table(uint32_t first, std::span<const site_finder::place> some);
 
-    void find_limit();
-    void decide();
-    void finish();
     /** Passes on what goes from the coordinator to all. */
     void pass_on(const std::function<void(int rank)> &tell);
     void tell_sites(int rank);
@@ -131,14 +125,9 @@ private:
     void give_ways();
     void take_way_report(int host, std::span<const way_between> some);
     void take_way_table(size_t all, std::span<const way_between> some);
-    /** So many hosts at most, spread over those given, in blocks as well as round robin. */
-    static std::vector<int> spread(const std::vector<int> &hosts, size_t most);
-    int root_of(int host);
-    void unite(int a, int b);
 
     std::vector<int> delegate_;             // of each host: its lowest rank
     std::vector<int> host_of_;              // of each rank
-    std::vector<int> landmarks_;            // hosts, of the round
     int me_, host_;
     sender send_;
     int64_t now_ = -1, gap_ = 0;
@@ -148,8 +137,8 @@ private:
     size_t open_ways_ = 0;              // not yet confirmed
     bool reported_ = true;
 
-    std::vector<uint16_t> site_;            // of each host; empty before
-    std::vector<uint16_t> coming_;          // the table, in parts
+    std::vector<site_finder::place> place_;     // of each host; empty before
+    std::vector<site_finder::place> coming_;    // the table, in parts
     size_t came_ = 0;
     int sites_ = 0;
 
@@ -159,11 +148,7 @@ private:
     bool complete_ = false, gave_ways_ = false;
 
     // The coordinator's.
-    std::vector<int> homeless_;                     // hosts without a site yet: they report
-    std::map<int, std::vector<int64_t>> times_;     // of each of them to the landmarks
-    std::vector<int> parent_;                       // hosts of one site have one root
-    int64_t limit_ns_ = 0;                          // far from here on
-    int64_t far_ns_ = 0, near_ns_ = 0;
+    std::optional<site_finder> finder_;
     std::map<int, std::vector<way_between>> way_reports_;   // by site
 };
 

@@ -9,26 +9,48 @@
 #include <algorithm>
 #include <cstdio>
 #include <iomanip>
+#include <map>
 #include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 static_assert(wan::discovery::message_max == WAN_DISCOVERY_MESSAGE_MAX);
 
+namespace {
+
+/** Of a site that was found: a name for users, longer for a part of one. */
+std::string site_name(int site) { return "measured/" + std::to_string(site); }
+
+} // namespace
+
 struct wan_discovery {
     wan::discovery machine;
     bool kept = false;
+    std::vector<wan::site_finder::place> places = {};   // that are not alike, in the order of their first ranks
+    std::vector<int> place_of_rank = {};
 
-    /** Once: for all that measure. */
-    void keep()
+    /** What is to be done once, when the sites are known. */
+    void number_places()
+    {
+        if (!machine.finished() || !places.empty())
+            return;
+        std::map<wan::site_finder::place, int> number;
+        for (int r = 0; r < machine.ranks(); ++r) {
+            const auto [at, added] = number.try_emplace(machine.place_of(r), static_cast<int>(places.size()));
+            if (added)
+                places.push_back(at->first);
+            place_of_rank.push_back(at->second);
+        }
+    }
+
+    /** And when the ways between them are: for all that measure. */
+    void keep_ways()
     {
         if (!machine.complete() || std::exchange(kept, true))
             return;
         for (const auto &w : machine.ways_between()) {
-            char from[WAN_DISCOVERY_NAME_MAX], to[WAN_DISCOVERY_NAME_MAX];
-            wan_discovery_name(w.from, from);
-            wan_discovery_name(w.to, to);
-            wan::measured().keep(from, to, w.what);
+            wan::measured().keep(site_name(w.from), site_name(w.to), w.what);
         }
     }
 };
@@ -58,7 +80,8 @@ int wan_discovery_look(wan_discovery_t *d, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {
         d->machine.look(now_ns);
-        d->keep();
+        d->number_places();
+        d->keep_ways();
         return WAN_OK;
     });
 }
@@ -67,7 +90,8 @@ int wan_discovery_receive(wan_discovery_t *d, int rank, const void *bytes, size_
 {
     return wan::guarded([&]() -> int {
         d->machine.receive(rank, bytes, size);
-        d->keep();
+        d->number_places();
+        d->keep_ways();
         return WAN_OK;
     });
 }
@@ -82,28 +106,39 @@ bool wan_discovery_complete(const wan_discovery_t *d)
     return d->machine.complete();
 }
 
-void wan_discovery_name(int site, char name[WAN_DISCOVERY_NAME_MAX])
+int wan_discovery_places(const wan_discovery_t *d)
 {
-    std::snprintf(name, WAN_DISCOVERY_NAME_MAX, "measured/%d", site);
+    return static_cast<int>(d->places.size());
 }
 
-int wan_discovery_sites(const wan_discovery_t *d)
+int wan_discovery_place(const wan_discovery_t *d, int rank)
 {
-    return d->machine.sites();
+    return d->place_of_rank[static_cast<size_t>(rank)];
 }
 
-int wan_discovery_site(const wan_discovery_t *d, int rank)
+void wan_discovery_name(const wan_discovery_t *d, int place, char name[WAN_DISCOVERY_NAME_MAX])
 {
-    return d->machine.site_of(rank);
+    const wan::site_finder::place &p = d->places[static_cast<size_t>(place)];
+    int length = std::snprintf(name, WAN_DISCOVERY_NAME_MAX, "%s", site_name(p.site).c_str());
+    for (size_t i = 0; i < p.inside.size() && p.inside[i] > 0; ++i)
+        length += std::snprintf(name + length, static_cast<size_t>(WAN_DISCOVERY_NAME_MAX - length), "/%d", p.inside[i]);
 }
 
 int wan_discovery_describe(const wan_discovery_t *d, char *text, size_t size)
 {
-    const auto &m = d->machine;
+    const wan::discovery &m = d->machine;
+    const wan::site_finder *times = m.finder();
+    const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
+    if (times == nullptr)
+        return std::snprintf(text, size, "%d hosts are %d sites", m.hosts(), m.sites());
     if (m.sites() == 1)
-        return std::snprintf(text, size, "%d hosts are one site: round trips of at most %.2f ms", m.hosts(), static_cast<double>(m.near_ns()) / 1e6);
-    return std::snprintf(text, size, "%d hosts are %d sites: round trips of at most %.2f ms inside, at least %.2f ms between them", m.hosts(),
-                         m.sites(), static_cast<double>(m.near_ns()) / 1e6, static_cast<double>(m.far_ns()) / 1e6);
+        return std::snprintf(text, size, "%d hosts are one site: round trips of at most %.2f ms", m.hosts(), ms(times->near_ns()));
+    char parts[384] = "";
+    if (times->parted() > 0)
+        std::snprintf(parts, sizeof parts, "; %d of them %s parts, at least %.2f ms from each other", times->parted(),
+                      times->parted() == 1 ? "has" : "have", ms(times->apart_ns()));
+    return std::snprintf(text, size, "%d hosts are %d sites: round trips of at most %.2f ms inside, at least %.2f ms between them%s", m.hosts(),
+                         m.sites(), ms(times->near_ns()), ms(times->far_ns()), parts);
 }
 
 int wan_discovery_describe_ways(const wan_discovery_t *d, char *text, size_t size)
@@ -112,11 +147,8 @@ int wan_discovery_describe_ways(const wan_discovery_t *d, char *text, size_t siz
     s << std::fixed;
     const int code = wan::guarded([&]() -> int {
         for (const auto &w : d->machine.ways_between()) {
-            char from[WAN_DISCOVERY_NAME_MAX], to[WAN_DISCOVERY_NAME_MAX];
-            wan_discovery_name(w.from, from);
-            wan_discovery_name(w.to, to);
             const auto mbit = [](int64_t bytes_per_s) { return static_cast<double>(bytes_per_s) * 8e-6; };
-            s << (s.tellp() > 0 ? "; " : "") << from << " to " << to << ' ' << std::setprecision(2) << static_cast<double>(w.what.rtt_ns) / 1e6
+            s << (s.tellp() > 0 ? "; " : "") << site_name(w.from) << " to " << site_name(w.to) << ' ' << std::setprecision(2) << static_cast<double>(w.what.rtt_ns) / 1e6
               << " ms there and back, " << std::setprecision(1) << mbit(w.what.bytes_per_s) << " Mb/s a flow, " << mbit(w.what.cold_bytes_per_s)
               << " after a rest";
         }

@@ -1,0 +1,294 @@
+/*
+ * See site_finder.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/site_finder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace wan {
+
+namespace {
+
+/** Landmarks of the first round; each further one has twice as many as that before, but never more than this. */
+constexpr size_t first_landmarks = 8, most_landmarks = 64;
+/** A site or part with fewer hosts has no parts: two of two hosts are the least. */
+constexpr size_t least_to_part = 4;
+/** Of the ways inside the parts so many may seem far. */
+constexpr double most_misfits = 0.1;
+
+/** So many hosts at most, spread over those given, in blocks as well as round robin. */
+std::vector<int> spread(const std::vector<int> &hosts, size_t most)
+{
+    std::vector<int> some;
+    const size_t all = hosts.size(), n = std::min(all, most), stride = all / n;
+    for (size_t k = 0; k < n; ++k)
+        some.push_back(hosts[k * stride + k % stride]);
+    return some;
+}
+
+std::vector<int> everybody(int hosts)
+{
+    std::vector<int> all(static_cast<size_t>(hosts));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+/** A step from near to far times. */
+struct gap {
+    double wide;            // far is so many times near
+    int64_t limit_ns;       // between them
+};
+
+/**
+ * Steps from the times below, but for the longest tenth of those: what is near can seem far for a while,
+ * never the other way round.  From the shortest times on.
+ */
+std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns)
+{
+    std::sort(times.begin(), times.end());
+    std::vector<gap> gaps;
+    bool on = false;        // the same step still, looked at from further above
+    for (size_t i = 1; i < times.size(); ++i) {
+        const auto far = static_cast<double>(times[i]), near = static_cast<double>(times[(i - 1) - (i - 1) / 10]);
+        const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= site_finder::least_gap;
+        if (wide && !std::exchange(on, true))
+            gaps.push_back({});
+        on = wide;
+        if (wide && far / near >= gaps.back().wide)
+            gaps.back() = {far / near, static_cast<int64_t>(std::sqrt(far * near))};
+    }
+    return gaps;
+}
+
+} // namespace
+
+site_finder::site_finder(int hosts)
+    : cells_{{.hosts = everybody(hosts), .targets = first_targets(hosts), .homeless = everybody(hosts)}}, parent_(everybody(hosts)),
+      awaited_(static_cast<size_t>(hosts))
+{
+}
+
+std::vector<int> site_finder::first_targets(int hosts) { return spread(everybody(hosts), first_landmarks); }
+
+int site_finder::root_of(int host)
+{
+    int &up = parent_[static_cast<size_t>(host)];
+    return up == host ? host : up = root_of(up);
+}
+
+/** The lower one is the root: groups are known by their first host. */
+void site_finder::unite(int a, int b)
+{
+    const int x = root_of(a), y = root_of(b);
+    parent_[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
+}
+
+bool site_finder::take(int host, uint32_t round, std::span<const int64_t> times)
+{
+    if (finished() || round != round_)
+        return false;
+    for (const cell &c : cells_)
+        if (std::binary_search(c.homeless.begin(), c.homeless.end(), host)) {
+            if (times.size() != c.targets.size() || !times_.try_emplace(host, times.begin(), times.end()).second || times_.size() < awaited_)
+                return false;
+            decide();
+            return true;
+        }
+    return false;
+}
+
+void site_finder::ask(const std::function<void(int host, std::span<const int> targets)> &tell) const
+{
+    for (const cell &c : cells_)
+        for (int h : c.homeless)
+            tell(h, c.targets);
+}
+
+/** Who in a cell is where, after a round. */
+void site_finder::settle(cell &c)
+{
+    if (c.limit_ns == 0) {      // of all hosts, in the first round
+        std::vector<int64_t> all;
+        for (int h : c.homeless)
+            for (size_t k = 0; k < c.targets.size(); ++k)
+                if (c.targets[k] != h)
+                    all.push_back(times_[h][k]);
+        const std::vector<gap> gaps = gaps_in(all, least_far_ns);
+        const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
+        c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
+        if (!all.empty() && all.front() > most_near_ns)
+            c.limit_ns = most_near_ns / 2;      // nobody is near anybody
+        for (int64_t t : all)
+            if (t < c.limit_ns)
+                near_ns_ = std::max(near_ns_, t);
+            else
+                far_ns_ = far_ns_ ? std::min(far_ns_, t) : t;
+    }
+    std::vector<int> without;
+    for (int h : c.homeless) {
+        bool housed = false;
+        const auto &times = times_[h];
+        for (size_t k = 0; k < times.size(); ++k) {
+            if (times[k] < c.limit_ns) {        // a landmark: itself at least
+                unite(h, c.targets[k]);
+                housed = true;
+            }
+            if (c.targets[k] != h && (c.level > 0 || times[k] < c.limit_ns))
+                near_.push_back({h, c.targets[k], times[k]});
+        }
+        if (!housed)
+            without.push_back(h);
+    }
+    c.homeless = std::move(without);
+}
+
+void site_finder::decide()
+{
+    ++round_;
+    for (;;) {
+        awaited_ = 0;
+        for (cell &c : cells_) {
+            if (c.homeless.empty())
+                continue;
+            if (!times_.empty())
+                settle(c);
+            if (c.homeless.empty())
+                continue;
+            // Their own landmarks, and the groups that there are: a first time may have been misleading.
+            c.targets = spread(c.homeless, std::min(first_landmarks << std::min(++c.rounds, 8u), most_landmarks));
+            for (int h : c.hosts)
+                if (c.targets.size() < most_targets && root_of(h) == h && !std::binary_search(c.homeless.begin(), c.homeless.end(), h))
+                    c.targets.push_back(h);
+            awaited_ += c.homeless.size();
+        }
+        times_.clear();
+        if (awaited_ > 0)
+            return;
+        close();
+        if (finished())
+            return;
+    }
+}
+
+/** Whether what was found in a cell are parts of it: several of several hosts, whose own ways are short. */
+bool site_finder::in_parts(const cell &c, const std::vector<way> &ways)
+{
+    std::map<int, int> sizes;
+    for (int h : c.hosts)
+        ++sizes[root_of(h)];
+    if (std::count_if(sizes.begin(), sizes.end(), [](const auto &s) { return s.second > 1; }) < 2)
+        return false;
+    size_t all = 0, misfits = 0;
+    int64_t apart = std::numeric_limits<int64_t>::max();
+    for (const way &w : ways)
+        if (root_of(w.host) == root_of(w.to)) {
+            ++all;
+            misfits += w.ns >= c.limit_ns;
+        } else {
+            apart = std::min(apart, w.ns);
+        }
+    if (static_cast<double>(misfits) > most_misfits * static_cast<double>(all))
+        return false;
+    if (c.level == 1) {
+        ++parted_;
+        apart_ns_ = apart_ns_ ? std::min(apart_ns_, apart) : apart;
+    }
+    return true;
+}
+
+/** The groups of a cell, as far as there is a gap in the times of theirs that are known. */
+std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
+{
+    std::map<int, cell> groups;
+    for (int h : c.hosts)
+        groups[root_of(h)].hosts.push_back(h);
+    std::map<int, std::vector<way>> ways;
+    for (const way &w : near_)
+        if (const int r = root_of(w.host); r == root_of(w.to) && groups.contains(r))
+            ways[r].push_back(w);
+    std::vector<cell> found;
+    for (auto &[root, g] : groups) {
+        g.level = c.level + 1;
+        std::vector<int64_t> times;
+        for (const way &w : ways[root])
+            times.push_back(w.ns);
+        for (const gap &some : gaps_in(times, least_apart_ns))
+            g.limits_ns.push_back(some.limit_ns);
+        if (g.hosts.size() >= least_to_part && !g.limits_ns.empty())
+            found.push_back(std::move(g));
+    }
+    for (cell &g : found)
+        open(g, ways[root_of(g.hosts.front())]);
+    return found;
+}
+
+/** Groups of a cell from what is known, by the farthest of the gaps that are left. */
+void site_finder::open(cell &c, const std::vector<way> &ways)
+{
+    c.limit_ns = c.limits_ns.back();
+    c.limits_ns.pop_back();
+    c.rounds = 0;
+    for (int h : c.hosts)
+        parent_[static_cast<size_t>(h)] = h;
+    std::set<int> housed;
+    for (const way &w : ways) {
+        housed.insert(w.to);        // a landmark
+        if (w.ns < c.limit_ns) {
+            housed.insert(w.host);
+            unite(w.host, w.to);
+        }
+    }
+    c.homeless.clear();
+    std::copy_if(c.hosts.begin(), c.hosts.end(), std::back_inserter(c.homeless), [&](int h) { return !housed.contains(h); });
+}
+
+/** What is known of the ways inside a cell. */
+std::vector<site_finder::way> site_finder::ways_inside(const cell &c) const
+{
+    const auto is_in = [&c](int h) { return std::binary_search(c.hosts.begin(), c.hosts.end(), h); };
+    std::vector<way> ways;
+    std::copy_if(near_.begin(), near_.end(), std::back_inserter(ways), [&](const way &w) { return is_in(w.host) && is_in(w.to); });
+    return ways;
+}
+
+/** All have their groups: what those mean, and which may have parts. */
+void site_finder::close()
+{
+    std::vector<cell> next, again;
+    coming_.resize(parent_.size());
+    for (cell &c : cells_) {
+        if (c.level > 0) {
+            const std::vector<way> ways = ways_inside(c);
+            if (!in_parts(c, ways)) {
+                if (!c.limits_ns.empty())
+                    open(again.emplace_back(std::move(c)), ways);
+                continue;
+            }
+        }
+        const auto number = [&](int h) -> uint16_t & {
+            place &p = coming_[static_cast<size_t>(h)];
+            return c.level == 0 ? p.site : p.inside[c.level - 1];
+        };
+        uint16_t next_number = c.level == 0 ? 0 : 1;
+        for (int h : c.hosts)
+            number(h) = root_of(h) == h ? next_number++ : number(root_of(h));
+        if (c.level < levels && (c.level > 0 || next_number > 1))
+            std::ranges::move(cells_inside(c), std::back_inserter(next));
+    }
+    std::ranges::move(again, std::back_inserter(next));
+    cells_ = std::move(next);
+    if (cells_.empty()) {
+        place_ = std::move(coming_);
+        near_.clear();
+        near_.shrink_to_fit();
+    }
+}
+
+} // namespace wan

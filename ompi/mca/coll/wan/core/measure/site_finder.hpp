@@ -1,0 +1,115 @@
+/*
+ * What the coordinator of a discovery (discovery.hpp) makes of round trips: which
+ * hosts make up a site, and which lie nearer to each other inside one.
+ *
+ *   cell     hosts that belong together so far: at first all, then each site, then
+ *            each part of one
+ *   round    those of a cell whose place is not known yet measure the ways to
+ *            its landmarks
+ *
+ * In the times of a cell there may be a gap between near and far.  Who is near a
+ * landmark is in its group; those near none do the same among themselves, with
+ * twice as many landmarks, and with the groups found so far, until each has its
+ * group.  Groups of all hosts are the sites.  Their parts come from what is known
+ * by then, or from rounds of near ways: availability zones, buildings.  What a
+ * busy host makes of them does little harm: they only order the hosts of a site.
+ *
+ * It sends nothing and knows no clock.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_MEASURE_SITE_FINDER_HPP
+#define WAN_MEASURE_SITE_FINDER_HPP
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace wan {
+
+class site_finder {
+public:
+    /** Round trips below this are never a way between sites, those above that never one inside. */
+    static constexpr int64_t least_far_ns = 500'000, most_near_ns = 5'000'000;
+    /** Parts of a site are at least so far from each other: below, processes that wait for a processor seem as far. */
+    static constexpr int64_t least_apart_ns = 200'000;
+    /** Far is so many times near, at least. */
+    static constexpr int64_t least_gap = 3;
+    /** Ways a host measures in a round. */
+    static constexpr size_t most_targets = 192;
+    /** Levels inside a site, at most. */
+    static constexpr size_t levels = 2;
+
+    /** Where a host is: its site, and of each level inside which part (from 1; 0: there are none). */
+    struct place {
+        uint16_t site = 0;
+        std::array<uint16_t, levels> inside{};
+        friend auto operator<=>(const place &, const place &) = default;
+    };
+
+    explicit site_finder(int hosts);
+
+    /** Whom everybody measures in the first round. */
+    static std::vector<int> first_targets(int hosts);
+
+    /** Round 0 needs no question. */
+    uint32_t round() const { return round_; }
+    /** What a host measured in a round, in the order of its targets; what was not asked counts for nothing.  True: now ask(), or it is finished. */
+    bool take(int host, uint32_t round, std::span<const int64_t> times);
+    /** Whom each host that has a part in the round is to measure. */
+    void ask(const std::function<void(int host, std::span<const int> targets)> &tell) const;
+
+    bool finished() const { return !place_.empty(); }
+    /** Of each host, once finished; sites, and parts in each, are numbered by their lowest host. */
+    const std::vector<place> &places() const { return place_; }
+    /** Shortest round trip that was taken for one between sites, longest that was taken for one inside; 0: none. */
+    int64_t far_ns() const { return far_ns_; }
+    int64_t near_ns() const { return near_ns_; }
+    /** Sites with parts; shortest round trip between such. */
+    int parted() const { return parted_; }
+    int64_t apart_ns() const { return apart_ns_; }
+
+private:
+    struct cell {
+        std::vector<int> hosts = {};
+        size_t level = 0;                   // 0: of all hosts, whose groups are sites
+        int64_t limit_ns = 0;               // far from here on
+        std::vector<int64_t> limits_ns = {};    // others that it may be
+        std::vector<int> targets = {};      // of the round
+        std::vector<int> homeless = {};     // without a group yet: they report
+        uint32_t rounds = 0;
+    };
+    struct way {
+        int host, to;
+        int64_t ns;
+    };
+
+    void decide();
+    void settle(cell &c);
+    void close();
+    void open(cell &c, const std::vector<way> &ways);
+    bool in_parts(const cell &c, const std::vector<way> &ways);
+    std::vector<way> ways_inside(const cell &c) const;
+    std::vector<cell> cells_inside(const cell &c);
+    int root_of(int host);
+    void unite(int a, int b);
+
+    uint32_t round_ = 0;
+    std::vector<cell> cells_;               // that may have groups
+    std::vector<int> parent_;               // hosts of one group have one root, its lowest
+    std::map<int, std::vector<int64_t>> times_;     // of the round, by host
+    size_t awaited_;
+    std::vector<way> near_;                 // all that were taken for near so far
+    std::vector<place> coming_, place_;
+    int64_t far_ns_ = 0, near_ns_ = 0, apart_ns_ = 0;
+    int parted_ = 0;
+};
+
+} // namespace wan
+
+#endif
