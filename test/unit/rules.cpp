@@ -157,12 +157,19 @@ std::string check_manners()
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
         for (uint64_t bytes : {8, 65536})
             for (const plan &p : candidates(t, facts_of(t), {}, {.collective = collective_at(c), .bytes = bytes})) {
-                const manner m = manner_of(p);
+                manner m = manner_of(p);
                 std::string fault;
-                const auto back = parse_manner(collective_at(c), print(m), fault);
-                WAN_CHECK_THAT(back && *back == m && fits(m, p), print(m) + ": " + fault);
+                for (int cuts : {0, 2, -2, 12, -1}) {
+                    m.cuts = cuts;
+                    const auto back = parse_manner(collective_at(c), print(m), fault);
+                    WAN_CHECK_THAT(back && *back == m && fits(m, p), print(m) + ": " + fault);
+                }
                 ++n;
             }
+    for (const char *wrong : {"cuts", "cuts 0", "cuts 3", "cuts 1/0", "cuts 1/3", "cuts -2", "cuts 1/", "cuts 8192", "cuts 2/4"}) {
+        std::string fault;
+        WAN_CHECK_THAT(!parse_manner(WAN_BCAST, std::string("vandegeijn ") + wrong, fault) && fault.find("cuts") != fault.npos, wrong + (": " + fault));
+    }
     WAN_CHECK(n > 200);
     return "";
 }

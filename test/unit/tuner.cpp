@@ -8,6 +8,7 @@
 #include "tune/candidates.hpp"
 #include "unit.hpp"
 
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <set>
@@ -287,7 +288,7 @@ std::string check_candidates()
     // A link that a few hosts fill: of what is as fast, the model takes what fewest send.
     facts narrow = f;
     narrow.set_pair(narrow.link_ps, 0, 1, f.byte_ps / 2);
-    unsigned several = 0, not_first = 0;
+    unsigned several = 0, not_first = 0, recut = 0;
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
         for (uint64_t bytes = 8; bytes <= 8 << 20; bytes *= 8) {
             const request r{.collective = collective_at(c), .bytes = bytes};
@@ -312,7 +313,17 @@ std::string check_candidates()
                 WAN_CHECK_THAT(x.how.algo || bytes <= 8192, name + ": Open MPI's own");
                 if (x.how.algo) {
                     const auto p = choose(blocks, f, {}, r, x.how);
-                    WAN_CHECK_THAT(p && manner_of(*p) == x.how, name + ": " + print(x.how));
+                    manner chosen = manner_of(*p);
+                    chosen.cuts = x.how.cuts;
+                    WAN_CHECK_THAT(p && chosen == x.how, name + ": " + print(x.how));
+                    // Other segments than the model's: a quarter, or four times as long, of its own way.
+                    if (x.how.cuts) {
+                        const uint64_t longer = std::max(p->segment_bytes, all[0].segment_bytes), shorter = std::min(p->segment_bytes, all[0].segment_bytes);
+                        WAN_CHECK_THAT(manner_of(*p) == found[0].how && std::abs(x.how.cuts) == 2 && longer >= 3 * shorter && longer <= 5 * shorter
+                                           && (x.how.cuts > 0) == (shorter == p->segment_bytes) && x.predicted_ns == p->predicted_ns,
+                                       name + ": " + print(x.how) + " is " + print(*p));
+                        ++recut;
+                    }
                     // Half as long or twice: as long as the algorithm serves.
                     for (uint64_t other : {bytes / 2 + 1, 2 * bytes - 1}) {
                         request q = r;
@@ -334,6 +345,7 @@ std::string check_candidates()
             WAN_CHECK(candidates_for(blocks, f, {}, r, {.trials = 0, .excess_percent = 1000}).size() == 1);
         }
     WAN_CHECK_THAT(several >= 20, "several candidates in " + std::to_string(several));
+    WAN_CHECK_THAT(recut >= 5, "other segments in " + std::to_string(recut));
     // Ranks in blocks: a binomial tree crosses once; hosts of the sites by turns: in each step.
     const request small{.collective = WAN_BCAST, .bytes = 8};
     const auto once = own_module_ns(blocks, f, small), often = own_module_ns(mixed, f, small);

@@ -9,11 +9,14 @@
 #include "algo/sites.hpp"
 
 #include <bit>
+#include <cstdlib>
 
 namespace wan {
 
 namespace {
 
+/** Times as many segments, or as few, in powers of two, that are tried. */
+constexpr int segment_step = 2;
 /** Bytes in all up to which Open MPI's own module is looked at: its steps count, not its bytes. */
 constexpr uint64_t own_short_bytes = 8192, bcast_short_bytes = 1024;
 
@@ -50,6 +53,12 @@ int64_t line_ns(const topology &t, const facts &f)
     for (int r = 1; r < t.size(); ++r)
         sum += f.latency_ns(t.site_of(r - 1), t.site_of(r));
     return sum;
+}
+
+/** Segments of a call by a plan, as a power of two. */
+int cuts_of(const request &r, const plan &p)
+{
+    return std::bit_width((r.bytes + p.segment_bytes - 1) / std::max<uint64_t>(1, p.segment_bytes));
 }
 
 /** Of a word, what is left out of a score. */
@@ -138,10 +147,15 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
             seen.push_back(p.algo);
             add(manner_of(p), p.predicted_ns);
         }
-    // Other parameters of these change little where the way to another site is most of the time.
+    // Other parameters of these change little where the way to another site is most of the time.  Of the
+    // model's choice also a quarter of its segment, and four times that: models are at their worst there.
     if (10 * usual->predicted_ns > 13 * f.widest_ns())
-        for (const plan &p : all)
-            add(manner_of(p), p.predicted_ns);
+        for (const plan &p : all) {
+            manner m = manner_of(p);
+            if (const int more = cuts_of(r, p) - cuts_of(r, *usual); m == manner_of(*usual) && std::abs(more) == segment_step)
+                m.cuts = more;
+            add(m, p.predicted_ns);
+        }
     // No call is shorter than the way to another site.
     if (usual->predicted_ns < f.widest_ns() + f.widest_ns() / 20)
         found[0].least_ns = words_ns + f.widest_ns() / 10;
@@ -156,13 +170,21 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
     if (m.links)
         as.links = as.links ? std::min(as.links, m.links) : m.links;
     std::optional<plan> exact, alike, any;
-    for (const plan &p : candidates(t, f, as, r)) {
+    const std::vector<plan> all = candidates(t, f, as, r);
+    for (const plan &p : all) {
         if (!any)
             any = p;
         if (!alike && p.algo == m.algo)
             alike = p;
         if (!exact && fits(m, p))
             exact = p;
+    }
+    if (exact && m.cuts) {      // as nearly as there are such segments
+        const auto off = [&, wanted = cuts_of(r, *exact) + m.cuts](const plan &p) { return std::abs(cuts_of(r, p) - wanted); };
+        const manner same = manner_of(*exact);
+        for (const plan &p : all)
+            if (manner_of(p) == same && off(p) < off(*exact))
+                exact = p;
     }
     return exact ? exact : alike ? alike : any;
 }

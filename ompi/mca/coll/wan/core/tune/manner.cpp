@@ -9,7 +9,9 @@
 #include "collective.hpp"
 
 #include <array>
+#include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <sstream>
 
 namespace wan {
@@ -41,6 +43,17 @@ bool take(std::string_view word, uint32_t &out)
 {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
     return error == std::errc{} && end == word.data() + word.size() && out > 0;
+}
+
+/** "4": four times as many segments, "1/4": a quarter. */
+bool take_cuts(std::string_view word, int &out)
+{
+    const bool fewer = word.starts_with("1/");
+    uint32_t times = 0;
+    if (!take(word.substr(fewer ? 2 : 0), times) || !std::has_single_bit(times) || times > 4096)
+        return false;
+    out = std::countr_zero(times) * (fewer ? -1 : 1);
+    return true;
 }
 
 } // namespace
@@ -85,6 +98,8 @@ std::string print(const manner &m)
         s << " inner " << name_of(inners, *m.inner);
     if (m.pieces)
         s << " pieces " << m.pieces;
+    if (m.cuts)
+        s << " cuts " << (m.cuts < 0 ? "1/" : "") << (1u << std::abs(m.cuts));
     return s.str();
 }
 
@@ -108,6 +123,7 @@ std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, st
                           && (name == "links"     ? take(value, m.links)
                               : name == "entries" ? take(value, m.entries)
                               : name == "pieces"  ? take(value, m.pieces)
+                              : name == "cuts"    ? take_cuts(value, m.cuts)
                               : name == "order"   ? take(orders, value, m.order)
                               : name == "inner"   ? take(inners, value, m.inner)
                                                   : false);
