@@ -1,6 +1,6 @@
 /*
  * What is worth a trial: the model's choice, then of each other algorithm its
- * best plan, then other parameters, as far as the model predicts them to be
+ * best plan, then other parameters (of the first one also shorter and longer segments), as far as the model predicts them to be
  * not much slower than its choice.
  *
  * SPDX-License-Identifier: BSD-3-Clause
