@@ -175,7 +175,10 @@ std::string plugin_page()
             "bcast bytes 1M\\-: vandegeijn\n"
             "allreduce bytes \\-4K ranks 32\\-64: leaders entries 1\n"
             "scan sites 2 placement blocks: open_mpi\n"
-            ".fi\n.PP\n.B wan\\-info check\nsays what is wrong in which line of them.\n"
+            ".fi\n.PP\n"
+            "After an algorithm, as far as it has them: links, entries, pieces and a number; order and star or chain; inner and circulant, ring\n"
+            "or halving; cuts and a power of two, or 1/ that: so many times the segments that would be chosen, or so few.\n"
+            ".PP\n.B wan\\-info check\nsays what is wrong in which line of them.\n"
             ".SH SEE ALSO\n.BR wan\\-info (1),\n.BR btl_udp (7),\n.BR mpirun (1),\n.BR ompi_info (1)\n";
     return page.str();
 }
