@@ -233,7 +233,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
             waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
         }
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) : 0;
-        const int64_t consent = consent_ns(bytes / all / k, f.farthest_ns(site_at(s)));
+        const int64_t consent = consent_ns(std::min(bytes / all, remote / (hosts * k)), f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(outward, connections - 1), messages) + waiting + between + across + sent * f.message_ns
                                 + f.farthest_ns(site_at(s)) + consent;
         const int64_t busy = pipeline(f, shared_wire(outward + across + inward, connections - 1), 2 * messages + sent + received) + 2 * waiting;
