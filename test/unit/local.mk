@@ -18,6 +18,7 @@ unit_tests = \
 	test/unit/plan_memory_peak \
 	test/unit/planner \
 	test/unit/planner_vectors \
+	test/unit/planner_ways \
 	test/unit/polled \
 	test/unit/shared_ways \
 	test/unit/probe \
@@ -97,6 +98,9 @@ test_unit_shared_ways_LDADD = $(unit_libs)
 test_unit_planner_vectors_SOURCES = test/unit/planned.hpp test/unit/planner_vectors.cpp $(unit_headers)
 test_unit_planner_vectors_CPPFLAGS = $(unit_cppflags)
 test_unit_planner_vectors_LDADD = $(unit_libs)
+test_unit_planner_ways_SOURCES = test/unit/planned.hpp test/unit/planner_ways.cpp $(unit_headers)
+test_unit_planner_ways_CPPFLAGS = $(unit_cppflags)
+test_unit_planner_ways_LDADD = $(unit_libs)
 test_unit_planner_SOURCES = test/unit/planned.hpp test/unit/planner.cpp $(unit_headers)
 test_unit_planner_CPPFLAGS = $(unit_cppflags)
 test_unit_planner_LDADD = $(unit_libs)

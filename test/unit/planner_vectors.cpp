@@ -91,6 +91,49 @@ std::string check_counterparts()
     return "";
 }
 
+/**
+ * Blocks that a lone host sends to other sites, in pieces: none waits until another one has left, nothing is copied again and
+ * again; and sites do not all begin with the same receiver.
+ */
+std::string check_lone_senders()
+{
+    const auto blocks_in = [](const span_of &x) { return x.hi.block - x.lo.block + static_cast<double>(x.hi.num) / x.hi.den - static_cast<double>(x.lo.num) / x.lo.den; };
+    for (const std::vector<int> &sites : {std::vector<int>{1, 1}, {1, 3, 9}, std::vector<int>(16, 1)})
+        for (int lanes : {1, 2}) {
+            const topology t = topology::blocks(sites, lanes);
+            for (const char *name : {"sites", "pairwise"})
+                for (inner_steps inner : {inner_steps::circulant, inner_steps::ring})
+                    for (uint32_t pieces : {1u, 4u, 16u}) {
+                        plan p;
+                        p.algo = algorithm_named(WAN_REDUCE_SCATTER, name);
+                        p.links = 1024, p.inner = inner, p.pieces = pieces;
+                        std::set<int> first;
+                        for (int s = 0; s < t.site_count(); ++s) {
+                            if (t.node_count(site_at(s)) > 1)
+                                continue;
+                            const schedule code = build_schedule(t, p, t.rank_at(site_at(s), 0));
+                            std::vector<bool> after_send(code.ops.size());
+                            double copied = 0;
+                            int sent = 0;
+                            for (size_t i = 0; i < code.ops.size(); ++i) {
+                                const op &o = code.ops[i];
+                                for (uint16_t before : code.preds_of(o))
+                                    after_send[i] = after_send[i] || after_send[before] || code.ops[before].kind == op_kind::send;
+                                copied += o.kind == op_kind::copy ? blocks_in(o.part) : 0;
+                                if (o.kind == op_kind::send && t.site_of(o.peer) != site_at(s)) {
+                                    WAN_CHECK_THAT(!after_send[i], print(p) + "\n" + print(code));
+                                    if (sent++ == 0 && sites.size() == 16)
+                                        WAN_CHECK_THAT(first.insert(t.slot_of(o.peer) / lanes).second, print(p));
+                                }
+                            }
+                            WAN_CHECK(sent > 0);
+                            WAN_CHECK_THAT(copied <= 2 * t.size() + 1.001, print(p) + " " + std::to_string(copied));
+                        }
+                    }
+        }
+    return "";
+}
+
 /** Vectors of blocks: what other sites have must cross and pass one interface, and all of it what a host does not have. */
 std::string check_vector_bounds()
 {
@@ -199,7 +242,7 @@ std::string check_exchange_bounds()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_far_limit>), cmocka_unit_test(test<check_alltoall_order>), cmocka_unit_test(test<check_counterparts>),
+        cmocka_unit_test(test<check_far_limit>), cmocka_unit_test(test<check_alltoall_order>), cmocka_unit_test(test<check_counterparts>), cmocka_unit_test(test<check_lone_senders>),
         cmocka_unit_test(test<check_vector_bounds>), cmocka_unit_test(test<check_vector_sense>), cmocka_unit_test(test<check_exchange_bounds>),
     };
     return cmocka_run_group_tests_name("planner_vectors", tests, nullptr, nullptr);

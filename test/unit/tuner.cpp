@@ -300,7 +300,7 @@ std::string check_candidates()
         }
     WAN_CHECK_THAT(not_first > 5, std::to_string(not_first));
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
-        for (uint64_t bytes : {8, 1024, 65536, 1 << 20}) {
+        for (uint64_t bytes : {8, 1024, 65536, 1 << 18, 1 << 20}) {
             request r{.collective = collective_at(c), .bytes = bytes};
             const tune_options o{.trials = 3, .excess_percent = 40};
             const auto found = candidates_for(blocks, f, {}, r, o);

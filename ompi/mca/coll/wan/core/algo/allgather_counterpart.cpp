@@ -302,7 +302,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const manner how(t, p);
     const int64_t block = static_cast<int64_t>(r.bytes) / t.size(), all = static_cast<int64_t>(r.bytes);
-    const int64_t lanes = widest_node(t), remote = t.site_count() - 1;
+    const int64_t lanes = widest_node(t), remote = t.site_count() - 1, receivers = std::min<int64_t>(p.links, narrowest_site(t));
     int64_t worst = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t hosts = t.node_count(site_at(s)), own = block * t.rank_count(site_at(s)), far = all - own;
@@ -326,7 +326,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t wire = pipeline(f, waits ? busy + busy * (how.ring ? 1 : 7) / 12 : busy, messages);
         // The last that comes across goes on to the others, all but the burst of a lone message after it.
         const int64_t first = crossing == hosts ? 0 : f.wire_ns(static_cast<uint64_t>(own / hosts * (hosts - 1))) + inner * step;
-        const int64_t last = f.widest_ns() + first + std::max(f.wire_ns(static_cast<uint64_t>(far)), f.wire_ns(static_cast<uint64_t>(across)));
+        const int64_t last = crossing_ns(f.widest_ns(), own / std::max<int64_t>(crossing, receivers * how.pieces)) + first + std::max(f.wire_ns(static_cast<uint64_t>(far)), f.wire_ns(static_cast<uint64_t>(across)));
         // What is short goes round by itself, and waits for each host to have its turn (measured: 256 B in a ring of 16, 20 ms).
         const int64_t round = inner * (how.ring ? std::max(step, f.step_ns) : step);
         worst = std::max(worst, std::max(last + round, wire + inner * step) + (how.ring ? f.lone_ns(static_cast<uint64_t>(piece)) : 0));

@@ -36,7 +36,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
     // All at once: as many connections (measured, 2 x 16 hosts: 1 KB 27 ms, 16 KB 173, 64 KB 975).
     const int64_t others = t.size() - 1, lanes = widest_node(t);
     const int64_t wire = shared_wire(wire_part(f, static_cast<int64_t>(r.bytes), lanes * (t.size() - lanes), t.size()), std::min<int64_t>(others, 64));
-    return f.widest_ns() + pipeline(f, wire, 2 * lanes * others);
+    return crossing_ns(f.widest_ns(), static_cast<int64_t>(r.bytes) / t.size()) + pipeline(f, wire, 2 * lanes * others);
 }
 
 } // namespace

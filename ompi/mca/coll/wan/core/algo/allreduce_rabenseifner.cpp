@@ -117,8 +117,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     const int64_t handed_in = p.inner == inner_steps::halving && !halving_all(t) ? f.wire_ns(r.bytes) : 0;
     const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes + 2 * hands;
-    const int64_t far = f.widest_ns();
-    const int64_t connections = inner.connections + remote;
+    const int64_t far = crossing_ns(f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes));
+    const int64_t connections = inner.connections + std::min(remote, inner.connections);
     const int64_t last_hops = (2 + 2 * lanes + (gateways ? 2 : 0)) * hop_ns(f, 0);
     if (exchanges(p)) {
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
@@ -138,12 +138,13 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // Reducing and gathering hold each other up on the same connections (1 MB, 2 x 16 hosts: 1.35
     // times the wire's time), and partners whose messages wait for their receivers do so behind
     // each other's bytes (from 128 KB a segment on: twice the time).  What comes from several sites
-    // meets what goes round in this one (64 KB, 4 x 8 hosts: 46 to 58 ms, 43 to 50 in a ring; 3 x 11:
-    // 47 to 55, 39 to 42).
+    // meets what goes round in this one, as long as that does (64 KB, 4 x 8 hosts: 46 to 58 ms, 43 to 50 in a ring;
+    // 3 x 11: 47 to 55, 39 to 42; 8 x 2: 77, 1 MB 1032, where what crosses alone takes 51 and 734).
     const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
     const int64_t across = wire_part(f, bytes, remote, links);
-    const int64_t busy = pipeline(f, shared_wire(2 * inside + (remote > 1 ? 2 : 1) * across + hand, 2 * connections), c.segments, messages);
+    const int64_t met = remote > 1 ? std::min(across, 2 * inside) : 0;
+    const int64_t busy = pipeline(f, shared_wire(2 * inside + across + met + hand, 2 * connections), c.segments, messages);
     // While the last segment is on its way, gathering the others keeps the interfaces busy, or not.
     const int64_t gather = inside / c.segments;
     const int64_t idle = std::max<int64_t>(0, far - (c.segments - 1) * pipeline(f, shared_wire(gather, 2 * connections), inner.messages));

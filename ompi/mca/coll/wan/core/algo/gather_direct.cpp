@@ -74,7 +74,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t rounds = (ranks + p.links - 1) / p.links;
     const int64_t token = hop_ns(f, 0) + consent_ns(load.block_bytes, load.latency_ns);
     const int64_t leaving = rounds * f.wire_ns(static_cast<uint64_t>(load.block_bytes)) + (rounds - 1) * token;
-    const int64_t far = load.latency_ns + std::max({load.far_ns, leaving, load.far * f.message_ns});
+    const int64_t far = crossing_ns(load.latency_ns, load.block_bytes) + std::max({load.far_ns, leaving, load.far * f.message_ns});
     return load.end_ns(f, far, p.entries);
 }
 

@@ -188,10 +188,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const site_route route{static_cast<int>(value(home_site)), t.site_count(), p.order};
     const int64_t k = stripes_of(t, p, most_stripes), remote = route.most_children(), lanes = widest_node(t) - 1;
     const int64_t home = t.node_count(home_site) - 1;
-    int64_t hops = 0;
+    int64_t hops = 0, own = home - 1;
     for (int s = 0; s < t.site_count(); ++s)
         if (site_at(s) != home_site) {
             const int64_t hosts = t.node_count(site_at(s));
+            own = std::max(own, hosts - 1);
             hops = k == 1 && p.order == site_order::chain ? hops + hosts : std::max(hops, hosts - 1);
         }
     hops += home == 0 ? 0 : k > 1 ? t.site_count() - 1 : home;
@@ -202,10 +203,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t busiest = home > 0 ? std::max(bytes, entering) : bytes * remote;
     const int64_t messages = lanes + std::max({2 * k - 1 + remote, k + 1, home > 0 ? 0 : k * remote});
     const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1);
-    const int64_t far = route.latency_ns(f);
+    const int64_t far = crossing_ns(route.latency_ns(f), c.segment_bytes / k);
     const int64_t across = flows_ns(r.bytes, f.widest_ns(), k);
-    const int64_t wire = std::max(across, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)), k - 1));
-    return far + pipeline(f, wire, c.segments, messages) + (hops + 1) * hop + slow_start_ns(f, r.bytes, f.farthest_ns(home_site), k) / 8;
+    const int64_t turns = k > 1 ? c.segments * own * hop / p.window : 0;     // who begins a stripe and ends another has a segment for as long
+    const int64_t wire = std::max({across, turns, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)), k - 1)});
+    return far + pipeline(f, wire, c.segments, messages) + (hops + 1) * hop;
 }
 
 } // namespace

@@ -171,7 +171,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
             narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
         }
     const int64_t links = std::min<int64_t>(p.links, narrowest), lanes = widest_node(t) - 1;
-    const int64_t far = f.farthest_ns(home_site);
+    const int64_t far = crossing_ns(f.farthest_ns(home_site), longest_part(t, r, p.links, c.segment_bytes));
     const inner_cost inner = inner_of(f, std::max(widest, home), c.segment_bytes, p.inner);
     const int64_t inside = wire_part(f, bytes, widest - 1, widest), across = wire_part(f, bytes, 1, links);
     const int64_t at_home = home > 0 ? wire_part(f, bytes, home - 1 + remote, home) : 0;

@@ -137,17 +137,22 @@ void build_by_sites(const topology &t, const plan &p, builder &b, combining how)
         buffer crossing = outward->result();
         if (!gates.direct() && gate == host)
             crossing = remote.scratch_for(b, host * pieces, next * pieces);
+        // Each site begins elsewhere: what all send to the same host at first, it has last.
+        const auto first_of = [&](size_t n) { return sites > 2 && n > 0 ? n * static_cast<size_t>(mine + 1) / static_cast<size_t>(sites) % n : 0; };
         auto cross = [&](auto ready) {
             if (gate != host)
                 return;
+            std::vector<uint32_t> to;
             for (const span_of &share : remote.of_members(host, next))
-                each_block(share, [&](const span_of &, uint32_t j) {
-                    for (const crossing_part &c : crossing_parts(remote, gates, j))
-                        if (c.sender == sender && ready(c))
-                            b.send(crossing, c.part, t.rank_of(static_cast<int>(j)), c.label);
-                });
+                each_block(share, [&](const span_of &, uint32_t j) { to.push_back(j); });
+            std::rotate(to.begin(), to.begin() + static_cast<ptrdiff_t>(first_of(to.size())), to.end());
+            for (uint32_t j : to)
+                for (const crossing_part &c : crossing_parts(remote, gates, j))
+                    if (c.sender == sender && ready(c))
+                        b.send(crossing, c.part, t.rank_of(static_cast<int>(j)), c.label);
         };
-        for (uint32_t q = 0; q < pieces; ++q) {
+        for (uint32_t i = 0; i < pieces; ++i) {
+            const auto q = static_cast<uint32_t>((i + first_of(pieces)) % pieces);
             outward->piece(q);
             int label = label::share_hand + 2 * static_cast<int>(q);
             if (gates.direct()) {
@@ -228,7 +233,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
             waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
         }
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) : 0;
-        const int64_t consent = consent_ns(bytes / all / k, f.farthest_ns(site_at(s)));
+        const int64_t consent = consent_ns(std::min(bytes / all, remote / (hosts * k)), f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(outward, connections - 1), messages) + waiting + between + across + sent * f.message_ns
                                 + f.farthest_ns(site_at(s)) + consent;
         const int64_t busy = pipeline(f, shared_wire(outward + across + inward, connections - 1), 2 * messages + sent + received) + 2 * waiting;

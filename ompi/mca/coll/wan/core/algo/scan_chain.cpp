@@ -157,9 +157,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t k = std::min<int64_t>(p.links, narrowest_site(t));
     // Hops between hosts, each of which has the message pass it as often as the chain comes by.
     const int64_t passes = t.most_stays();
-    int64_t far = f.widest_ns(), hosts = 0, ranks = 2 * most_ranks(t);
+    int64_t far = f.widest_ns(), hosts = 0, own = 0, ranks = 2 * most_ranks(t);
     for (int s = 0; s < sites; ++s)
-        hosts = std::max<int64_t>(hosts, 2 * t.stay_count(site_at(s)));
+        own = std::max<int64_t>(own, t.stay_count(site_at(s)));
+    hosts = 2 * own;
     if (!star) {
         far = hosts = 0;
         ranks = t.size();
@@ -172,9 +173,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // A host at an end of stripes takes them in beside the chain, or alone instead of it.
     const int64_t through = (star ? 2 : 1) * passes * bytes + (k > 1 || star ? bytes * crossing / k : 0);
     const int64_t messages = (star ? 4 : 2) * passes + (k > 1 ? 2 * k + crossing : crossing - 1);
-    const int64_t wire = std::max(flows_ns(r.bytes, f.widest_ns(), k), shared_wire(f.wire_ns(static_cast<uint64_t>(through)), k - 1));
-    return far + pipeline(f, wire, c.segments, messages) + (hosts + (k > 1 ? 2 : 0)) * hop_ns(f, c.segment_bytes)
-           + (ranks - std::min(ranks, hosts)) * f.message_ns + slow_start_ns(f, r.bytes, f.widest_ns(), k) / 8;
+    const int64_t hop = hop_ns(f, c.segment_bytes), turns = k > 1 ? c.segments * own * hop / p.window : 0;      // as in reduce_chain.cpp
+    const int64_t wire = std::max({flows_ns(r.bytes, f.widest_ns(), k), turns, shared_wire(f.wire_ns(static_cast<uint64_t>(through)), k - 1)});
+    return crossing_ns(far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + (hosts + (k > 1 ? 2 : 0)) * hop
+           + (ranks - std::min(ranks, hosts)) * f.message_ns;
 }
 
 bool serves(const topology &t, const request &)

@@ -211,11 +211,11 @@ public:
             for (buffer &t : arrived_)
                 t = s.scratch_for(b, 0, parts);
     }
-    void piece(uint32_t) override
+    void piece(uint32_t q) override
     {
-        for (const span_of &part : s_.all())
-            copy_from(b_, src_, result_, part);
         const uint32_t p = g_.size(), me = static_cast<uint32_t>(g_.me);
+        for (const span_of &part : p == 1 ? s_.part(me, q) : s_.all())      // others have one piece
+            copy_from(b_, src_, result_, part);
         if (std::has_single_bit(p)) {
             for (uint32_t half = p / 2; half > 0; half /= 2) {
                 const uint32_t mine = me / half * half, theirs = mine ^ half;

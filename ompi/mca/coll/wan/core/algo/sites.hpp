@@ -13,6 +13,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace wan {
 
@@ -139,6 +140,25 @@ inline uint32_t stripes_of(const topology &t, const plan &p, uint32_t most = UIN
     return k;
 }
 
+/**
+ * In how many parts a message at least crosses that up to n hosts of each site (without the root's, if it is not alone there)
+ * send to those of another one: each host of the larger site has one of its own, where sizes are not nearly equal.
+ */
+inline int64_t fewest_parts(const topology &t, const request &r, uint32_t links)
+{
+    const site_id home = kind_of(r.collective).root ? t.site_of(r.root) : site_id{UINT32_MAX};
+    int64_t least = INT32_MAX, next = INT32_MAX;
+    for (int s = 0; s < t.site_count(); ++s)
+        if (const int64_t n = std::clamp<int64_t>(t.node_count(site_at(s)) - (site_at(s) == home), 1, std::max(1u, links)); n < least)
+            next = std::exchange(least, n);
+        else
+            next = std::min(next, n);
+    return 4 * least >= 3 * next || least + 1 == next ? least : next;
+}
+
+/** What the longest of them carries. */
+inline int64_t longest_part(const topology &t, const request &r, uint32_t links, int64_t bytes) { return bytes / fewest_parts(t, r, links); }
+
 /** The tree of a site which others' messages reach at `entries` hosts at once, one each `gap`: parents, -1 for those. */
 inline std::vector<int> entry_tree(uint32_t hosts, const plan &p, uint32_t gap = 1)
 {
@@ -222,7 +242,7 @@ inline int64_t entries_down_ns(const topology &t, const facts &f, uint64_t bytes
 /** Up a tree to a leader in each site, from there to the entries of all sites, and down from these, `bytes` at each hop. */
 inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
 {
-    return f.widest_ns() + tree_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
+    return crossing_ns(f.widest_ns(), static_cast<int64_t>(bytes)) + tree_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
            + 2 * steps(widest_node(t)) * f.message_ns;
 }
 

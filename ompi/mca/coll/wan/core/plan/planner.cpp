@@ -37,11 +37,13 @@ uint64_t scratch_bytes(const topology &t, const plan &p)
 /** Segments that the limit of scratch lets be under way. */
 uint64_t fitting(uint64_t scratch) { return std::max<uint64_t>(1, most_scratch_bytes / std::max<uint64_t>(1, scratch)); }
 
-uint32_t window_for(const facts &f, const plan &p, uint64_t bytes, uint64_t scratch)
+uint32_t window_for(const topology &t, const facts &f, const plan &p, uint64_t bytes, uint64_t scratch)
 {
-    // Enough segments under way to fill twice the longest path, and a few for jitter.
-    const int64_t one = std::max<int64_t>(1, f.wire_ns(std::min(p.segment_bytes, bytes)));
-    const int64_t far = f.widest_ns();
+    // Enough segments under way to fill twice the longest path, and a few for jitter.  (Where stripes end, a host is at
+    // both ends of a chain.)
+    const auto segment = static_cast<int64_t>(std::min(p.segment_bytes, bytes));
+    const int64_t one = std::max<int64_t>(1, f.wire_ns(static_cast<uint64_t>(segment)));
+    const int64_t far = f.widest_ns() + ((p.algo->parameters & uses_stripes) && p.links > 1 ? widest_site(t) * hop_ns(f, segment) : 0);
     return static_cast<uint32_t>(std::min<uint64_t>(
         fitting(scratch), std::clamp<uint64_t>(static_cast<uint64_t>(least_window + 2 * far / one), least_window, most_window)));
 }
@@ -59,10 +61,28 @@ uint32_t polled_window(const plan &p, uint64_t cuts, uint64_t scratch)
 /** A message's worth of the blocks that a rank has for the others. */
 uint64_t block_bytes(const topology &t, const request &r) { return r.bytes / static_cast<uint64_t>(t.size()); }
 
-/** What a window lets cross at best: so many segments in a latency. */
-int64_t windows_ns(const facts &f, const plan &p, uint64_t cuts)
+/**
+ * A prediction with what windows let cross, from one that knows of interfaces only.  The engine's: of what sites exchange so
+ * many segments in a latency; what goes one way has left as soon as it is sent, but where each receiver must consent.  And those
+ * of connections, which open slowly after a rest: one in eight calls is taken to begin with that.
+ */
+int64_t with_windows(const topology &t, const facts &f, const request &r, const plan &p, uint64_t cuts, int64_t predicted_ns)
 {
-    return static_cast<int64_t>(static_cast<__int128>(cuts) * f.widest_ns() / p.window);
+    if (kind_of(r.collective).blocks || r.bytes == 0)
+        return predicted_ns;
+    // (A Scan of ranks that take turns goes both ways, once for each turn.)
+    const bool scan = r.collective == WAN_SCAN || r.collective == WAN_EXSCAN, turns = scan && t.run_count() > t.site_count();
+    const bool exchanged = r.collective == WAN_ALLREDUCE || turns;
+    const uint64_t crossing_bytes = r.bytes * static_cast<uint64_t>(turns || p.algo->crosses == crossing::by_run ? t.most_runs() : 1);
+    const int64_t latency = kind_of(r.collective).root ? f.farthest_ns(t.site_of(r.root)) : f.widest_ns();
+    const uint32_t links = p.algo->crosses == crossing::by_rank ? 1 : p.algo->senders(t, p);
+    const int64_t parts = (p.algo->parameters & uses_stripes) ? stripes_of(t, p) : fewest_parts(t, r, links);
+    const int64_t held = (exchanged ? latency : 0) + consent_ns(static_cast<int64_t>(std::min(p.segment_bytes, r.bytes)) / parts, latency);
+    const auto in_turn = static_cast<int64_t>(static_cast<__int128>(cuts) * held / p.window);
+    const int64_t windows = std::max({int64_t{0}, in_turn - held, flows_ns(crossing_bytes, latency, parts)});
+    const int64_t far = std::min(latency, predicted_ns), rest = predicted_ns - far;
+    // (Of plans that wait for the same windows, what has less to do is still the better one.)
+    return far + std::max(windows, rest) + std::min(windows, rest) / 64 + slow_start_ns(f, crossing_bytes, latency, parts) / 8;
 }
 
 /**
@@ -164,8 +184,8 @@ bool each_plan(const topology &t, const facts &known, const shared_ways &shared,
                             if (!fits && (!any_scratch || s > segments.back()))
                                 continue;
                             found = true;
-                            p.window = window_for(known, p, r.bytes, scratch);
-                            p.predicted_ns = shared.with(p, std::max(a.cost(t, known, r, p), windows_ns(known, p, cuts)), cuts);
+                            p.window = window_for(t, known, p, r.bytes, scratch);
+                            p.predicted_ns = shared.with(p, with_windows(t, known, r, p, cuts, a.cost(t, known, r, p)), cuts);
                             if (r.polled)
                                 p.window = polled_window(p, cuts, scratch);
                             f(p);
