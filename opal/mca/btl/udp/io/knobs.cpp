@@ -33,7 +33,7 @@ const udp_knob_t knobs[] = {
     {"port_range", UDP_KNOB_INT, AT(port_range), 1, 65536, 1000, 3,
      "How many ports to try from port_min on, 1 to 65536"},
     {"mtu", UDP_KNOB_INT, AT(mtu), 0, 65535, 0, 5,
-     "Largest IP packet in bytes that probes may find, 0 or 1228 to 65535. 0: that of the devices; inside a host 65535"},
+     "Largest IP packet in bytes that probes may find, 0 or 328 to 65535 (IPv6: from 348 on). 0: that of the devices; inside a host 65535"},
     {"socket_buffer", UDP_KNOB_INT64, AT(socket_buffer), 64 * KiB, 1024 * MiB, 4 * MiB, 4,
      "Bytes of buffer asked from the kernel in each direction, 64 KiB to 1 GiB (Linux: at most net.core.rmem_max and wmem_max)"},
     {"window", UDP_KNOB_INT64, AT(window), 4 * MiB, 4096 * MiB, 32 * MiB, 4,
