@@ -21,7 +21,8 @@ udp_io_sources = \
 	opal/mca/btl/udp/io/host.cpp \
 	opal/mca/btl/udp/io/knobs.cpp \
 	opal/mca/btl/udp/io/socket.cpp \
-	opal/mca/btl/udp/io/socket.hpp
+	opal/mca/btl/udp/io/socket.hpp \
+	opal/mca/btl/udp/io/timer.hpp
 
 if HAVE_UDP
 noinst_LTLIBRARIES += libudp_io.la

@@ -16,6 +16,7 @@
 
 #include "devices.hpp"
 #include "socket.hpp"
+#include "timer.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -102,6 +103,7 @@ struct udp_engine : public udp::events {
     secret own{};
     devices here;
     udp::socket wire;
+    udp::timer alarm;
     std::unique_ptr<endpoint> end;
     bool inside = false, closing = false;   // in a callback: what is sent leaves afterwards
 
@@ -215,6 +217,7 @@ int udp_engine::progress()
     time_ns now = clock_now();
     const int datagrams = take(now, 4);
     const int left = leave(now);    // counts, too: who finds nothing to do may give the core to others, while the next pass waits
+    alarm.set(now, end->deadline(now));
     inside = false;
     return datagrams + handed + left;
 }
@@ -267,6 +270,12 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         why = e->wire.open(e->here.v6(), p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
         if (!why.empty()) {
             say(message, "UDP socket", why, "see btl_udp_port_min and btl_udp_port_range");
+            return UDP_ERR_SYSTEM;
+        }
+        if (p->timer)
+            why = e->alarm.open();
+        if (!why.empty()) {
+            say(message, "timer", why, "leave btl_udp_timer out");
             return UDP_ERR_SYSTEM;
         }
         const uint32_t least = static_cast<uint32_t>(wire::datagram_least) + e->here.headers();
@@ -322,6 +331,7 @@ size_t udp_engine_card(const udp_engine_t *e, void *card)
 }
 
 int udp_engine_fd(const udp_engine_t *e) { return e->wire.fd(); }
+int udp_engine_timer_fd(const udp_engine_t *e) { return e->alarm.fd(); }
 
 int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *peer, udp_message_t *message)
 {
@@ -393,6 +403,7 @@ void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, con
     if (!e->inside) {
         e->inside = true;
         e->leave(now);
+        e->alarm.set(now, e->end->deadline(now));
         e->inside = false;
     }
 }

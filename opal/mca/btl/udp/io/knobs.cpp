@@ -56,6 +56,8 @@ const udp_knob_t knobs[] = {
      "Seconds that MPI_Finalize waits for the last Acks at most, 0 to 3600"},
     {"gso", UDP_KNOB_INT, AT(gso), 0, 1, 1, 6,
      "Whether several datagrams may pass the kernel as one (UDP_SEGMENT, UDP_GRO), 0 or 1. Given up by itself where a device refuses"},
+    {"timer", UDP_KNOB_INT, AT(timer), 0, 1, 0, 6,
+     "Whether a descriptor in Open MPI's event base tells when something is due, 0 or 1: for processes that sleep until one is ready, instead of looking again and again"},
     {"verbose", UDP_KNOB_INT, AT(verbose), 0, 9, 0, 3,
      "What is told, 0 to 9. 1: counters of every process at its end, 2: also of each peer"},
 };
