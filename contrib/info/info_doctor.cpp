@@ -450,10 +450,10 @@ void reach_judge(findings &f, const std::string &where)
     if (largest >= 1472)
         f.good("UDP: datagrams of " + std::to_string(largest) + " bytes come back whole");
     else
-        f.note("UDP: datagrams of more than " + std::to_string(largest) + " bytes do not come back whole (a tunnel on the way?)",
-               largest >= 1200
+        f.note("UDP: datagrams of " + (largest > 0 ? "more than " + std::to_string(largest) : "548") + " bytes do not come back whole (a tunnel on the way?)",
+               largest > 0
                    ? "btl/udp finds that out by itself, at some cost; to tell it: --mca btl_udp_mtu " + std::to_string(largest + 28) + "."
-                   : "btl/udp needs ways that let packets of 1228 bytes pass: ask for that, or stay with btl/tcp.");
+                   : "btl/udp needs ways that let packets of 576 bytes pass: ask for that, or stay with btl/tcp.");
     if (r.burst_answered == r.burst)
         f.good("UDP: " + std::to_string(r.burst) + " datagrams at once come back, all of them");
     else

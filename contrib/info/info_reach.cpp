@@ -165,7 +165,7 @@ reach reach_try(const std::string &where)
     r.median_ns = a.median_ns();
     if (!r.answered)
         return r;
-    for (const int bytes : {508, 1200, 1372, 1472, 8972}) {
+    for (const int bytes : {548, 1200, 1372, 1472, 8972}) {
         r.sizes.push_back(bytes);
         bool came = false;
         for (int attempt = 0; attempt < 3 && !came; ++attempt) {

@@ -16,8 +16,8 @@
  * libevent polls level-triggered, so nothing is missed between its poll and ours.
  *
  * btl/udp reads its socket itself, and Open MPI then hardly visits libevent.  After a read
- * that found nothing, a rank sleeps until that socket is ready, but only briefly: what
- * btl/udp has to send has its times, of which no descriptor tells.
+ * that found nothing, a rank sleeps until that socket is ready or its timer (btl_udp_timer,
+ * which the lab sets), else only briefly: what is to be sent has its times.
  *
  *   WAN_IDLE_US    longest wait, default 2000; 0: plain sched_yield()
  *   WAN_IDLE_MODE  poll (default) or sleep: nanosleep for WAN_IDLE_US each time
@@ -39,17 +39,18 @@
 #define REPLACES __attribute__((visibility("default")))
 
 /* opal_progress polls every 8th time; twice that without a poll means it does not. */
-enum { FDS_MAX = 512, YIELDS_WITHOUT_POLL = 16 };
+enum { FDS_MAX = 512, MORE_MAX = 2, YIELDS_WITHOUT_POLL = 16 };
 
 static long wait_ns = 2000 * 1000L;
 static int sleep_only = 0;
 
-static __thread struct pollfd watched[FDS_MAX];
+static __thread struct pollfd watched[FDS_MAX + MORE_MAX];
 static __thread nfds_t watched_count;
 static __thread int polled_empty;
 static __thread int handled;      /* something was ready since the last yield */
 static __thread int yields;
 static __thread int read_empty = -1;    /* a datagram socket without any */
+static int timer = -1;                  /* when btl/udp has something to do */
 
 __attribute__((constructor)) static void idle_open(void)
 {
@@ -92,6 +93,11 @@ REPLACES int epoll_wait(int epfd, struct epoll_event *events, int max, int timeo
     return visited(timeout_ms, epoll_pwait(epfd, events, max, timeout_ms, NULL));
 }
 
+REPLACES int timerfd_create(int clock, int flags)
+{
+    return timer = (int) syscall(SYS_timerfd_create, clock, flags);
+}
+
 static void have_read(int fd, int flags, long found)
 {
     if (flags & MSG_DONTWAIT) {
@@ -128,9 +134,10 @@ REPLACES int sched_yield(void)
         handled = 0;
         polled_empty = 0;
     } else if (read_empty >= 0) {
-        struct pollfd one = {.fd = read_empty, .events = POLLIN};
+        watched[watched_count] = (struct pollfd){.fd = read_empty, .events = POLLIN};
+        watched[watched_count + 1] = (struct pollfd){.fd = timer, .events = POLLIN};
         read_empty = -1;
-        ppoll(&one, 1, &brief, NULL);
+        ppoll(watched, watched_count + MORE_MAX, timer >= 0 ? &t : &brief, NULL);
     } else if (polled_empty) {
         polled_empty = 0;
         ppoll(watched, watched_count, &t, NULL);

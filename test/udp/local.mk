@@ -67,7 +67,7 @@ test_udp_thousand_LDADD = libudp_io.la $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
-mpi_test_programs += test/udp/flow test/udp/ring test/udp/relay
+mpi_test_programs += test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay
 mpi_test_plugins += test/udp/lossy.so
 stage_udp = mca_btl_udp.la
 endif
@@ -78,6 +78,12 @@ test/udp/lossy.so: $(top_srcdir)/test/udp/lossy.c
 test_udp_flow_SOURCES = test/udp/flow.cpp
 test_udp_flow_CPPFLAGS = $(udp_cppflags) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_udp_flow_LDADD = $(OMPI_LIBS)
+test_udp_comings_SOURCES = test/udp/comings.c
+test_udp_comings_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_udp_comings_LDADD = $(OMPI_LIBS)
+test_udp_met_again_SOURCES = test/udp/met_again.c
+test_udp_met_again_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_udp_met_again_LDADD = $(OMPI_LIBS)
 test_udp_ring_SOURCES = test/udp/ring.c
 test_udp_ring_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_ring_LDADD = $(OMPI_LIBS)

@@ -183,7 +183,7 @@ std::string which_host()
 struct engine {
     udp_engine_t *e = nullptr;
     udp_message_t m;
-    explicit engine(uint64_t id, const char *address)
+    explicit engine(uint64_t id, const char *address, bool timer = false)
     {
         static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
                                            [](void *, uint32_t) {}, [](void *, uint32_t) {}};
@@ -192,6 +192,7 @@ struct engine {
         p.address = told.data();
         p.interfaces = devices.data();
         p.linger = 0;
+        p.timer = timer;
         if (udp_engine_open(&e, &p, id, 2, id, &calls, nullptr, &m) != UDP_OK)
             throw std::runtime_error(m.what);
     }
@@ -275,12 +276,42 @@ std::string room_to_send()
     return "";
 }
 
+/** Who sleeps until a descriptor is ready wakes up to acknowledge, also where nothing more comes; and then sleeps on. */
+std::string timer_tells()
+{
+    udp_outgoing_t record = {};     // outlives the engines
+    engine here(1, "127.0.0.1"), there(2, "127.0.0.1", true);
+    uint8_t card[UDP_CARD_MAX];
+    uint32_t peer, back;
+    WAN_CHECK(udp_engine_peer(here.e, card, udp_engine_card(there.e, card), &peer, &here.m) == UDP_OK);
+    WAN_CHECK(udp_engine_peer(there.e, card, udp_engine_card(here.e, card), &back, &there.m) == UDP_OK);
+    pollfd socket = {udp_engine_fd(there.e), POLLIN, 0}, timer = {udp_engine_timer_fd(there.e), POLLIN, 0};
+    WAN_CHECK(udp_engine_timer_fd(here.e) == -1 && timer.fd >= 0 && poll(&timer, 1, 0) == 0);
+    udp_engine_send(here.e, peer, &record, "x", 1, 1, 0);
+    WAN_CHECK(poll(&socket, 1, 5000) == 1);
+    udp_engine_progress(there.e);
+    pollfd answer = {udp_engine_fd(here.e), POLLIN, 0};
+    while (poll(&answer, 1, 0) == 0) {      // the Ack waits for company: until the timer says that it has waited long enough
+        WAN_CHECK(poll(&timer, 1, 5000) == 1);
+        udp_engine_progress(there.e);
+    }
+    udp_engine_progress(here.e);
+    udp_view_t v;
+    udp_engine_view(here.e, peer, &v);
+    WAN_CHECK(v.queue == 0);
+    int wakes = 0;      // soon there is nothing to do
+    for (; wakes < 100 && poll(&timer, 1, 1500) == 1; ++wakes)
+        udp_engine_progress(there.e);
+    WAN_CHECK_THAT(wakes < 100, std::to_string(wakes));
+    return "";
+}
+
 } // namespace
 
 #define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send)};
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send), TEST(timer_tells)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

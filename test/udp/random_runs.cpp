@@ -38,6 +38,7 @@ setting random_setting(std::mt19937_64 &r)
     s.c.security = one_of(wire::security::off, wire::security::off, wire::security::authenticate, wire::security::encrypt);
     s.c.control = one_of(controller::tolerant, controller::cubic, controller::bbr, controller::fixed);
     s.c.rate = one_of(1'000'000ull, 20'000'000ull);
+    s.c.mtu_floor = one_of(300u, 548u);
     s.c.mtu_start = one_of(300u, 1200u);
     s.c.mtu_max = one_of(300u, 1472u, 9000u);
     s.c.block_max = 100000;
@@ -50,7 +51,9 @@ setting random_setting(std::mt19937_64 &r)
     s.p.duplicate = one_of(0.0, 0.0, 0.01, 0.2);
     s.p.reorder = one_of(0.0, 0.0, 0.02, 0.3);
     s.p.late = one_of(50 * us, 2 * ms, 30 * ms);
-    s.p.mtu = std::max<uint32_t>(s.c.mtu_start, one_of(300u, 1300u, 1472u, 65535u));
+    // Suci's form knows one size.
+    const uint32_t least = s.c.strict ? s.c.mtu_start : std::min(s.c.mtu_floor, s.c.mtu_start);
+    s.p.mtu = std::max<uint32_t>(least, one_of(300u, 800u, 1300u, 1472u, 65535u));
     s.hosts = one_of(2u, 2u, 3u, 6u);
     s.c.senders = one_of(1u, s.hosts - 1, 31u);
     s.blocks = one_of(1u, 20u, 100u);
@@ -58,16 +61,16 @@ setting random_setting(std::mt19937_64 &r)
     s.rate = one_of(0.0, 1e6, 25e6);
     s.queue = one_of(20'000ull, 200'000ull);
     s.blackout = r() % 6 == 0;
-    s.mtu_falls = r() % 8 == 0 && s.p.mtu > s.c.mtu_start;
+    s.mtu_falls = r() % 8 == 0 && s.p.mtu > least;
     if (s.c.strict) {       // go-back-N without reason is slow: keep its runs short
         s.blocks = std::min(s.blocks, 20u);
         s.p.loss = std::min(s.p.loss, 0.05);
         s.p.reorder = std::min(s.p.reorder, 0.02);
     }
     char b[400];
-    std::snprintf(b, sizeof b, "strict %d ordered %d security %d control %d mtu %u..%u window %llu unscheduled %llu senders %u incast %llu ack %u "
+    std::snprintf(b, sizeof b, "strict %d ordered %d security %d control %d mtu %u, %u..%u window %llu unscheduled %llu senders %u incast %llu ack %u "
                   "delay %lld loss %g dup %g reorder %g/%lld path mtu %u hosts %u blocks %u longest %u rate %g queue %llu dark %d falls %d",
-                  s.c.strict, s.c.ordered, int(s.c.security), int(s.c.control), s.c.mtu_start, s.c.mtu_max, (unsigned long long) s.c.window,
+                  s.c.strict, s.c.ordered, int(s.c.security), int(s.c.control), s.c.mtu_floor, s.c.mtu_start, s.c.mtu_max, (unsigned long long) s.c.window,
                   (unsigned long long) s.c.unscheduled, s.c.senders, (unsigned long long) s.c.incast, s.c.ack_every, (long long) s.p.delay, s.p.loss,
                   s.p.duplicate, s.p.reorder, (long long) s.p.late, s.p.mtu, s.hosts, s.blocks, s.longest, s.rate,
                   (unsigned long long) s.queue, s.blackout, s.mtu_falls);
@@ -106,7 +109,7 @@ std::string one_run(uint64_t seed)
         sim.at(10 * second, [&] { sim.way.dark = false; });
     }
     if (s.mtu_falls)
-        sim.at(100 * ms, [&] { sim.way.mtu = s.c.mtu_start; });
+        sim.at(100 * ms, [&] { sim.way.mtu = s.c.strict ? s.c.mtu_start : std::min(s.c.mtu_floor, s.c.mtu_start); });
     const bool drained = sim.run(2000 * second);
     uint64_t delivered = 0, freed = 0;
     for (uint32_t h = 0; h < s.hosts; ++h) {

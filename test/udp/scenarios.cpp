@@ -139,6 +139,34 @@ std::string size_of_the_path()
     return "";
 }
 
+/** Paths narrower than what nearly every path carries, from the start and from the middle of a transfer on: it goes on, in the size that passes. */
+std::string narrow_path(uint32_t width, time_ns from, uint32_t length)
+{
+    config c;
+    c.mtu_max = 1472;
+    c.ordered = false;
+    c.security = wire::security::authenticate;
+    simulator sim(c, 2, 7);
+    sim.way.delay = 10 * ms;
+    sim[1].rate = 100e6 / 8;
+    sim[1].queue_limit = 250'000;
+    sim.at(from, [&] { sim.way.mtu = width; });
+    constexpr uint64_t all = 80 << 20;
+    uint64_t before = 0;
+    sim.at(from + second, [&] { before = sim[1].delivered_bytes; });
+    for (uint64_t n = 0; n < all; n += length)
+        sim[0].send(1, length <= 1024, length);
+    sim.run(from + 3 * second);
+    const uint32_t found = sim[0].end.view(0).mtu;
+    const double share = static_cast<double>(sim[1].delivered_bytes - before) / 2 / sim[1].rate;
+    std::printf("a path of %u from %.0f s on, blocks of %u: %.0f%% of the link in the second and third second after, with %u\n",
+                width, static_cast<double>(from) / second, length, 100 * share, found);
+    // Who has always something urgent does not probe.
+    WAN_CHECK_THAT(found <= width && (length <= 1024 || found + path_mtu::step >= width) && share >= 0.8, std::to_string(found) + " " + std::to_string(share));
+    return "";
+}
+std::string narrow_paths() { return narrow_path(1000, 0, 65536) + narrow_path(600, 0, 65536) + narrow_path(900, 2 * second, 65536) + narrow_path(700, 0, 1000); }
+
 /** A thousand peers that have talked and fallen silent: bytes of the heap for each, seals and all. */
 std::string a_thousand_idle()
 {
@@ -511,6 +539,6 @@ std::string dead_peer()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(dead_peer)};
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(narrow_paths), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(dead_peer)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -102,6 +102,7 @@ def run(state, options, arguments, say):
     env = environment(state, options, os.path.join(emulator.HERE, 'rsh-agent'))
     if options.idle:
         env['WAN_LAB_PRELOAD'] = emulator.tool(state, 'idle.so', say)
+        env.setdefault('OMPI_MCA_btl_udp_timer', '1')       # sleepers need a descriptor
         # With shared memory there is no descriptor that tells of a message.
         env.setdefault('WAN_IDLE_US', '2000' if options.ppn == 1 else '50')
     command = ['timeout', '--foreground', '-k', '15', str(options.timeout),

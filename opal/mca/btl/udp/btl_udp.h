@@ -54,8 +54,8 @@ typedef struct mca_btl_udp_module {
     mca_btl_udp_endpoint_t **peers;     /* by the engine's index */
     size_t peers_room;
     opal_list_t endpoints;
-    opal_event_t event;
-    bool event_added;
+    opal_event_t event, timer;          /* the socket; when something is due, if asked for */
+    bool event_added, timer_added;
     mca_btl_base_module_error_cb_fn_t error;
 } mca_btl_udp_module_t;
 

@@ -277,6 +277,10 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     /* Whoever sleeps on Open MPI's event base wakes up; otherwise progress reads the socket itself. */
     opal_event_set(opal_sync_event_base, &module->event, udp_engine_fd(module->engine),
                    OPAL_EV_READ | OPAL_EV_PERSIST, event_ready, module);
+    if (udp_engine_timer_fd(module->engine) >= 0) {
+        opal_event_set(opal_sync_event_base, &module->timer, udp_engine_timer_fd(module->engine),
+                       OPAL_EV_READ | OPAL_EV_PERSIST, event_ready, module);
+    }
     modules[0] = &module->super;
     *count = 1;
     return modules;

@@ -331,6 +331,10 @@ static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **pro
     if (!module->event_added) {
         module->event_added = true;
         opal_event_add(&module->event, 0);
+        if (udp_engine_timer_fd(module->engine) >= 0) {
+            module->timer_added = true;
+            opal_event_add(&module->timer, 0);
+        }
     }
     OPAL_THREAD_UNLOCK(&module->lock);
     return OPAL_SUCCESS;
@@ -361,6 +365,9 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     }
     if (module->event_added) {
         opal_event_del(&module->event);
+    }
+    if (module->timer_added) {
+        opal_event_del(&module->timer);
     }
     udp_engine_totals(module->engine, &t);
     if (mca_btl_udp_component.taken.verbose >= 1) {

@@ -15,11 +15,14 @@ libudp_core_la_LIBADD = $(CRYPTO_LIBS)
 
 udp_io_sources = \
 	opal/mca/btl/udp/udp_core.h \
+	opal/mca/btl/udp/io/devices.cpp \
+	opal/mca/btl/udp/io/devices.hpp \
 	opal/mca/btl/udp/io/engine.cpp \
 	opal/mca/btl/udp/io/host.cpp \
 	opal/mca/btl/udp/io/knobs.cpp \
 	opal/mca/btl/udp/io/socket.cpp \
-	opal/mca/btl/udp/io/socket.hpp
+	opal/mca/btl/udp/io/socket.hpp \
+	opal/mca/btl/udp/io/timer.hpp
 
 if HAVE_UDP
 noinst_LTLIBRARIES += libudp_io.la

@@ -49,6 +49,7 @@ typedef struct udp_params {
     int dead;                   /* s; 0: never */
     int linger;                 /* s */
     int gso;                    /* 0, 1 */
+    int timer;                  /* 0, 1 */
     int verbose;
 } udp_params_t;
 
@@ -106,6 +107,8 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *params, uint64_t 
 /* What peers must know of us; returns its bytes, at most UDP_CARD_MAX. */
 size_t udp_engine_card(const udp_engine_t *engine, void *card);
 int udp_engine_fd(const udp_engine_t *engine);
+/* Readable when udp_engine_progress has something to do though nothing came; -1: not asked for. */
+int udp_engine_timer_fd(const udp_engine_t *engine);
 int udp_engine_peer(udp_engine_t *engine, const void *card, size_t length, uint32_t *peer, udp_message_t *message);
 
 /* stream 0: control, 1: small, 2: bulk. */

@@ -12,7 +12,7 @@
 namespace udp {
 
 modern::modern(uint32_t peer, const config &c, events &up, grants &permits, uint32_t mtu_most, uint64_t first, bool local)
-    : connection(peer, c, up, permits), mtu_(c.mtu_start, mtu_most), control_(make_congestion(c, c.mtu_start)),
+    : connection(peer, c, up, permits), mtu_(c.mtu_floor, c.mtu_start, mtu_most), control_(make_congestion(c, c.mtu_start)),
       permitted_(std::min(local ? c.unscheduled : first, c.window))
 {
     account_.peer = peer;
@@ -302,9 +302,11 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
     if (!any && !due && !(asks && blocked()))
         return 0;
 
-    // After a timeout in a size that gets through where the path has become narrower: its Ack tells that the large ones vanish.
+    // After a timeout in a size that gets through where the path has become narrower, by turns in the one that does everywhere:
+    // its Ack tells that larger ones vanish.
     const size_t fixed = wire::header_bytes + (config_.security == wire::security::off ? 0 : wire::tag_bytes);
-    writer w(to, (probes_owed_ && backoff_ ? mtu_.base() : mtu_.value()) - fixed);
+    const uint32_t asks_in = std::min(mtu_.value(), backoff_ % 2 ? mtu_.base() : mtu_.floor());
+    writer w(to, (probes_owed_ && backoff_ ? asks_in : mtu_.value()) - fixed);
     if (ack_at_ != never)
         put_ack(w, now);
     if (asks || probes_owed_)

@@ -120,6 +120,7 @@ private:
     void hand_back(entry &e);
     uint64_t lose(uint64_t number, time_ns now);
     void detect(time_ns now);
+    void tell_lost(time_ns now, uint64_t bytes, time_ns newest, bool timeout);
     void retire(time_ns now);
     void timers(time_ns now);
     time_ns probe_at() const;
@@ -149,7 +150,7 @@ private:
     uint64_t under_way_ = 0;                // bytes
     unsigned reorder_ = reorder_least, backoff_ = 0, probes_owed_ = 0;
     time_ns loss_at_ = never, last_eliciting_ = 0, unanswered_ = 0, last_activity_ = 0;
-    bool trim_due_ = false;
+    bool trim_due_ = false, narrower_ = false;
     time_ns small_at_ = 0, brisk_until_ = 0, others_until_ = 0, held_since_ = 0, held_least_ = never;
     uint64_t delivered_ = 0, app_limited_until_ = 0;
     time_ns delivered_at_ = 0, first_sent_ = 0;

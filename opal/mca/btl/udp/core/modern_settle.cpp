@@ -47,7 +47,7 @@ uint64_t modern::lose(uint64_t number, time_ns now)
         mtu_.lost(now, e.probe);
         return 0;
     }
-    mtu_.fared(now, e.bytes, e.sent, false);
+    narrower_ |= mtu_.fared(now, e.bytes, e.sent, false);
     hand_back(e);
     return e.bytes;
 }
@@ -107,6 +107,7 @@ void modern::acked(const wire::frame &f, time_ns now)
         largest_acked_ = newest;
         largest_acked_sent_ = e.sent;
     }
+    const bool was_silent = backoff_ >= 2;
     backoff_ = 0;
     unanswered_ = under_way_ ? now : 0;
     delivered_ += bytes;
@@ -119,6 +120,8 @@ void modern::acked(const wire::frame &f, time_ns now)
                      free && (!e.app_limited || 2 * before > control_->window()), trip_});
     look_for_others(now);
     detect(now);
+    if (was_silent && e.bytes <= mtu_.floor() && mtu_.only_small(now))
+        control_ = make_congestion(config_, config_.mtu_start);
     retire(now);
 }
 
@@ -141,7 +144,16 @@ void modern::detect(time_ns now)
         }
     }
     if (bytes)
-        control_->lost({now, bytes, newest, under_way_, false, trip_});
+        tell_lost(now, bytes, newest, false);
+}
+
+void modern::tell_lost(time_ns now, uint64_t bytes, time_ns newest, bool timeout)
+{
+    if (narrower_)      // what was too large for the path says nothing of its queue
+        control_ = make_congestion(config_, config_.mtu_start);
+    else
+        control_->lost({now, bytes, newest, under_way_, timeout, trip_});
+    narrower_ = false;
 }
 
 void modern::retire(time_ns now)
@@ -183,10 +195,10 @@ void modern::timers(time_ns now)
         if (first_open_ < next_number_) {
             const time_ns sent = at(first_open_).sent;
             const uint64_t bytes = lose(first_open_, now);
-            control_->lost({now, bytes, sent, under_way_, true, trip_});
+            tell_lost(now, bytes, sent, true);
         }
         if (backoff_ >= 3)
-            mtu_.black_hole(now);
+            mtu_.silent(now);
     }
     if (trim_due_ && idle() && under_way_ == 0 && now - last_activity_ >= trim_after) {
         trim_due_ = false;

@@ -62,7 +62,8 @@ struct config {
     controller control = controller::tolerant;
     uint32_t ids = 0;                   // of this job: below; others are never looked up
     uint64_t rate = 125'000'000;        // bytes/s of the fixed controller
-    uint32_t mtu_start = 1200;          // bytes of a datagram without IP and UDP: any path carries it
+    uint32_t mtu_floor = 548;           // bytes of a datagram without IP and UDP that any path carries; at least wire::datagram_least
+    uint32_t mtu_start = 1200;          // and nearly any
     uint32_t mtu_max = 1472;            // the largest that is tried
     uint64_t window = 16 << 20;         // bytes a peer may have under way to us
     uint64_t unscheduled = 16 << 10;    // of these, without being asked for

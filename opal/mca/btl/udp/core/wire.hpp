@@ -37,6 +37,7 @@ constexpr size_t packet_bytes = 16;     // of a strict packet before its payload
 constexpr size_t ack_bytes = 24;        // of an ack before its words
 constexpr size_t ack_words_max = 16;    // 64 numbers each
 constexpr size_t demand_bytes = 12;
+constexpr size_t datagram_least = 300;  // the largest Ack, a demand and some data fit
 constexpr unsigned streams = 3;
 
 enum class security : uint8_t { off, authenticate, encrypt };

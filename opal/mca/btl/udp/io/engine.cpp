@@ -8,24 +8,22 @@
  * Addresses as IPv6, those of IPv4 mapped into it (RFC 4291).  A process has one kind: IPv4 where it has any.
  *
  * Must not: print, throw to C.
- * Next: socket.hpp, ../core/endpoint.hpp.
+ * Next: socket.hpp, devices.hpp, ../core/endpoint.hpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "udp_core.h"
 
+#include "devices.hpp"
 #include "socket.hpp"
+#include "timer.hpp"
 
-#include <arpa/inet.h>
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <ifaddrs.h>
 #include <iterator>
-#include <net/if.h>
 #include <new>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 using namespace udp;
 
@@ -33,7 +31,6 @@ static_assert(sizeof(outgoing) <= sizeof(udp_outgoing_t) && alignof(outgoing) <=
 
 namespace {
 
-constexpr size_t addresses_max = 24;
 constexpr uint8_t card_version = 3;
 
 time_ns clock_now()
@@ -48,69 +45,6 @@ void say(udp_message_t *m, const std::string &where, const std::string &what, co
     std::snprintf(m->where, sizeof m->where, "%s", where.c_str());
     std::snprintf(m->what, sizeof m->what, "%s", what.c_str());
     std::snprintf(m->remedy, sizeof m->remedy, "%s", remedy.c_str());
-}
-
-struct place {
-    in6_addr ip{};
-    uint8_t prefix = 128;
-
-    bool is_v4() const { return IN6_IS_ADDR_V4MAPPED(&ip); }
-    static place of(const in_addr &a, unsigned prefix)
-    {
-        place p;
-        p.ip.s6_addr[10] = p.ip.s6_addr[11] = 0xff;
-        std::memcpy(p.ip.s6_addr + 12, &a, 4);
-        p.prefix = static_cast<uint8_t>(96 + prefix);
-        return p;
-    }
-    bool near(const place &o) const
-    {
-        for (unsigned i = 0; i < prefix; ++i)
-            if ((ip.s6_addr[i / 8] ^ o.ip.s6_addr[i / 8]) >> (7 - i % 8) & 1)
-                return false;
-        return true;
-    }
-    address at(uint16_t port) const
-    {
-        socket_name a;
-        if (is_v4()) {
-            a.v4 = {};
-            a.v4.sin_family = AF_INET;
-            std::memcpy(&a.v4.sin_addr, ip.s6_addr + 12, 4);
-            a.v4.sin_port = htons(port);
-        } else {
-            a.v6 = {};
-            a.v6.sin6_family = AF_INET6;
-            a.v6.sin6_addr = ip;
-            a.v6.sin6_port = htons(port);
-        }
-        return address_of(a);
-    }
-};
-place loopback(bool v6)
-{
-    place p;
-    p.ip = in6addr_loopback;
-    return v6 ? p : place::of({htonl(INADDR_LOOPBACK)}, 32);
-}
-
-/** The address of a device, or "": not one that peers could use. */
-bool place_of(const ifaddrs &i, place &p)
-{
-    unsigned bits = 0;
-    if (i.ifa_addr->sa_family == AF_INET) {
-        if (i.ifa_netmask)
-            bits = static_cast<unsigned>(__builtin_popcount(reinterpret_cast<sockaddr_in *>(i.ifa_netmask)->sin_addr.s_addr));
-        p = place::of(reinterpret_cast<sockaddr_in *>(i.ifa_addr)->sin_addr, i.ifa_netmask ? bits : 32);
-        return true;
-    }
-    if (i.ifa_addr->sa_family != AF_INET6)
-        return false;
-    p.ip = reinterpret_cast<sockaddr_in6 *>(i.ifa_addr)->sin6_addr;
-    for (unsigned k = 0; i.ifa_netmask && k < 16; ++k)
-        bits += static_cast<unsigned>(__builtin_popcount(reinterpret_cast<sockaddr_in6 *>(i.ifa_netmask)->sin6_addr.s6_addr[k]));
-    p.prefix = static_cast<uint8_t>(i.ifa_netmask ? bits : 128);
-    return !IN6_IS_ADDR_LINKLOCAL(&p.ip);
 }
 
 class bytes_out {
@@ -156,11 +90,6 @@ private:
     size_t left_;
 };
 
-bool listed(const std::string &list, const std::string &name)
-{
-    return list.empty() || ("," + list + ",").find("," + name + ",") != std::string::npos;
-}
-
 } // namespace
 
 struct udp_engine : public udp::events {
@@ -172,12 +101,9 @@ struct udp_engine : public udp::events {
     uint64_t buffer = 0;
     std::vector<uint8_t> shared;
     secret own{};
-    std::vector<place> places;
-    bool told = false;      // which address to tell
-    bool v6() const { return !places.front().is_v4(); }
-    uint32_t headers() const { return v6() ? 48 : 28; }     // bytes of IP and UDP
-    uint32_t device_mtu = 1500;
+    devices here;
     udp::socket wire;
+    udp::timer alarm;
     std::unique_ptr<endpoint> end;
     bool inside = false, closing = false;   // in a callback: what is sent leaves afterwards
 
@@ -219,56 +145,12 @@ struct udp_engine : public udp::events {
             calls.dead(context, peer);
     }
 
-    std::string look_at_devices(const std::string &list, const std::string &address_told);
     int leave(time_ns now);
     int take(time_ns &now, int batches);
     void hand_up();
     void before_sending(time_ns &now);
     int progress();
 };
-
-/** Finds `places`, all of one kind, and `device_mtu`; "" or what is missing. */
-std::string udp_engine::look_at_devices(const std::string &list, const std::string &address_told)
-{
-    ifaddrs *all = nullptr;
-    if (getifaddrs(&all) != 0)
-        return "the devices cannot be listed";
-    std::vector<place> kinds[4];        // IPv4, IPv6, loopback of IPv4, of IPv6: the first that there is
-    uint32_t mtu = 0;
-    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    for (ifaddrs *i = all; i; i = i->ifa_next) {
-        place p;
-        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !listed(list, i->ifa_name) || !place_of(*i, p))
-            continue;
-        const bool loop = i->ifa_flags & IFF_LOOPBACK;
-        kinds[(loop ? 2 : 0) + (p.is_v4() ? 0 : 1)].push_back(p);
-        ifreq r = {};
-        std::snprintf(r.ifr_name, sizeof r.ifr_name, "%s", i->ifa_name);
-        if (!loop && ioctl(fd, SIOCGIFMTU, &r) == 0)
-            mtu = std::max<uint32_t>(mtu, static_cast<uint32_t>(r.ifr_mtu));
-    }
-    if (fd >= 0)
-        ::close(fd);
-    freeifaddrs(all);
-    for (std::vector<place> &k : kinds)
-        if (places.empty())
-            places = std::move(k);
-    if (places.size() > addresses_max)
-        places.resize(addresses_max);
-    if (mtu)
-        device_mtu = std::min(mtu, 65535u);
-    if (!address_told.empty()) {
-        place p;
-        in_addr v4;
-        if (inet_pton(AF_INET, address_told.c_str(), &v4) == 1)
-            p = place::of(v4, 32);
-        else if (inet_pton(AF_INET6, address_told.c_str(), &p.ip) != 1)
-            return "'" + address_told + "' is no IPv4 or IPv6 address";
-        places.assign(1, p);
-        told = true;
-    }
-    return places.empty() ? "no device that is up and allowed has an address" : "";
-}
 
 /** Sends what may leave; returns how many datagrams. */
 int udp_engine::leave(time_ns now)
@@ -335,6 +217,7 @@ int udp_engine::progress()
     time_ns now = clock_now();
     const int datagrams = take(now, 4);
     const int left = leave(now);    // counts, too: who finds nothing to do may give the core to others, while the next pass waits
+    alarm.set(now, end->deadline(now));
     inside = false;
     return datagrams + handed + left;
 }
@@ -379,23 +262,34 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
                 return UDP_ERR_INPUT;
             }
         }
-        std::string why = e->look_at_devices(p->interfaces ? p->interfaces : "", p->address ? p->address : "");
+        std::string why = e->here.look(p->interfaces ? p->interfaces : "", p->address ? p->address : "");
         if (!why.empty()) {
             say(message, "btl_udp_interfaces", why, "see btl_udp_interfaces and btl_udp_address");
             return UDP_ERR_INPUT;
         }
-        why = e->wire.open(e->v6(), p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
+        why = e->wire.open(e->here.v6(), p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
         if (!why.empty()) {
             say(message, "UDP socket", why, "see btl_udp_port_min and btl_udp_port_range");
             return UDP_ERR_SYSTEM;
         }
-        if (p->mtu && p->mtu < static_cast<int>(c.mtu_start + e->headers())) {
-            say(message, "btl_udp_mtu", "less than " + std::to_string(c.mtu_start + e->headers()) + " bytes", "leave it out");
+        if (p->timer)
+            why = e->alarm.open();
+        if (!why.empty()) {
+            say(message, "timer", why, "leave btl_udp_timer out");
+            return UDP_ERR_SYSTEM;
+        }
+        const uint32_t least = static_cast<uint32_t>(wire::datagram_least) + e->here.headers();
+        if (p->mtu && static_cast<uint32_t>(p->mtu) < least) {
+            say(message, "btl_udp_mtu", "less than " + std::to_string(least) + " bytes", "leave it out");
             return UDP_ERR_INPUT;
         }
-        if (p->mtu)
-            e->device_mtu = std::min<uint32_t>(static_cast<uint32_t>(p->mtu), 65535);
-        c.mtu_max = std::max(c.mtu_start, e->device_mtu - e->headers());
+        if (p->mtu) {
+            e->here.mtu = static_cast<uint32_t>(p->mtu);
+            e->here.mtu_least = std::min(e->here.mtu_least, e->here.mtu);
+        }
+        c.mtu_start = std::min(c.mtu_start, e->here.mtu_least - e->here.headers());
+        c.mtu_floor = std::min(c.mtu_floor, c.mtu_start);
+        c.mtu_max = std::max(c.mtu_start, e->here.mtu - e->here.headers());
         if (e->wire.buffer() < static_cast<size_t>(p->socket_buffer))
             say(message, "socket buffers", "asked for " + std::to_string(p->socket_buffer) + " bytes, got " + std::to_string(e->wire.buffer()),
                 "as root: sysctl net.core.rmem_max=" + std::to_string(p->socket_buffer) + " net.core.wmem_max=" + std::to_string(p->socket_buffer)
@@ -428,8 +322,8 @@ size_t udp_engine_card(const udp_engine_t *e, void *card)
     b.value(secret_name(e->shared));
     b.put(e->own.data(), e->own.size());
     b.value(e->wire.port());
-    b.value(static_cast<uint8_t>(e->places.size()));
-    for (const place &p : e->places) {
+    b.value(static_cast<uint8_t>(e->here.places.size()));
+    for (const place &p : e->here.places) {
         b.put(&p.ip, sizeof p.ip);
         b.value(p.prefix);
     }
@@ -437,6 +331,7 @@ size_t udp_engine_card(const udp_engine_t *e, void *card)
 }
 
 int udp_engine_fd(const udp_engine_t *e) { return e->wire.fd(); }
+int udp_engine_timer_fd(const udp_engine_t *e) { return e->alarm.fd(); }
 
 int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *peer, udp_message_t *message)
 {
@@ -468,8 +363,8 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
                 say(message, "card of a peer", "it is cut", "report this");
                 return UDP_ERR_PEER;
             }
-            const auto any_of_ours = [&](auto &&holds) { return std::any_of(e->places.begin(), e->places.end(), holds); };
-            const int r = !e->told && any_of_ours([&](const place &mine) { return IN6_ARE_ADDR_EQUAL(&mine.ip, &p.ip); }) ? 0
+            const auto any_of_ours = [&](auto &&holds) { return std::any_of(e->here.places.begin(), e->here.places.end(), holds); };
+            const int r = !e->here.told && any_of_ours([&](const place &mine) { return IN6_ARE_ADDR_EQUAL(&mine.ip, &p.ip); }) ? 0
                           : any_of_ours([&](const place &mine) { return mine.near(p); })                               ? 2
                                                                                                                        : 1;
             if (r > rank) {
@@ -477,14 +372,14 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
                 rank = r;
             }
         }
-        if (best.is_v4() == e->v6()) {
+        if (best.is_v4() == e->here.v6()) {
             say(message, "addresses", best.is_v4() ? "it has IPv4 addresses, this process only IPv6" : "it has only IPv6 addresses, this process IPv4",
                 "give both an address of the same kind: btl_udp_interfaces, btl_udp_address");
             return UDP_ERR_PEER;
         }
-        const address at = (local ? loopback(e->v6()) : best).at(port);
+        const address at = (local ? loopback(e->here.v6()) : best).at(port);
         const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
-        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? 65535 - e->headers() : 0, first, local, id >> 32 == e->id >> 32);
+        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? 65535 - e->here.headers() : 0, first, local, id >> 32 == e->id >> 32);
         if (*peer == ~uint32_t(0)) {
             say(message, "peer", "it is there twice", "report this");
             return UDP_ERR_PEER;
@@ -508,6 +403,7 @@ void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, con
     if (!e->inside) {
         e->inside = true;
         e->leave(now);
+        e->alarm.set(now, e->end->deadline(now));
         e->inside = false;
     }
 }

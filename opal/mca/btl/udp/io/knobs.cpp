@@ -33,7 +33,7 @@ const udp_knob_t knobs[] = {
     {"port_range", UDP_KNOB_INT, AT(port_range), 1, 65536, 1000, 3,
      "How many ports to try from port_min on, 1 to 65536"},
     {"mtu", UDP_KNOB_INT, AT(mtu), 0, 65535, 0, 5,
-     "Largest IP packet in bytes that probes may find, 0 or 1228 to 65535. 0: that of the devices; inside a host 65535"},
+     "Largest IP packet in bytes that probes may find, 0 or 328 to 65535 (IPv6: from 348 on). 0: that of the devices; inside a host 65535"},
     {"socket_buffer", UDP_KNOB_INT64, AT(socket_buffer), 64 * KiB, 1024 * MiB, 4 * MiB, 4,
      "Bytes of buffer asked from the kernel in each direction, 64 KiB to 1 GiB (Linux: at most net.core.rmem_max and wmem_max)"},
     {"window", UDP_KNOB_INT64, AT(window), 4 * MiB, 4096 * MiB, 32 * MiB, 4,
@@ -56,6 +56,8 @@ const udp_knob_t knobs[] = {
      "Seconds that MPI_Finalize waits for the last Acks at most, 0 to 3600"},
     {"gso", UDP_KNOB_INT, AT(gso), 0, 1, 1, 6,
      "Whether several datagrams may pass the kernel as one (UDP_SEGMENT, UDP_GRO), 0 or 1. Given up by itself where a device refuses"},
+    {"timer", UDP_KNOB_INT, AT(timer), 0, 1, 0, 6,
+     "Whether a descriptor in Open MPI's event base tells when something is due, 0 or 1: for processes that sleep until one is ready, instead of looking again and again"},
     {"verbose", UDP_KNOB_INT, AT(verbose), 0, 9, 0, 3,
      "What is told, 0 to 9. 1: counters of every process at its end, 2: also of each peer"},
 };
