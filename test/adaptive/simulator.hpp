@@ -33,6 +33,7 @@ struct network {
     int64_t far_ns = 10 * ms;           // between sites
     double spread = 0.2;                // of a pair's latency, for good
     double jitter = 0.05;               // of a message's
+    double stalls = 0, stalled = 30;    // of messages; so many times as long as the others they take (those behind them wait)
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
@@ -171,6 +172,8 @@ private:
         if (net.slower)
             latency *= net.slower(from, to, now);
         latency *= 1 + net.jitter * uniform(0, 1);
+        if (net.stalls > 0 && uniform(0, 1) < net.stalls)
+            latency *= net.stalled;
         int64_t &last = last_[pair_index(from, to)];
         last = std::max(last + 1, p.busy_until_ + static_cast<int64_t>(latency));
         if (meddle)
