@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/parts test/adaptive/random_runs test/adaptive/service test/adaptive/trees
+adaptive_tests = test/adaptive/parts test/adaptive/random_runs test/adaptive/rings test/adaptive/service test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
@@ -13,6 +13,9 @@ test_adaptive_parts_LDADD = $(unit_libs)
 test_adaptive_random_runs_SOURCES = test/adaptive/random_runs.cpp test/adaptive/simulator.hpp $(unit_headers)
 test_adaptive_random_runs_CPPFLAGS = $(unit_cppflags)
 test_adaptive_random_runs_LDADD = $(unit_libs)
+test_adaptive_rings_SOURCES = test/adaptive/rings.cpp $(unit_headers)
+test_adaptive_rings_CPPFLAGS = $(unit_cppflags)
+test_adaptive_rings_LDADD = $(unit_libs)
 test_adaptive_service_SOURCES = test/adaptive/service.cpp $(unit_headers)
 test_adaptive_service_CPPFLAGS = $(unit_cppflags)
 test_adaptive_service_LDADD = $(unit_libs)

@@ -33,6 +33,7 @@ struct network {
     int64_t far_ns = 10 * ms;           // between sites
     double spread = 0.2;                // of a pair's latency, for good
     double jitter = 0.05;               // of a message's
+    double stalls = 0, stalled = 30;    // of messages; so many times as long as the others they take (those behind them wait)
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
@@ -68,6 +69,8 @@ public:
 
 private:
     friend class simulator;
+    /** When there is room again for another message. */
+    int64_t room_from() const;
     simulator &sim_;
     int me_;
     int64_t busy_until_ = 0;
@@ -131,7 +134,7 @@ public:
                 p.node.step(now);
             }
             if (p.busy_until_ > now)
-                wake(e.to, p.busy_until_);      // there is room again
+                wake(e.to, now < p.room_from() ? p.room_from() : p.busy_until_);
             const int64_t next = p.node.deadline();
             if (next != INT64_MAX)
                 wake(e.to, std::max(next, now + us));
@@ -171,6 +174,8 @@ private:
         if (net.slower)
             latency *= net.slower(from, to, now);
         latency *= 1 + net.jitter * uniform(0, 1);
+        if (net.stalls > 0 && uniform(0, 1) < net.stalls)
+            latency *= net.stalled;
         int64_t &last = last_[pair_index(from, to)];
         last = std::max(last + 1, p.busy_until_ + static_cast<int64_t>(latency));
         if (meddle)
@@ -193,10 +198,17 @@ inline void process::send(int to, std::span<const std::byte> head, std::span<con
     sim_.carry(me_, to, std::move(bytes));
 }
 
-/** What waits in the network card: half as much as there may be, when a message or two do. */
+/** A message or two that wait in the network card are as much as there may be: of each byte there so many count. */
+constexpr double room_counts = 8, room_bytes = 128 << 10;
+
 inline uint64_t process::under_way(int) const
 {
-    return sim_.net.rate > 0 ? static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(0, busy_until_ - sim_.now)) * sim_.net.rate / 1e9 * 8) : 0;
+    return sim_.net.rate > 0 ? static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(0, busy_until_ - sim_.now)) * sim_.net.rate / 1e9 * room_counts) : 0;
+}
+
+inline int64_t process::room_from() const
+{
+    return busy_until_ - static_cast<int64_t>(room_bytes / room_counts / sim_.net.rate * 1e9);
 }
 
 /** Sites of so many processes each. */

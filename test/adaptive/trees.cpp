@@ -11,6 +11,7 @@
 #include "unit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -335,6 +336,35 @@ std::string check_uneven()
     return "";
 }
 
+/** Four sites anywhere in a country, or on a continent: no two equally far from each other. */
+std::string check_mixed()
+{
+    std::mt19937_64 random(test_seed());
+    int exact[2] = {}, crossing[2] = {}, chains = 0, n = 0;
+    for (; n < jobs(); ++n) {
+        network net = shape(4, 8);
+        net.rate = n % 3 ? 5e6 : 1e8;
+        std::vector<std::pair<double, double>> at;
+        for (int site = 0; site < 4; ++site)
+            at.emplace_back(static_cast<double>(random() % 100), static_cast<double>(random() % 100));
+        const double far = n % 2 ? 0.02 : 0.08;     // of 10 ms, for each unit
+        net.slower = [&, sites = net.site](int a, int b, int64_t) {
+            const auto [x, y] = at[static_cast<size_t>(sites[static_cast<size_t>(a)])];
+            const auto [v, w] = at[static_cast<size_t>(sites[static_cast<size_t>(b)])];
+            return x == v && y == w ? 1.0 : 0.2 + far * std::hypot(x - v, y - w);
+        };
+        const outcome x = settle(net, {}, random(), static_cast<int>(random() % net.site.size()), 300 * second);
+        WAN_CHECK_THAT(x.wrong.empty(), x.wrong);
+        for (int k = 0; k < 2; ++k)
+            exact[k] += x.crossing[k] == 3, crossing[k] += x.crossing[k];
+        chains += x.chain;
+    }
+    std::printf("four sites anywhere: %.2f and %.2f edges between sites (3 needed), as few as can be in %d and %d of %d jobs, %d chains\n",
+                crossing[0] / double(n), crossing[1] / double(n), exact[0], exact[1], n, chains);
+    WAN_CHECK(100 * exact[0] >= 95 * n && 100 * exact[1] >= 95 * n && 100 * chains >= 95 * n);
+    return "";
+}
+
 /** The first long calls, before there is a tree, cross between two sites about once, however ranks lie. */
 std::string check_first()
 {
@@ -416,6 +446,7 @@ int main()
         cmocka_unit_test(test<check_hosts>),
         cmocka_unit_test(test<check_first>),
         cmocka_unit_test(test<check_uneven>),
+        cmocka_unit_test(test<check_mixed>),
         cmocka_unit_test(test<check_two_sites>),
         cmocka_unit_test(test<check_change>),
         cmocka_unit_test(test<check_four_sites>),

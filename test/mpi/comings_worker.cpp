@@ -8,7 +8,9 @@
  *
  * and "right" at the end.  Each process is in site rank % 2 of its job.
  *
- * Usage: comings_worker SECONDS TIMES [connect]    (for each communicator, of spawning; also two that connect)
+ * Usage: comings_worker SECONDS TIMES ROLE EACH    (for each communicator, of spawning)
+ *   ROLE   connect: also two that connect; none
+ *   EACH   so many processes of a site are on one host, by its name; 0: all are where they are
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,12 +21,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
 #include <string>
+#include <unistd.h>
 
 namespace {
 
 wan_counters counters;
 double seconds = 0;
+const char *each = "0";         // processes a host
 bool wrong = false;
 
 __attribute__((format(printf, 1, 2))) void tell(const char *format, ...)
@@ -95,8 +100,8 @@ void parts(MPI_Comm whole, const std::string &name)
 
 MPI_Comm spawn(const char *program, const char *role, int processes)
 {
-    std::string words[] = {std::to_string(seconds), "0", role};
-    char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+    std::string words[] = {std::to_string(seconds), "0", role, each};
+    char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
     std::vector<int> codes(static_cast<size_t>(processes));
     MPI_Comm children;
     MPI_Comm_spawn(program, arguments, processes, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes.data());
@@ -175,15 +180,32 @@ void job(const char *program, int times, bool connects_too)
     settle(MPI_COMM_WORLD, "alone at the end", false);
 }
 
+/** Spawned ones have no wrapper that tells them where they are. */
+bool place()
+{
+    const char *number = std::getenv("OMPI_COMM_WORLD_RANK");
+    const int rank = number ? std::atoi(number) : 0, on_host = std::atoi(each);
+    setenv("OMPI_MCA_coll_wan_cluster_id", rank % 2 ? "b" : "a", 1);
+    const std::string name = std::string(rank % 2 ? "b" : "a") + std::to_string(on_host ? rank / 2 / on_host : 0);
+    return on_host == 0 || (unshare(CLONE_NEWUTS) == 0 && sethostname(name.data(), name.size()) == 0);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-    seconds = argc > 1 ? std::atof(argv[1]) : 10;
-    const int times = argc > 2 ? std::atoi(argv[2]) : 1;
-    const char *number = std::getenv("OMPI_COMM_WORLD_RANK");
-    // Spawned ones have no wrapper that tells them their site.
-    setenv("OMPI_MCA_coll_wan_cluster_id", number && std::atoi(number) % 2 ? "b" : "a", 1);
+    if (argc < 5) {
+        std::fprintf(stderr, "usage: comings_worker SECONDS TIMES ROLE EACH\n");
+        return 2;
+    }
+    seconds = std::atof(argv[1]);
+    const int times = std::atoi(argv[2]);
+    const std::string role = argv[3];
+    each = argv[4];
+    if (!place()) {
+        std::perror("comings_worker: a host name of its own");
+        return 2;
+    }
     for (const char *collective : {"bcast", "reduce", "allreduce", "barrier"})
         setenv((std::string("OMPI_MCA_coll_wan_") + collective + "_algorithm").c_str(), "adaptive", 1);
     MPI_Init(&argc, &argv);
@@ -197,9 +219,9 @@ int main(int argc, char **argv)
     MPI_Comm parent;
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL)
-        child(parent, argc > 3 ? argv[3] : "merge");
+        child(parent, role);
     else
-        job(argv[0], times, argc > 3);
+        job(argv[0], times, role == "connect");
     if (wrong)
         tell("rank %d is wrong", rank);
     else if (parent == MPI_COMM_NULL && rank == 0)

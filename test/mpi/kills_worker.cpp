@@ -10,9 +10,10 @@
  *
  *     6 killed, 2 right; 5 episodes, 34 calls in them
  *
- * Usage: kills_worker SEED KILLS FORMS [adaptive | plain]
+ * Usage: kills_worker SEED KILLS FORMS [adaptive | hosts | plain]
  *   FORMS   of calls, of these letters: b(locking), n(on-blocking), s(everal at once), p(ersistent)
  *   adaptive: how often calls cross between sites is not looked at, since trees have to settle
+ *   hosts: nor where sites have several hosts, since several may then send across
  *   plain: nor who serves, since it is not coll/wan
  *   WAN_SITES: how many sites sites_by_rank has made, the rank modulo that
  *
@@ -24,6 +25,7 @@
 
 #include <mpi-ext.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdarg>
 #include <cstdint>
@@ -71,6 +73,7 @@ void hangs(int)
     char text[500];
     const int n = std::snprintf(text, sizeof text, "rank %d hangs: %s\n", world_rank, state);
     (void) !write(STDOUT_FILENO, text, static_cast<size_t>(n));
+    sleep(3);       // the others' words, too
     _exit(4);
 }
 
@@ -190,7 +193,8 @@ struct episode {
 
 int site_of(int rank, int sites) { return rank % sites; }
 
-episode draw(uint64_t seed, long number, std::vector<int> alive, int sites, const std::string &forms, int kills)
+/** late: whose turn it was before, and who came out of that alive: nobody else dies then. */
+episode draw(uint64_t seed, long number, std::vector<int> alive, int sites, const std::string &forms, int kills, const std::vector<int> &late)
 {
     std::mt19937_64 r(seed * 1000 + static_cast<uint64_t>(number));
     const auto below = [&r](size_t n) { return static_cast<int>(r() % n); };
@@ -204,6 +208,9 @@ episode draw(uint64_t seed, long number, std::vector<int> alive, int sites, cons
     e.revoke = below(2);
     e.round = below(6);
     e.delay_ns = (1L << below(15)) * 1000 + below(1000);
+    e.victims = late;
+    if (!late.empty())
+        return e;
     for (int wanted = kills > 1 && below(3) == 0 ? 2 : 1; wanted > 0; --wanted) {
         // The last one of a site stays: else there is nothing to serve.
         std::vector<int> left(static_cast<size_t>(sites)), may;
@@ -344,7 +351,7 @@ int look_at(MPI_Comm comm, const watched &w, int sites, const std::string &who)
     if (w.sum(w.served, w.others) - served != calls || w.sum(w.others, w.messages) != others)
         complain("after shrinking %llu of %llu calls were served, %llu were not", w.sum(w.served, w.others) - served, calls,
                  w.sum(w.others, w.messages) - others);
-    if (who == "adaptive")
+    if (who == "adaptive" || who == "hosts")
         return MPI_SUCCESS;
     const unsigned long long before = w.counters[w.messages];
     if (const int rc = made(0, 1, size - 1); rc != MPI_SUCCESS)
@@ -400,7 +407,7 @@ MPI_Comm shrink(MPI_Comm comm, const watched &w, int sites, const std::string &w
 int main(int argc, char **argv)
 {
     if (argc < 4) {
-        std::fprintf(stderr, "usage: kills_worker SEED KILLS FORMS [adaptive | plain]\n");
+        std::fprintf(stderr, "usage: kills_worker SEED KILLS FORMS [adaptive | hosts | plain]\n");
         return 2;
     }
     const uint64_t seed = std::strtoull(argv[1], nullptr, 10);
@@ -426,9 +433,10 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     long number = 0, calls = 0;
     int dead = 0;
+    std::vector<int> late;
     for (; dead < kills; ++number) {
         const std::vector<int> alive = world_ranks(comm);
-        const episode e = draw(seed, number, alive, sites, forms, kills - dead);
+        const episode e = draw(seed, number, alive, sites, forms, kills - dead, late);
         if (e.victims.empty())
             break;
         bool victim = false;
@@ -451,9 +459,12 @@ int main(int argc, char **argv)
             complain("revoked, by nobody");
         say("error");
         comm = shrink(comm, w, sites, who, e.revoke);
-        if (victim)
-            raise(SIGKILL);     // not in time: in the next ones' first call
-        dead = size - static_cast<int>(world_ranks(comm).size());
+        const std::vector<int> left = world_ranks(comm);
+        dead = size - static_cast<int>(left.size());
+        late.clear();
+        for (int rank : e.victims)
+            if (std::count(left.begin(), left.end(), rank))
+                late.push_back(rank);
     }
     std::snprintf(state, sizeof state, "at the end");
     int me;

@@ -475,7 +475,7 @@ static wan_step_t ask_step(wan_item_t *item)
     if (!REQUEST_COMPLETE(module->asking.exchange) || mca_coll_wan_trees_sending()) {
         return WAN_STEP_IDLE;
     }
-    ask_answer(module, exchange_end(&module->asking.exchange));
+    ask_answer(module, mca_coll_wan_compat_failure(comm, exchange_end(&module->asking.exchange)));
     OBJ_RELEASE(comm);
     return WAN_STEP_OVER;
 }
@@ -501,6 +501,7 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
     rc = exchange_begin(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op,
                         &module->asking.exchange);
     if (OMPI_SUCCESS != rc) {
+        rc = mca_coll_wan_compat_failure(module->comm, rc);
         mca_coll_wan_trees_settle(module->asking.number, INT64_MAX);
         mca_coll_wan_module_break(module, rc);
         mca_coll_wan_line_move(module);

@@ -153,6 +153,15 @@ static int port_post_recv(void *ctx, void *buf, size_t count, int peer, int labe
                                                 port->tag - label, port->comm, &post->request)));
 }
 
+static int64_t port_now_ns(void *ctx)
+{
+    struct timespec now;
+
+    (void) ctx;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* ---- reaping ---------------------------------------------------------------- */
 
 bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port)
@@ -198,11 +207,16 @@ void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port)
     }
 }
 
-/* How long what is under way gets to end by itself after an error. */
+/*
+ * How long what is under way gets to end by itself after an error.  Where others have died, those who live and have begun to
+ * take a message of the caller's buffer go on as soon as they get a processor: it must not be given back before.
+ */
 #define CANCEL_PASSES 1000
+#define CANCEL_NS INT64_C(1000000000)
 
 bool mca_coll_wan_port_cancel(mca_coll_wan_port_t *port)
 {
+    const int64_t until = mca_coll_wan_compat_peers_fail() ? port_now_ns(port) + CANCEL_NS : 0;
     wan_post_t *post, *next;
     bool rest = false;
 
@@ -211,7 +225,7 @@ bool mca_coll_wan_port_cancel(mca_coll_wan_port_t *port)
             ompi_request_cancel(post->request);
         }
     }
-    for (int i = 0; i < CANCEL_PASSES && !mca_coll_wan_port_reap(port); ++i) {
+    for (int i = 0; !mca_coll_wan_port_reap(port) && (i < CANCEL_PASSES || port_now_ns(port) < until); ++i) {
         opal_progress();
         mca_coll_wan_port_sweep(port);
     }
@@ -274,15 +288,6 @@ static void *port_scratch(void *ctx, size_t count)
     scratch->next = port->scratch;
     port->scratch = scratch;
     return (char *) scratch->data - gap;
-}
-
-static int64_t port_now_ns(void *ctx)
-{
-    struct timespec now;
-
-    (void) ctx;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 const wan_port_t mca_coll_wan_port_pml = {

@@ -15,6 +15,8 @@ namespace wan {
 namespace {
 
 constexpr int pings_each = 3, bulks_each = 2;
+/** How often a bandwidth that is known is measured once more, whatever trees ask for. */
+constexpr int most_tries = 8;
 /** Farther ones have two transfers: an idle TCP connection takes several round trips to get up to speed. */
 constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
@@ -70,6 +72,8 @@ void neighbours::know(int rank, const measured_way &way)
     p.way = way;
     p.pings = pings_each;
     p.bulk_wanted = way.bandwidth > 0;
+    p.best = way.bandwidth;
+    p.bulks = p.bulk_wanted ? bulks_each : 0;
     if (!p.bulk_wanted)
         inherited_.push_back(rank);
     most_ = std::max(most_, way.bandwidth);
@@ -116,7 +120,7 @@ void neighbours::measure_again()
     bulks_from_ns_ = -1;
     for (int rank : known_) {
         peer &p = peers_[rank];
-        p.pings = p.bulks = 0;
+        p.pings = p.bulks = p.tries = 0;
         p.bulk_wanted = false;
         p.best_ns = 0;
         queue_.push_back(rank);
@@ -141,7 +145,8 @@ void neighbours::want_bandwidth(int rank)
 
 void neighbours::try_bandwidth(int rank)
 {
-    if (bandwidth(rank) > 0 && bulk_to_ != rank && std::find(bulk_queue_.begin(), bulk_queue_.end(), rank) == bulk_queue_.end())
+    if (bandwidth(rank) > 0 && bulk_to_ != rank && std::find(bulk_queue_.begin(), bulk_queue_.end(), rank) == bulk_queue_.end()
+        && peers_[rank].tries++ < most_tries)
         bulk_queue_.push_back(rank);
 }
 

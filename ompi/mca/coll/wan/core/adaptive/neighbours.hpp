@@ -47,7 +47,7 @@ public:
      * case: when one is needed, links are busy.
      */
     void want_bandwidth(int rank);
-    /** One that is known once more: the better figure holds. */
+    /** One that is known once more, a few times at most: the better figure holds. */
     void try_bandwidth(int rank);
     /** busy: operations are under way. */
     void step(int64_t now_ns, bool busy);
@@ -82,6 +82,7 @@ private:
     struct peer {
         measured_way way;
         int pings = 0, bulks = 0;       // answered, of this measurement
+        int tries = 0;                  // of a bandwidth that was known
         int64_t best_ns = 0;            // of these
         uint64_t best = 0;
         bool bulk_wanted = false;

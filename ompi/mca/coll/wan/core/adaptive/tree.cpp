@@ -106,7 +106,8 @@ void tree::ask(int whom)
 
 void tree::look_again()
 {
-    rounds_ = moves_ = turn_ = pulls_ = 0;
+    rounds_ = moves_ = turn_ = pulls_ = looks_ = 0;
+    next_look_ns_ = 0;
     turn_ns_ = now_ns_ + turn_pause_ns();
     stays_until_ns_ = 0;
     if (parent_ >= 0)
@@ -134,7 +135,8 @@ void tree::used(int64_t now_ns)
 /** The way from the parent seems slower than others by so much that nobody whom a fork sends here comes. */
 bool tree::slow() const
 {
-    return same() * near_.bandwidth(parent_) < std::max(near_.most_bandwidth(), parents_.est == unbounded ? 0 : parents_.est);
+    const uint64_t bandwidth = near_.bandwidth(parent_);
+    return bandwidth > 0 && same() * bandwidth < std::max(near_.most_bandwidth(), parents_.est == unbounded ? 0 : parents_.est);
 }
 
 void tree::restless()
@@ -344,7 +346,8 @@ void tree::follow_parent()
         v.dist_ns = parents_.dist_ns + hop_ns(parent_, parents_.children);
         v.est = promised(parent_, parents_, parents_.children);
         v.ancestors = parents_.ancestors | rank_set::one(parent_);
-        const bool inside = near_.near(parent_) || elsewhere * rtt < parents_.dist_ns;
+        // (Along a chain distances add up to more than the way to any other site.)
+        const bool inside = near_.near(parent_) || (!name_.bandwidth && elsewhere * rtt < parents_.dist_ns);
         v.gate = inside ? parents_.gate : me_;
         v.gate_dist_ns = inside ? parents_.gate_dist_ns : v.dist_ns;
     }
