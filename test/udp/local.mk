@@ -19,6 +19,7 @@ udp_tests = \
 	test/udp/fuzz \
 	test/udp/fuzz_crowd \
 	test/udp/meeting \
+	test/udp/path_size \
 	test/udp/random_runs \
 	test/udp/reference \
 	test/udp/scenarios \
@@ -36,6 +37,9 @@ test_udp_random_runs_LDADD = $(udp_test_libs)
 test_udp_core_parts_SOURCES = test/udp/core_parts.cpp $(udp_test_headers)
 test_udp_core_parts_CPPFLAGS = $(udp_test_cppflags)
 test_udp_core_parts_LDADD = $(udp_test_libs)
+test_udp_path_size_SOURCES = test/udp/path_size.cpp $(udp_test_headers)
+test_udp_path_size_CPPFLAGS = $(udp_test_cppflags)
+test_udp_path_size_LDADD = $(udp_test_libs)
 test_udp_reference_SOURCES = test/udp/reference.cpp $(udp_test_headers)
 test_udp_reference_CPPFLAGS = $(udp_test_cppflags)
 test_udp_reference_LDADD = libudp_io.la $(udp_test_libs)
