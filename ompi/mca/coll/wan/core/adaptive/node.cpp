@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t rtts_before_trees = 4, any_timeout_ns = 200'000'000;
 /** Where little is known of the way, and for processes that look now and then only. */
 constexpr uint64_t least_window = 128 << 10;
+/** Behind so much nothing is asked. */
+constexpr uint64_t most_asked_behind = 2 * least_window;
 /** However small one is asked for: each has its state and its message. */
 constexpr uint64_t smallest_segment = 64;
 
@@ -33,6 +35,9 @@ adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adapti
 
 void adaptive_node::send(int to, const tell_message &m)
 {
+    // A question of who does not look is asked again; many new trees would ask it hundreds.
+    if (m.what == tell_kind::ask && port_.under_way(to) >= most_asked_behind)
+        return;
     port_.send(to, message_put(m), m.payload);
 }
 
