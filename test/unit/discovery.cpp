@@ -74,7 +74,7 @@ struct outcome {
 /** Runs all ranks until nothing more happens. */
 class simulation {
 public:
-    simulation(const network &n, uint64_t seed) : net_(n), random_(seed), looked_(static_cast<size_t>(n.ranks()), -1), sent_(static_cast<size_t>(n.ranks()))
+    simulation(const network &n, uint64_t seed, int64_t until_ns = INT64_MAX) : until_ns_(until_ns), net_(n), random_(seed), looked_(static_cast<size_t>(n.ranks()), -1), sent_(static_cast<size_t>(n.ranks()))
     {
         std::vector<uint64_t> nodes;
         for (int h : n.host_of_rank)
@@ -90,7 +90,7 @@ public:
         for (int r = 0; r < net_.ranks(); ++r)
             events_.push({habit_of(r).starts, order_++, r, -1, {}});
         outcome o;
-        while (!events_.empty()) {
+        while (!events_.empty() && now_ < until_ns_) {
             const event e = events_.top();
             events_.pop();
             const auto r = static_cast<size_t>(e.to);
@@ -213,6 +213,7 @@ private:
         return std::max(now_, static_cast<int64_t>(free_ns));
     }
 
+    const int64_t until_ns_;
     const network &net_;
     std::map<std::pair<int, int>, double> busy_until_;
     std::map<std::pair<int, int>, int64_t> learned_;
@@ -448,6 +449,27 @@ std::string check_late_host()
     return "";
 }
 
+/** Who looks so seldom that no time of it counts makes no site: others wait until it is known where it is. */
+std::string check_rare_looks()
+{
+    std::mt19937_64 random(test_seed());
+    for (const std::vector<int> &rare : {std::vector<int>{5}, {0}, {0, 1, 2, 3, 4, 5, 6, 7}})
+        for (const int sites : {1, 2}) {
+            network n = regular(sites, 8 / sites, 1, 10 * ms, 40 * us, placement::block, random);
+            for (int r : rare)
+                n.habits[static_cast<size_t>(r)] = {.starts = 0, .busy = 100 * ms, .idle = 20 * us};
+            const outcome o = simulation(n, random(), 60'000 * ms).run();
+            for (const auto &found : o.site)
+                WAN_CHECK_THAT(found.empty() || found == truth(n), std::to_string(rare.size()) + " rare lookers: other sites are found");
+            // Longer looks, as seldom.
+            for (int r : rare)
+                n.habits[static_cast<size_t>(r)] = {.starts = 0, .busy = 100 * ms, .idle = 5 * ms};
+            if (std::string why = check(n, simulation(n, random()).run(), "now and then, but for longer"); !why.empty())
+                return why;
+        }
+    return "";
+}
+
 /** Messages grow with the hosts, not with their square; ever more landmarks find many sites in a few rounds. */
 std::string check_scale()
 {
@@ -612,7 +634,7 @@ int main()
         cmocka_unit_test(test<check_random>),   cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
         cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>),       cmocka_unit_test(test<check_ways_cost>),
         cmocka_unit_test(test<check_garbage>),   cmocka_unit_test(test<check_levels>),
-        cmocka_unit_test(test<check_late_host>),
+        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_rare_looks>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

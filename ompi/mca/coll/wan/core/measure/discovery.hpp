@@ -21,6 +21,9 @@
  *
  * A message waits until the process that it is for looks: times count only if
  * both ends had looked not long before (`gap`), and the shortest two must agree.
+ * Of a way on which none counts it is only known that it takes less than the shortest
+ * time, and more than any less what that may have waited; who may be near or far
+ * by that is asked again.
  *
  * Source: Phoenix measures round trips to few peers of each process (Taura et
  * al., section 3); landmarks as in Ratnasamy et al., INFOCOM 2002.
@@ -105,6 +108,7 @@ private:
         std::vector<int64_t> samples;       // shortest first
         int64_t due = 0;                    // when to ping again; 0: not yet, or never
         int64_t spoilt = 0;                 // the shortest of those that do not count
+        int64_t least = 0;                  // no message of any can have been under way for less
         bool confirmed = false;
     };
 

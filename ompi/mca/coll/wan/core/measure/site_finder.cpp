@@ -118,8 +118,10 @@ void site_finder::settle(cell &c)
         std::vector<int64_t> all;
         for (int h : c.homeless)
             for (size_t k = 0; k < c.targets.size(); ++k)
-                if (c.targets[k] != h)
+                if (c.targets[k] != h && times_[h][k] != unknown_ns)
                     all.push_back(times_[h][k]);
+        if (all.empty() && c.hosts.size() > 1)
+            return;             // all look too seldom
         const std::vector<gap> gaps = gaps_in(all, least_far_ns);
         const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
         c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
@@ -131,22 +133,24 @@ void site_finder::settle(cell &c)
             else
                 far_ns_ = far_ns_ ? std::min(far_ns_, t) : t;
     }
-    std::vector<int> without;
+    std::set<int> housed;
     for (int h : c.homeless) {
-        bool housed = false;
         const auto &times = times_[h];
         for (size_t k = 0; k < times.size(); ++k) {
-            if (times[k] < c.limit_ns) {        // a landmark: itself at least
+            if (c.targets[k] == h || times[k] == unknown_ns)
+                continue;
+            if (times[k] < c.limit_ns) {
                 unite(h, c.targets[k]);
-                housed = true;
+                housed.insert({h, c.targets[k]});
             }
-            if (c.targets[k] != h && (c.level > 0 || times[k] < c.limit_ns))
+            if (c.level > 0 || times[k] < c.limit_ns)
                 near_.push_back({h, c.targets[k], times[k]});
         }
-        if (!housed)
-            without.push_back(h);
+        // Alone is a landmark whose ways to others are all known, and far.
+        if (std::find(c.targets.begin(), c.targets.end(), h) != c.targets.end() && std::find(times.begin(), times.end(), unknown_ns) == times.end())
+            housed.insert(h);
     }
-    c.homeless = std::move(without);
+    std::erase_if(c.homeless, [&](int h) { return housed.contains(h); });
 }
 
 void site_finder::decide()

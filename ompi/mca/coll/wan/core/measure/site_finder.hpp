@@ -42,6 +42,8 @@ public:
     static constexpr int64_t least_gap = 3;
     /** Ways a host measures in a round. */
     static constexpr size_t most_targets = 192;
+    /** In place of a round trip: none that counts. */
+    static constexpr int64_t unknown_ns = -1;
     /** Levels inside a site, at most. */
     static constexpr size_t levels = 2;
 
@@ -59,7 +61,7 @@ public:
 
     /** Round 0 needs no question. */
     uint32_t round() const { return round_; }
-    /** What a host measured in a round, in the order of its targets; what was not asked counts for nothing.  True: now ask(), or it is finished. */
+    /** What a host measured in a round, in the order of its targets, or unknown_ns; what was not asked counts for nothing.  True: now ask(), or it is finished. */
     bool take(int host, uint32_t round, std::span<const int64_t> times);
     /** Whom each host that has a part in the round is to measure. */
     void ask(const std::function<void(int host, std::span<const int> targets)> &tell) const;
