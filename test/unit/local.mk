@@ -49,7 +49,7 @@ EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt omp
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
 test_unit_builder_CPPFLAGS = $(unit_cppflags)
 test_unit_builder_LDADD = $(unit_libs)
-test_unit_discovery_SOURCES = test/unit/discovery.cpp $(unit_headers)
+test_unit_discovery_SOURCES = test/unit/discovery.cpp test/unit/discovery_network.hpp $(unit_headers)
 test_unit_discovery_CPPFLAGS = $(unit_cppflags)
 test_unit_discovery_LDADD = $(unit_libs)
 
