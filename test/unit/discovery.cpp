@@ -241,6 +241,33 @@ std::string check_late_host()
     return "";
 }
 
+/** As long as no way between sites is known, nothing says that there is one site only: a host that is late is not near all. */
+std::string check_unknown()
+{
+    constexpr int late = 6;
+    wan::site_finder f(8);
+    std::map<int, std::vector<int>> targets;
+    for (int h = 0; h < 8; ++h)
+        targets[h] = wan::site_finder::first_targets(8);
+    for (int rounds = 0; !f.finished(); ++rounds) {
+        WAN_CHECK_THAT(rounds < 5, "asks for ever");
+        const uint32_t round = f.round();
+        for (const auto &[h, some] : std::exchange(targets, {})) {
+            std::vector<int64_t> times;
+            for (int t : some)
+                times.push_back(t == h                                                     ? 0
+                                : rounds < 2 && (t / 4 != h / 4 || h == late || t == late) ? wan::site_finder::unknown_ns
+                                : t / 4 == h / 4                                           ? 60 * us
+                                                                                           : 40 * ms);
+            f.take(h, round, times);
+        }
+        f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
+    }
+    for (int h = 0; h < 8; ++h)
+        WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 4, std::to_string(h));
+    return "";
+}
+
 /** Who looks so seldom that no time of it counts makes no site: others wait until it is known where it is. */
 std::string check_rare_looks()
 {
@@ -426,7 +453,7 @@ int main()
         cmocka_unit_test(test<check_random>),   cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
         cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>),       cmocka_unit_test(test<check_ways_cost>),
         cmocka_unit_test(test<check_garbage>),   cmocka_unit_test(test<check_levels>),
-        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_rare_looks>),
+        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_rare_looks>), cmocka_unit_test(test<check_unknown>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

@@ -116,13 +116,16 @@ void site_finder::settle(cell &c)
 {
     if (c.limit_ns == 0) {      // of all hosts, in the first round
         std::vector<int64_t> all;
+        bool all_known = true;
         for (int h : c.homeless)
             for (size_t k = 0; k < c.targets.size(); ++k)
-                if (c.targets[k] != h && times_[h][k] != unknown_ns)
+                if (times_[h][k] == unknown_ns)
+                    all_known = false;
+                else if (c.targets[k] != h)
                     all.push_back(times_[h][k]);
-        if (all.empty() && c.hosts.size() > 1)
-            return;             // all look too seldom
         const std::vector<gap> gaps = gaps_in(all, least_far_ns);
+        if (gaps.empty() && !all_known)
+            return;             // which of those known are far, only the others could tell
         const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
         c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
         if (!all.empty() && all.front() > most_near_ns)
