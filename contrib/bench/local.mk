@@ -47,16 +47,17 @@ contrib_bench_pass_bench_SOURCES = contrib/bench/pass_bench.c
 contrib_bench_pass_bench_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS)
 contrib_bench_pass_bench_LDADD = $(OMPI_LIBS)
 
-# What the first calls of a job take.
-tool_programs += contrib/bench/first_calls_worker
-contrib_bench_first_calls_worker_SOURCES = contrib/bench/first_calls_worker.c
-contrib_bench_first_calls_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
-contrib_bench_first_calls_worker_LDADD = $(OMPI_LIBS)
+# What calls of a program take, the first ones included.
+tool_programs += contrib/bench/calls_worker
+contrib_bench_calls_worker_SOURCES = contrib/bench/calls_worker.cpp
+contrib_bench_calls_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+contrib_bench_calls_worker_LDADD = $(OMPI_LIBS)
 
 EXTRA_DIST += \
 	contrib/bench/README.md \
 	contrib/bench/figure4 \
 	contrib/bench/first_calls \
+	contrib/bench/replay \
 	contrib/bench/ways \
 	contrib/bench/results \
 	contrib/bench/udpbench \
@@ -71,6 +72,7 @@ EXTRA_DIST += \
 	contrib/bench/wanbenchlib/sizes.py \
 	contrib/bench/wanbenchlib/statistics.py \
 	contrib/bench/wanbenchlib/table.py \
+	contrib/bench/wanbenchlib/traces.py \
 	contrib/completion \
 	contrib/demo
 

@@ -25,7 +25,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 BENCH = os.path.join(TOP, 'contrib', 'bench')
 sys.path.insert(0, BENCH)
-from wanbenchlib import jobs, records, runner, settings, sizes, statistics, table  # noqa: E402
+from wanbenchlib import jobs, records, runner, settings, sizes, statistics, table, traces  # noqa: E402
 
 
 def point(**changes):
@@ -35,6 +35,51 @@ def point(**changes):
             'network': 'net', 'placement': 'block', 'setting': 'ompi', 'args': ['x'], 'job': 1,
             'seconds': 1.0}
     return {**line, **changes}
+
+
+class TracesTest(unittest.TestCase):
+    def read(self, text):
+        with tempfile.NamedTemporaryFile('w', suffix='.trace') as file:
+            file.write(text)
+            file.flush()
+            return traces.trace_read(file.name)
+
+    def test_order(self):
+        self.assertEqual(self.read('repeat 2\nbcast 4 # comment\nrepeat 2\nscan 1K\nend\nend\n\nbarrier 0\n'),
+                         [('bcast', 4), ('scan', 1024), ('scan', 1024)] * 2 + [('barrier', 0)])
+        self.assertEqual(self.read('repeat 0\nbcast 4\nend\n'), [])
+
+    def test_refused(self):
+        for text, words in (('repeat 2\nbcast 4', "without its 'end'"), ('bcast', ':1: '), ('bcast 4\nend', ':2: '), ('dance 4', 'is no call')):
+            with self.assertRaisesRegex(ValueError, words):
+                self.read(text)
+
+    def test_worker(self):
+        with tempfile.NamedTemporaryFile('r') as file:
+            traces.calls_write([('bcast', 4)] * 3 + [('scan', 8)] + [('bcast', 4)], file.name)
+            self.assertEqual(file.read(), 'bcast 4 3\nscan 8 1\nbcast 4 1\n')
+        said = 'a warning: 3 ms\nbcast 4 x 4: 40.5 ms\nscan 8 x 1: 11.0 ms\n'
+        self.assertEqual(traces.times_of(said + 'all: 51.5 ms\n'), ({('bcast', 4): (4, 40.5), ('scan', 8): (1, 11.0)}, 51.5))
+        self.assertIsNone(traces.times_of(said))        # not to its end
+
+    @unittest.skipUnless(os.environ.get('WAN_BUILD'), 'WAN_BUILD is not set')
+    def test_calls_are_made(self):
+        worker = os.path.join(os.environ['WAN_BUILD'], 'contrib', 'bench', 'calls_worker')
+        mpirun = ['mpirun', '--allow-run-as-root', '--oversubscribe', '-np', '3', '--mca', 'coll_wan_priority', '-1', worker]
+        calls = [(op, size) for op in traces.OPS for size in (12, 8, 5)]
+        with tempfile.NamedTemporaryFile('r') as file:
+            traces.calls_write(calls * 2, file.name)
+            ran = subprocess.run([*mpirun, file.name], capture_output=True, text=True, timeout=120)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            classes, total = traces.times_of(ran.stdout)
+            self.assertEqual({kind: n for kind, (n, _) in classes.items()}, {kind: 2 for kind in calls})
+            self.assertLessEqual(max(ms for _, ms in classes.values()), total)
+            for text in ('dance 4\n', 'bcast\n', 'bcast 4 x\n', ''):
+                with open(file.name, 'w', encoding='ascii') as wrong:
+                    wrong.write(text)
+                ran = subprocess.run([*mpirun, file.name], capture_output=True, text=True, timeout=120)
+                self.assertNotEqual(ran.returncode, 0)
+                self.assertIn('calls_worker: ', ran.stderr)
 
 
 class StatisticsTest(unittest.TestCase):
@@ -234,15 +279,15 @@ class TableTest(unittest.TestCase):
         self.assertEqual(row.split()[2:], ['1.00', 'tree', '10.00', '(-20%)', 'chain', '20.0', '(+30%)', 'farfirst', '40.0', '(+0%)'])
         self.assertIn('median error: bcast 20%; of all 3: 20%', lines)
         self.assertIn('rank correlation: median 1.00, at least 0.9 in 1 of 1', lines)
-        self.assertEqual(lines[-1], 'of two that differ by more than a tenth the faster one is predicted: 3 of 3; what is predicted to be the '
-                                    'fastest takes 0.0% more than the fastest on average, 0% at most')
+        self.assertEqual(lines[-1], 'of two that differ by more than a tenth the faster one is predicted: 3 of 3 (by collective and size, pairs in order less those '
+                                    'that are not: median 1.00, at least 0.9 in 1 of 1); what is predicted to be the fastest takes 0.0% more than the fastest on average, 0% at most')
         self.assertEqual(table.model_text([point(setting='ompi')]), '\n')
         # The order of the first two is wrong, that of others too close to tell; the first pick is a quarter slower.
         points = [point(setting='bcast:tree', median_us=10500.0, predicted_us=9000.0), point(setting='bcast:chain', median_us=12500.0, predicted_us=5000.0),
                   point(setting='bcast:farfirst', median_us=12900.0, predicted_us=4900.0), point(op='reduce', setting='reduce:flat', predicted_us=1.0)]
         self.assertEqual(table.model_text(points).splitlines()[-1],
-                         'of two that differ by more than a tenth the faster one is predicted: 0 of 2; what is predicted to be the '
-                         'fastest takes 12.0% more than the fastest on average, 24% at most')
+                         'of two that differ by more than a tenth the faster one is predicted: 0 of 2 (by collective and size, pairs in order less those '
+                         'that are not: median -1.00, at least 0.9 in 0 of 1); what is predicted to be the fastest takes 12.0% more than the fastest on average, 24% at most')
 
     def test_rank_correlation(self):
         rank = statistics.rank_correlation

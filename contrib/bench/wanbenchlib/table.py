@@ -168,14 +168,17 @@ def model_text(points):
     """What coll/wan predicted beside what was measured: each algorithm, then how good that is."""
     out = []
     for (network, placement, mode), ops in predictions(points).items():
-        errors, ranks, pairs, losses, body = {}, [], [], [], []
+        errors, ranks, orders, pairs, losses, body = {}, [], [], [], [], []
         for op, rows in ops.items():
             for size, row in sorted(rows.items()):
                 errors.setdefault(op, []).extend(prediction_error(pair) for pair in row.values())
                 rank = statistics.rank_correlation(*zip(*row.values()))
                 if rank is not None:
                     ranks.append(rank)
-                pairs += [(p < q) == (m < n) for (m, p), (n, q) in itertools.combinations(row.values(), 2) if max(m, n) > 1.1 * min(m, n)]
+                apart = [(p < q) == (m < n) for (m, p), (n, q) in itertools.combinations(row.values(), 2) if max(m, n) > 1.1 * min(m, n)]
+                pairs += apart
+                if apart:
+                    orders.append(2 * sum(apart) / len(apart) - 1)      # Goodman and Kruskal's gamma
                 losses.append(min(row.values(), key=lambda pair: pair[1])[0] / min(measured for measured, _ in row.values()) - 1)
                 body.append([op, size_text(size), '' if rank is None else f'{rank:.2f}'] + [
                     f'{name.partition(":")[2] or name} {ms_text(measured)} ({100 * (predicted / measured - 1):+.0f}%)'
@@ -191,7 +194,9 @@ def model_text(points):
         if ranks:
             out.append(f'rank correlation: median {statistics.median(ranks):.2f}, at least 0.9 in {sum(r >= 0.9 for r in ranks)} of {len(ranks)}')
         if pairs:
-            out.append(f'of two that differ by more than a tenth the faster one is predicted: {sum(pairs)} of {len(pairs)}; what is predicted '
+            out.append(f'of two that differ by more than a tenth the faster one is predicted: {sum(pairs)} of {len(pairs)} (by collective and size, '
+                       f'pairs in order less those that are not: median {statistics.median(orders):.2f}, at least 0.9 in {sum(r >= 0.9 for r in orders)} '
+                       f'of {len(orders)}); what is predicted '
                        f'to be the fastest takes {100 * sum(losses) / len(losses):.1f}% more than the fastest on average, {100 * max(losses):.0f}% at most')
         out.append('')
     return '\n'.join(out).rstrip() + '\n'

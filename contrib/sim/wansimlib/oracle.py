@@ -8,11 +8,11 @@ import sys
 from wanbenchlib import statistics
 from wanbenchlib.sizes import size_text, sizes_parse
 from wanbenchlib.table import grid_text, ms_text
+from wanbenchlib.traces import OPS
 
 from . import jobs
 from .table import name_of
 
-OPS = 'bcast,allreduce,reduce,barrier,allgather,gather,scatter,reduce_scatter,alltoall,scan,exscan'
 SIZES = '4..4M:4'
 CALLS = 1000            # of a class, over which trials are to pay
 BY_BLOCK = ('allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall')     # a point's bytes are those of one rank's block
@@ -86,7 +86,7 @@ def measure_points(args, sweep, net, op, points):
 
 def measure(args, sweep, net):
     found, sizes = [], sizes_parse(args.sizes or SIZES)
-    for op in (args.ops or OPS).split(','):
+    for op in (args.ops.split(',') if args.ops else OPS):
         found += measure_points(args, sweep, net, op, [(op, b) for b in points_of(op, sizes, net.ranks)])
     return found
 

@@ -3,37 +3,14 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import collections
 import os
 
-from wanbenchlib.sizes import size_parse, size_text
+from wanbenchlib.sizes import size_text
 from wanbenchlib.table import grid_text, ms_text
+from wanbenchlib.traces import trace_read
 
 from . import oracle
-
-
-def trace_read(path):
-    """{(op, bytes): calls} in the order of their first calls.
-
-    One call a line, 'OP BYTES' (bytes as wansim's --sizes has them: of one rank's block where there is one for
-    each); 'repeat N' ... 'end' around lines; '#' begins a comment."""
-    counts, times = {}, [1]
-    with open(path, encoding='utf-8') as file:
-        for number, text in enumerate(file, 1):
-            words = text.split('#')[0].split()
-            if not words:
-                continue
-            if words[0] == 'repeat' and len(words) == 2 and words[1].isdigit():
-                times.append(times[-1] * int(words[1]))
-            elif words == ['end'] and len(times) > 1:
-                times.pop()
-            elif len(words) == 2 and words[0] in oracle.OPS.split(','):
-                call = words[0], size_parse(words[1])
-                counts[call] = counts.get(call, 0) + times[-1]
-            else:
-                raise ValueError(f"{path}:{number}: '{text.strip()}' is no call: write 'OP BYTES', 'repeat N' or 'end'")
-    if len(times) > 1:
-        raise ValueError(f"{path}: a 'repeat' without its 'end'")
-    return counts
 
 
 def run(args, sweep, net):
@@ -42,7 +19,7 @@ def run(args, sweep, net):
     print(f'{args.placement} -- {net.text()}')
     for path in paths:
         rows, total = [], {'model': 0, 'tuned': 0, 'best': 0, 'Open MPI': 0}
-        for (op, size), calls in trace_read(path).items():
+        for (op, size), calls in collections.Counter(trace_read(path)).items():
             by = {r['setting']: r for r in oracle.measure_points(args, sweep, net, op, [(op, size)])}
             fixed = {s: r['us'] for s, r in by.items() if ',tune=' not in s and not r['wrong']}
             best = min(fixed, key=fixed.get)
