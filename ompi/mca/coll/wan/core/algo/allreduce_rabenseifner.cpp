@@ -152,7 +152,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // last one's comes after it.
     const int64_t reduce = gather + inner.steps_ns;
     const int64_t handed = hand / c.segments;
-    const int64_t forward = reduce + handed + across / c.segments + (remote + lanes + hands) * f.step_ns / 2;
+    const int64_t forward = reduce + handed + across / c.segments + (remote + lanes + hands) * f.handling_ns();
     const int64_t first_back = forward + far + c.segments * (gather + handed) + inner.steps_ns;
     const int64_t last_back = c.segments * forward + far + handed + reduce;
     return std::max({busy + idle, first_back, last_back}) + last_hops;

@@ -53,7 +53,7 @@ inline int64_t pipelined(int64_t wire_ns, int64_t processor_ns)
 }
 inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
 {
-    return pipelined(wire_ns, messages * f.step_ns / 2);        // a step: sent and received
+    return pipelined(wire_ns, messages * f.handling_ns());
 }
 
 /**
@@ -62,7 +62,7 @@ inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
  */
 inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t segments, int64_t messages)
 {
-    return pipelined(wire_ns, messages * (2 * segments - 1) * f.step_ns / 4);
+    return pipelined(wire_ns, messages * (2 * segments - 1) * f.handling_ns() / 2);
 }
 
 /**
