@@ -150,8 +150,10 @@ tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, con
     if (flags)
         came->run(with_);
     const double began = port::now_s();
-    if (flags & WAN_TRIAL_WORD_BEFORE)
+    if (flags & WAN_TRIAL_WORD_BEFORE) {
         goes->run(with_);
+        sleep_until(port::now_s() + static_cast<double>(wan::trial_pause_ns(with_.topology(), with_.facts(), flags, root, me)) * 1e-9);
+    }
     with_.port().begin(what.elements(), false);
     if (left)
         what.by_mpi(comm_);

@@ -83,11 +83,17 @@ struct tried_job {
     std::string trial(served *out)
     {
         int root = 0;
-        const int flags = wan_comm_trial(comms[0].get(), &root);
+        int64_t pause_ns = -1;
+        const int flags = wan_comm_trial(comms[0].get(), &root, &pause_ns);
         out->trial = flags != 0;
         if (!flags)
             return "";
         const int64_t word_ns = comms[0]->known.back().widest_ns();
+        WAN_CHECK(flags & WAN_TRIAL_WORD_BEFORE);
+        for (const auto &c : comms) {       // the other site is later by the word's way: all begin at once
+            WAN_CHECK(wan_comm_trial(c.get(), &root, &pause_ns) == flags);
+            WAN_CHECK(pause_ns == (c->topo.site_of(c->me) == c->topo.site_of(root) ? word_ns : 0));
+        }
         const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
         std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
         size_t due = 0;

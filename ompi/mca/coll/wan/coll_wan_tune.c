@@ -28,7 +28,8 @@ static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
 
 int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question)
 {
-    const int flags = wan_comm_trial(module->serving, &module->trial.root);
+    int64_t pause, until;
+    const int flags = wan_comm_trial(module->serving, &module->trial.root, &pause);
     int rc;
 
     if (0 == flags) {
@@ -44,6 +45,11 @@ int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, mca_coll_wan_questio
     module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
     if (OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE)) {
         rc = word(module, WAN_BCAST);
+        /* Segments that sites exchange would wait for the site that began last, some ways of serving the call longer than others. */
+        until = mca_coll_wan_port_pml.now_ns(NULL) + pause;
+        while (OMPI_SUCCESS == rc && mca_coll_wan_port_pml.now_ns(NULL) < until) {
+            opal_progress();
+        }
     }
     if (OMPI_SUCCESS != rc) {
         module->trial.flags = 0;

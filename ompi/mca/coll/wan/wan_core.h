@@ -356,8 +356,8 @@ enum wan_trial {
     WAN_TRIAL_WORD_BEFORE = 2,      /* from the root, to all */
     WAN_TRIAL_WORD_AFTER = 4        /* from all, to the root */
 };
-/* Of the call that was begun last; 0: it is none.  *root: of words. */
-int wan_comm_trial(const wan_comm_t *comm, int *root);
+/* Of the call that was begun last; 0: it is none.  *root: of words; *pause_ns: after the word before it, so that all sites begin at once. */
+int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns);
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices, class by class; "" where nothing was tried.  Length as by snprintf. */

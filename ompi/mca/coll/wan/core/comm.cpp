@@ -383,6 +383,7 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
     if (service.trial) {
         trial = wan::trial_flags(r.collective);
         trial_root = r.root;
+        trial_pause_ns = wan::trial_pause_ns(topo, f, trial, r.root, me);
     }
     return service;
 }

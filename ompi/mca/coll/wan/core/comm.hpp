@@ -47,6 +47,7 @@ struct wan_comm {
     wan::tuner tuning;
     std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
+    int64_t trial_pause_ns = 0;
     int64_t trial_predicted_ns = 0;     // 0: Open MPI's own module serves it
     wan::drift seen;
     wan::drift_checks checks;

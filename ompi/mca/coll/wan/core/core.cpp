@@ -363,9 +363,10 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
     });
 }
 
-int wan_comm_trial(const wan_comm_t *comm, int *root)
+int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns)
 {
     *root = comm->trial_root;
+    *pause_ns = comm->trial_pause_ns;
     return comm->trial;
 }
 

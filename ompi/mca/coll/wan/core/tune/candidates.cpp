@@ -79,6 +79,14 @@ int trial_flags(wan_collective_t c)
     return WAN_TRIAL | (begins ? 0 : WAN_TRIAL_WORD_BEFORE) | (ends ? 0 : WAN_TRIAL_WORD_AFTER);
 }
 
+int64_t trial_pause_ns(const topology &t, const facts &f, int flags, int root, int me)
+{
+    if (!(flags & WAN_TRIAL_WORD_BEFORE))
+        return 0;
+    const site_id home = t.site_of(root), mine = t.site_of(me);
+    return std::max<int64_t>(0, f.farthest_ns(home) - (mine == home ? 0 : f.latency_ns(home, mine)));
+}
+
 int64_t trial_score(const facts &f, int64_t elapsed_ns)
 {
     return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - left_out_ns(f)});

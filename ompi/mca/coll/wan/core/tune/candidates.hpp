@@ -41,6 +41,8 @@ bool may_leave(const wishes &w, wan_collective_t c);
 
 /** WAN_TRIAL, and which words go with it: what begins at the root, or ends there, needs none. */
 int trial_flags(wan_collective_t c);
+/** How long a rank waits when it has heard the word before a call: until the sites that are farther from the root have, too. */
+int64_t trial_pause_ns(const topology &t, const facts &f, int flags, int root, int me);
 /** Of what the root timed: without most of what a word took, since candidates differ by parts of the rest. */
 int64_t trial_score(const facts &f, int64_t elapsed_ns);
 /**
