@@ -53,8 +53,16 @@ contrib_bench_calls_worker_SOURCES = contrib/bench/calls_worker.cpp
 contrib_bench_calls_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 contrib_bench_calls_worker_LDADD = $(OMPI_LIBS)
 
+# Calls while processes come and go, and links change.
+tool_programs += contrib/bench/changes_worker
+contrib_bench_changes_worker_SOURCES = contrib/bench/changes_worker.cpp
+contrib_bench_changes_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+contrib_bench_changes_worker_CXXFLAGS = $(AM_CXXFLAGS) -ftree-vectorize
+contrib_bench_changes_worker_LDADD = $(OMPI_LIBS)
+
 EXTRA_DIST += \
 	contrib/bench/README.md \
+	contrib/bench/changes \
 	contrib/bench/figure4 \
 	contrib/bench/first_calls \
 	contrib/bench/replay \

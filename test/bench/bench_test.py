@@ -7,6 +7,8 @@ digests, clocks, and that it notices wrong results and a late emulator.
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import importlib.machinery
+import importlib.util
 import itertools
 import json
 import math
@@ -80,6 +82,55 @@ class TracesTest(unittest.TestCase):
                 ran = subprocess.run([*mpirun, file.name], capture_output=True, text=True, timeout=120)
                 self.assertNotEqual(ran.returncode, 0)
                 self.assertIn('calls_worker: ', ran.stderr)
+
+
+class ChangesTest(unittest.TestCase):
+    """contrib/bench/changes: what is said of calls after a change."""
+
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader('changes', os.path.join(BENCH, 'changes'))
+        self.changes = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(self.changes)
+
+    def test_steady(self):
+        self.assertEqual(self.changes.steady([9, 8, 1, 1, 1, 5]), 1)        # of the last half
+        self.assertEqual(self.changes.steady([9, 1, 2]), 1.5)
+        self.assertEqual(self.changes.steady([7]), 7)
+
+    def test_until(self):
+        until = self.changes.calls_until
+        self.assertEqual(until([1, 1, 1], 1), 1)
+        self.assertEqual(until([2, 1.5, 1.01, 1.0], 1.05), 3)
+        self.assertEqual(until([2, 1, 2, 1, 1], 1.05), 4)       # once is not enough
+        self.assertEqual(until([2, 2, 1], 1.05), 3)             # but for the last one
+        self.assertIsNone(until([2, 2, 2], 1.05))
+
+    def line(self, kind, comm, start, **more):
+        return {'type': kind, 'setting': 'adaptive', 'job': 1, 'comm': comm, 'bytes': 4 << 20, 'start_s': start, **more}
+
+    def test_rows(self):
+        lines = [self.line('changed', 1, 0.0), self.line('changed', 2, 9.0)]
+        lines += [self.line('call', comm, start, processes=n, seconds=s)
+                  for comm, start, n, s in ((1, 1.0, 32, 2.0), (1, 3.0, 32, 1.0), (2, 10.0, 16, 1.5))]
+        rows = self.changes.rows_of(lines + [self.line('changed', 3, 12.0)])        # (a communicator without calls)
+        self.assertEqual([(r['comm'], r['processes'], r['changed_s'], r['starts'], r['seconds']) for r in rows],
+                         [(1, 32, 0.0, [1.0, 3.0], [2.0, 1.0]), (2, 16, 9.0, [10.0], [1.5])])
+
+    def test_members(self):
+        lines = [self.line('changed', 1, 0.5)] + [self.line('call', 1, 1.0 + k, processes=32, seconds=s)
+                                                  for k, s in enumerate((2.0, 1.2, 1.04, 1.0, 1.0, 1.0))]
+        lines += [{**line, 'setting': self.changes.STATIC, 'seconds': 0.9} for line in lines if line['type'] == 'call']
+        head, _, row = self.changes.members_text(lines)
+        self.assertEqual(row.split()[-3:], ['90%', '3', '2.5'])     # of the static bandwidth; the third call, that long after the change
+
+    def test_links(self):
+        took = (1.0, 0.9, 0.9, 3.0, 2.0, 1.1, 1.1, 1.1)
+        calls = [self.line('call', 1, sum(took[:k]), processes=32, seconds=s) for k, s in enumerate(took)]
+        lines = [{**line, 'setting': 'slower, 4, changes'} for line in [*calls, self.line('link', 1, 3.5, site='b')]]
+        lines += [{**line, 'setting': 'slower, 4, fresh', 'seconds': 1.0} for line in calls]
+        *_, row = self.changes.links_text(lines)
+        # Before, longest, then, fresh, their ratio; the third one since then is near enough: 4.3 s after, 2 s after the end of the call then.
+        self.assertEqual(row.split()[3:], ['900.0', '3000', '1100', '1000', '1.10', '3', '4.3', '2.0'])
 
 
 class StatisticsTest(unittest.TestCase):

@@ -153,6 +153,7 @@ std::string wan_test::check_commands()
     const std::map<std::string, std::string> tools = {
         {"bench/wanbench", sources_of("../contrib/bench")}, {"bench/udpbench", sources_of("../contrib/bench")},
         {"bench/ways", sources_of("../contrib/bench")}, {"bench/figure4", sources_of("../contrib/bench")},
+        {"bench/changes", sources_of("../contrib/bench")},
         {"lab/lab", sources_of("../contrib/lab") + "'--mca' '--slice-us'"},       // of mpirun, and of what is run there
         {"sim/wansim", sources_of("../contrib/sim")}, {"demo", sources_of("../contrib/demo")},
         {"check", sources_of("../contrib/check")}, {"intree/into", sources_of("../contrib/intree/into")}};

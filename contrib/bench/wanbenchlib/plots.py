@@ -10,6 +10,7 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt     # noqa: E402
 
 from . import records as rec        # noqa: E402
+from . import statistics            # noqa: E402
 from . import table                 # noqa: E402
 from .sizes import size_text        # noqa: E402
 
@@ -177,4 +178,41 @@ def figure4_plot(points, labels, stem):
         axes.set_title(op)
         axes.legend(fontsize=8)
     figure.suptitle(network_text(next(iter(tables))[0]), fontsize=9)
+    return figure_save(figure, stem)
+
+
+def changes_plot(rows, mode, static, stem):
+    """Bandwidth of each call against time (contrib/bench/changes), a colour for each job; what is compared with is dashed."""
+    def bandwidth(row):
+        return [row['bytes'] * row['processes'] / s / 1e6 for s in row['seconds']]
+
+    def level(chosen):
+        return statistics.median(statistics.median(b[len(b) // 2:]) for b in map(bandwidth, chosen))
+
+    if mode == 'links':
+        panels = {row['setting'].rpartition(',')[0]: [r for r in rows if r['setting'].rpartition(',')[0] == row['setting'].rpartition(',')[0]] for row in rows}
+    else:
+        panels = {f'half of {max(r["processes"] for r in rows)} processes leave and come back ({mode})': rows}
+    figure, grid = plt.subplots(1, len(panels), figsize=(max(7.2, 4.6 * len(panels)), 4.4), squeeze=False)
+    for axes, (title, here) in zip(grid[0], panels.items()):
+        compared = [r for r in here if r['setting'] == static or r['setting'].endswith('fresh')]
+        shown = [r for r in here if r not in compared]
+        for at, job in enumerate(sorted({r['job'] for r in shown})):
+            mine = [r for r in shown if r['job'] == job]
+            for k, row in enumerate(mine):
+                begins = row['link_s'] if mode == 'links' else 0
+                axes.plot([s - begins for s in row['starts']], bandwidth(row), color=COLOURS[at], marker='.', markersize=3, linewidth=0.9,
+                          label=f'job {job}' if k == 0 else None)
+                if at == 0 or mode == 'links':
+                    axes.axvline(0 if mode == 'links' else row['changed_s'], color='black', linewidth=0.6, alpha=0.4)
+        for n in sorted({r['processes'] for r in compared}):
+            axes.axhline(level([r for r in compared if r['processes'] == n]), color='black', linestyle='--', linewidth=1,
+                         label=('a fresh start on the changed network' if mode == 'links' else f'{static}, {n} processes'))
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel('s after the change' if mode == 'links' else 's')
+        axes.set_ylabel('bytes x processes / time, MB/s')
+        axes.set_title(title, fontsize=9)
+        axes.grid(True, alpha=0.3)
+        axes.legend(fontsize=7)
+    figure.tight_layout()
     return figure_save(figure, stem)

@@ -200,7 +200,11 @@ bool tree::better(int candidate, const tree_view &v) const
         return comparable(candidate) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns - rtt / 4;
     }
 
-    const uint64_t est = promised(candidate, v, v.children + 1), now = mine_.est;
+    // Who leaves a fork leaves its part of it to those below the others.
+    tree_view then = v;
+    if (moves() && v.ancestors.contains(parent_) && v.est < unbounded)
+        then.est = v.est / static_cast<uint64_t>(parents_.children - 1) * static_cast<uint64_t>(parents_.children);
+    const uint64_t est = promised(candidate, then, v.children + 1), now = mine_.est;
     if (options_.has(variant_hints) && near_.bandwidth(candidate) == 0 && !(moves() && comparable(candidate)))
         return false;           // (else taken for as good as the best)
     if (est / same() > now)
