@@ -47,17 +47,25 @@ static mca_btl_udp_module_t *udp(mca_btl_base_module_t *btl)
 
 /* ---- fragments -------------------------------------------------------------- */
 
+size_t mca_btl_udp_frag_room(int k, size_t most)
+{
+    /* A power of two, as messages often are, and Open MPI's header. */
+    return 0 == k ? SMALL_BYTES : UDP_FRAG_ROOMS - 1 == k ? most : ((size_t) SMALL_BYTES << k) + 512;
+}
+
 static mca_btl_udp_frag_t *frag_alloc(mca_btl_udp_module_t *module, size_t size, uint32_t flags)
 {
-    opal_free_list_t *home = size <= SMALL_BYTES ? &module->small
-                             : size <= module->super.btl_eager_limit ? &module->eager
-                             : size <= module->super.btl_max_send_size ? &module->large : NULL;
+    const size_t most = module->super.btl_max_send_size;
     mca_btl_udp_frag_t *frag;
+    int k = 0;
 
-    if (NULL == home || NULL == (frag = (mca_btl_udp_frag_t *) opal_free_list_get(home))) {
+    while (k < UDP_FRAG_ROOMS && size > mca_btl_udp_frag_room(k, most)) {
+        ++k;
+    }
+    if (size > most || NULL == (frag = (mca_btl_udp_frag_t *) opal_free_list_get(&module->frags[k]))) {
         return NULL;
     }
-    frag->home = home;
+    frag->home = &module->frags[k];
     frag->segment.seg_addr.pval = frag + 1;
     frag->segment.seg_len = size;
     frag->base.des_segments = &frag->segment;
@@ -394,9 +402,9 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     free(module->peers);
     module->peers = NULL;
     module->peers_room = 0;
-    OBJ_DESTRUCT(&module->small);
-    OBJ_DESTRUCT(&module->eager);
-    OBJ_DESTRUCT(&module->large);
+    for (int k = 0; k < UDP_FRAG_ROOMS; ++k) {
+        OBJ_DESTRUCT(&module->frags[k]);
+    }
     OBJ_DESTRUCT(&module->completed);
     OBJ_DESTRUCT(&module->endpoints);
     OPAL_THREAD_UNLOCK(&module->lock);
