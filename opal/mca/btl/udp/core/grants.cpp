@@ -2,6 +2,7 @@
 #include "grants.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace udp {
 
@@ -28,7 +29,7 @@ uint64_t grants::renewed(const account &a) const
 {
     const unsigned all = std::max(crowded_ ? std::max({active_, active_before_, 1u}) : 0, is_wary(a) ? crowd_size_ : 0);
     if (all == 0)
-        return config_.unscheduled;
+        return config_.unscheduled + a.lent;
     return std::clamp(budget(a.trip) / 2 / all, std::min(part_least, config_.unscheduled), config_.unscheduled);
 }
 
@@ -82,6 +83,16 @@ void grants::close(account &a)
     if (a.waiting)
         next_look_ = 0;
     leave(a);
+    lent_ -= std::exchange(a.lent, 0);
+}
+
+/** To whom asking is dear: what its path holds, by what came of late. */
+void grants::lend(account &a)
+{
+    lent_ -= a.lent;
+    const uint64_t most = a.trip && !crowded_ && !is_wary(a) && config_.incast == 0 ? budget(a.trip) : 0;
+    a.lent = std::min(a.part_most, most - std::min(most, lent_));
+    lent_ += a.lent;
 }
 
 void grants::give(account &a, uint64_t to)
@@ -148,6 +159,10 @@ void grants::measure(account &a, time_ns now, uint64_t new_bytes)
         a.part_at = now;
     }
     a.part_bytes += new_bytes;
+    if (a.part_bytes >= a.part_most || now - a.part_most_at > part_memory) {
+        a.part_most = a.part_bytes;
+        a.part_most_at = now;
+    }
 }
 
 void grants::update(account &a, time_ns now, uint64_t new_bytes)
@@ -158,6 +173,7 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
         a.moved = now;
     measure(a, now, new_bytes);
     look_for_crowd(a, now, new_bytes);
+    lend(a);
     give(a, a.consumed + renewed(a));
     // What it says it wants includes the part that bulk leaves to others.
     const bool wants = a.wanted > a.arrived + reserve(config_) && a.wanted > first(config_) && (wants_more(a) || a.waiting);
