@@ -203,6 +203,20 @@ static void event_deliver(void *context, uint32_t peer, uint8_t user, const void
     mca_btl_udp_compat_deliver(&module->super, module->peers[peer], user, block, length);
 }
 
+static void event_unheard(void *context, uint32_t peer)
+{
+    mca_btl_udp_module_t *module = context;
+    char where[160];
+    udp_message_t message;
+
+    udp_engine_where(module->engine, peer, where, sizeof(where));
+    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(module->peers[peer]->name));
+    snprintf(message.what, sizeof(message.what), "no answer ever came to %s", where);
+    snprintf(message.remedy, sizeof(message.remedy), "let UDP pass between all hosts of the job, both ways; "
+             "btl_udp_port_min and btl_udp_port_range say on which ports");
+    mca_btl_udp_message_show("peer-unheard", &message);
+}
+
 static void event_dead(void *context, uint32_t peer)
 {
     mca_btl_udp_module_t *module = context;
@@ -219,7 +233,7 @@ static void event_dead(void *context, uint32_t peer)
 }
 
 static void event_unknown(void *context, uint32_t id);
-const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_unknown, event_dead };
+const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_unknown, event_unheard, event_dead };
 
 int mca_btl_udp_progress(void)
 {
