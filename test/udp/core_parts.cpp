@@ -393,8 +393,29 @@ std::string permission()
         for (auto &x : three)
             lends.update(x, now, 1000);
     WAN_CHECK_THAT(lent() == 0, std::to_string(lent()));
-    // Many of our own host that want at once are no crowd either.
+    // Who has permission and no core does not keep the link idle: others get as much once nothing has come for two trips.
     c.senders = 31;
+    c.unscheduled = 2000;
+    grants late(c);
+    std::vector<grants::account> busy(10);
+    for (auto &x : busy) {
+        x.trip = 100 * us;
+        late.open(x);
+        x.wanted = 100'000;
+    }
+    for (auto &x : busy)
+        late.update(x, ms, 0);
+    const auto with_permission = [&] { return std::count_if(busy.begin(), busy.end(), [&](const auto &x) { return x.permitted > c.unscheduled + 1000; }); };
+    const auto at_first = with_permission();
+    late.look(ms + 300 * us);
+    WAN_CHECK_THAT(at_first > 0 && at_first < 8 && with_permission() == at_first, std::to_string(at_first));
+    WAN_CHECK_THAT(late.deadline() <= ms + 1200 * us, std::to_string(late.deadline()));
+    for (now = ms; now < 8 * ms; now += 100 * us)
+        if (late.deadline() <= now)
+            late.look(now);
+    WAN_CHECK_THAT(with_permission() > at_first + 2, std::to_string(with_permission()) + ", at first " + std::to_string(at_first));
+    // Many of our own host that want at once are no crowd either.
+    c.unscheduled = 64 << 10;
     grants host(c);
     std::vector<grants::account> own(6);
     for (auto &x : own) {

@@ -169,8 +169,10 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
 {
     a.heard = now;
     a.arrived += new_bytes;
-    if (new_bytes)
-        a.moved = now;
+    if (new_bytes) {
+        a.moved = came_at_ = now;
+        beside_ = 0;
+    }
     measure(a, now, new_bytes);
     look_for_crowd(a, now, new_bytes);
     lend(a);
@@ -178,6 +180,8 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
     // What it says it wants includes the part that bulk leaves to others.
     const bool wants = a.wanted > a.arrived + reserve(config_) && a.wanted > first(config_) && (wants_more(a) || a.waiting);
     if (wants && !a.waiting) {
+        if (waiting_.empty())
+            came_at_ = now;
         a.waiting = true;
         waiting_.push_back(&a);
     } else if (!wants && a.waiting) {
@@ -204,7 +208,12 @@ void grants::share(time_ns now)
             grown_.push_back(&a);
         return;
     }
-    double all = 0;
+    // Who has permission may have no core: the link is not to lie idle for that.
+    if (now - came_at_ >= idle()) {
+        beside_ = std::min(beside_ + 1, beside_most);
+        came_at_ = now;
+    }
+    double all = -static_cast<double>(beside_);
     for (const account *a : waiting_)
         all += used(*a, now);
     for (;;) {
@@ -213,6 +222,9 @@ void grants::share(time_ns now)
             if (!wants_more(*a) || a->permitted >= a->consumed + room(*a))
                 continue;
             if (all >= 1 && (is_near(a->trip) || under_way(*a, now) + turn(*a) > budget(a->trip) / waiting_.size()))
+                continue;
+            // What is given beside goes to those that have none.
+            if (beside_ && all + beside_ >= 1 && (under_way(*a, now) >= turn(*a) || is_silent(*a, now)))
                 continue;
             // More than it can use by its own window would only be kept from others.
             if (a->priority == 0 && under_way(*a, now) >= 2 * pace(*a))
@@ -231,7 +243,7 @@ void grants::share(time_ns now)
             grown_.push_back(least);
     }
     if (waiting_.size() > 1)
-        next_look_ = now + silence;
+        next_look_ = std::min(now + silence, beside_ < beside_most ? came_at_ + idle() : never);
 }
 
 uint64_t grants::share_asked(time_ns now)
