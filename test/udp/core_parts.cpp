@@ -358,9 +358,64 @@ std::string permission()
             x->consumed += 1000;
             thin.update(*x, t, 1000);
         }
-    WAN_CHECK_THAT(distant.permitted == distant.consumed + c.unscheduled, std::to_string(distant.permitted - distant.consumed));
+    WAN_CHECK_THAT(distant.lent == 2000 && distant.permitted == distant.consumed + c.unscheduled + distant.lent, std::to_string(distant.permitted - distant.consumed));
     WAN_CHECK_THAT(close.permitted < close.consumed + c.unscheduled / 2, std::to_string(close.permitted - close.consumed));
+    // Of what comes in a round trip each has as much unasked, all together no more than a budget; nobody in a crowd.
+    c.senders = 3;
+    grants lends(c);
+    std::vector<grants::account> three(6);
+    for (auto &x : three) {
+        x.trip = 20 * ms;
+        lends.open(x);
+    }
+    const auto lent = [&] {
+        uint64_t all = 0;
+        for (const auto &x : three)
+            all += x.lent;
+        return all;
+    };
+    for (now = 3 * second; now < 4 * second; now += ms)
+        for (size_t i = 0; i < 3; ++i) {
+            three[i].consumed += 10'000;
+            lends.update(three[i], now, 10'000);
+        }
+    WAN_CHECK_THAT(three[0].lent == 200'000 && three[2].lent == 200'000 && three[0].permitted == three[0].consumed + c.unscheduled + 200'000, std::to_string(three[0].lent));
+    for (; now < 5 * second; now += ms)     // by turns each has the whole rate
+        for (size_t i = 0; i < 3; ++i) {
+            auto &x = three[static_cast<size_t>(now / (300 * ms)) % 3];
+            x.consumed += 10'000;
+            lends.update(x, now, 10'000);
+        }
+    WAN_CHECK_THAT(lent() <= lends.budget(20 * ms) && lent() > lends.budget(20 * ms) / 2, std::to_string(lent()) + " of " + std::to_string(lends.budget(20 * ms)));
+    for (auto &x : three)
+        x.wanted = 1'000'000'000;
+    for (int twice = 0; twice < 2; ++twice)
+        for (auto &x : three)
+            lends.update(x, now, 1000);
+    WAN_CHECK_THAT(lent() == 0, std::to_string(lent()));
+    // Who has permission and no core does not keep the link idle: others get as much once nothing has come for two trips.
+    c.senders = 31;
+    c.unscheduled = 2000;
+    grants late(c);
+    std::vector<grants::account> busy(10);
+    for (auto &x : busy) {
+        x.trip = 100 * us;
+        late.open(x);
+        x.wanted = 100'000;
+    }
+    for (auto &x : busy)
+        late.update(x, ms, 0);
+    const auto with_permission = [&] { return std::count_if(busy.begin(), busy.end(), [&](const auto &x) { return x.permitted > c.unscheduled + 1000; }); };
+    const auto at_first = with_permission();
+    late.look(ms + 300 * us);
+    WAN_CHECK_THAT(at_first > 0 && at_first < 8 && with_permission() == at_first, std::to_string(at_first));
+    WAN_CHECK_THAT(late.deadline() <= ms + 1200 * us, std::to_string(late.deadline()));
+    for (now = ms; now < 8 * ms; now += 100 * us)
+        if (late.deadline() <= now)
+            late.look(now);
+    WAN_CHECK_THAT(with_permission() > at_first + 2, std::to_string(with_permission()) + ", at first " + std::to_string(at_first));
     // Many of our own host that want at once are no crowd either.
+    c.unscheduled = 64 << 10;
     grants host(c);
     std::vector<grants::account> own(6);
     for (auto &x : own) {

@@ -6,8 +6,10 @@ udp_test_cppflags = $(udp_cppflags) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -
 udp_seeds = \
 	test/udp/seeds/play0 test/udp/seeds/play1 test/udp/seeds/play2 test/udp/seeds/play3 \
 	test/udp/seeds/play4 test/udp/seeds/play5 test/udp/seeds/play6 test/udp/seeds/play7 \
+	test/udp/seeds/play8 test/udp/seeds/play9 test/udp/seeds/play10 \
 	test/udp/seeds_crowd/play0 test/udp/seeds_crowd/play1 test/udp/seeds_crowd/play2 test/udp/seeds_crowd/play3 \
 	test/udp/seeds_crowd/play4 test/udp/seeds_crowd/play5 test/udp/seeds_crowd/play6 test/udp/seeds_crowd/play7 \
+	test/udp/seeds_crowd/play8 test/udp/seeds_crowd/play9 test/udp/seeds_crowd/play10 \
 	test/udp/seeds_crowd/silent1 test/udp/seeds_crowd/silent2 test/udp/seeds_crowd/silent3
 udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 

@@ -3,6 +3,7 @@
  * no other network than loopback.
  *
  *   WAN_LOSE=0.01          what share of the datagrams that this process sends over UDP
+ *   WAN_LOSE_SECONDS=N     only for so long; default: always
  *   WAN_LOSE_COUNT=FILE    at its end a line: how many it sent, how many of them were lost
  *
  * What is drawn is said to have been sent.  Datagrams that leave as one (UDP_SEGMENT)
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static unsigned long sent_here, lost_here;
@@ -23,15 +25,22 @@ static unsigned long sent_here, lost_here;
 static int drawn(void)
 {
     static uint64_t state = 0, limit;
+    static time_t until;
 
     if (0 == state) {
         const char *share = getenv("WAN_LOSE");
 
+        const char *seconds = getenv("WAN_LOSE_SECONDS");
+
+        until = NULL != seconds ? time(NULL) + atoi(seconds) : 0;
         state = ((uint64_t) getpid() + 1) * 0x9e3779b97f4a7c15u;
         limit = (uint64_t) ((NULL != share ? atof(share) : 0) * 4294967296.0);
     }
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     ++sent_here;
+    if (0 != until && time(NULL) >= until) {
+        return 0;
+    }
     lost_here += state >> 32 < limit;
     return state >> 32 < limit;
 }

@@ -1,12 +1,13 @@
 /*
  * How processes meet and part: ids of two jobs, addresses that are not the peer's
- * alone, which host this is, peers that are gone.
+ * alone, which host this is, peers that are gone or never there.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "default_params.hpp"
 #include "endpoint.hpp"
 #include "modern.hpp"
+#include "simulator.hpp"
 
 #include "unit.hpp"
 
@@ -154,6 +155,31 @@ std::string gone_want_nothing()
     return "";
 }
 
+/** A network that lets nothing through is told of once, while it is asked on; not of a peer that has answered before. */
+std::string never_heard()
+{
+    for (const bool strict : {false, true}) {
+        config c;
+        c.strict = strict;
+        const std::string form = strict ? "strict" : "modern";
+        udp_test::simulator sim(c, 3, 5);
+        sim.tap = [&](uint32_t from, uint32_t to, std::vector<uint8_t> &) {
+            return sim.now < 60 * second && ((from == 1 && to == 0) || (sim.now > second && from + to == 2));   // 1's answers; what 0 and 2 say
+        };
+        sim[0].send(1, 2, 5000), sim[0].send(1, 1, 50);
+        sim[0].send(2, 2, 5000);
+        sim.at(2 * second, [&] { sim[0].send(2, 2, 5000); });
+        sim.at(70 * second, [] {});
+        sim.run(9 * second);
+        WAN_CHECK_THAT(sim[0].unheard_of == 0 && sim[0].freed == 1, form);
+        sim.run(59 * second);
+        WAN_CHECK_THAT(sim[0].unheard_of == 1 && sim[1].unheard_of == 0 && sim[2].unheard_of == 0, form + ", " + std::to_string(sim[0].unheard_of));
+        sim.run(70 * second);
+        WAN_CHECK_THAT(sim[0].freed == 4 && sim[0].unheard_of == 1 && sim[0].deaths == 0, form + ", " + std::to_string(sim[0].freed));
+    }
+    return "";
+}
+
 std::string which_host()
 {
     const uint64_t here = udp_engine_host();
@@ -186,7 +212,7 @@ struct engine {
     explicit engine(uint64_t id, const char *address, bool timer = false)
     {
         static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
-                                           [](void *, uint32_t) {}, [](void *, uint32_t) {}};
+                                           [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
         std::string told = address, devices = "lo";
         udp_params_t p = default_params();
         p.address = told.data();
@@ -312,6 +338,6 @@ std::string timer_tells()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send), TEST(timer_tells)};
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(never_heard), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send), TEST(timer_tells)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -82,6 +82,7 @@ struct side {
                 ++s->freed;
             },
             [](void *, uint32_t) {},
+            [](void *, uint32_t) { give_up("a peer was taken for one that nobody can hear"); },
             [](void *, uint32_t) { give_up("a living peer was reported as dead"); },
         };
         udp_message_t m;

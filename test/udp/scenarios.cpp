@@ -58,6 +58,35 @@ std::string uses_the_link()
     return wrong;
 }
 
+/** Messages of several round trips, one now and then: none waits in its middle until the peer permits the rest. */
+std::string long_ones_now_and_then()
+{
+    config c;
+    c.ordered = false;
+    c.mtu_max = 1472;
+    c.unscheduled = 64 << 10;
+    c.senders = 7;
+    simulator sim(c, 2, 3);
+    sim.way.delay = 10 * ms;
+    sim[1].rate = 40e6 / 8;
+    sim[1].queue_limit = 1'000'000;
+    constexpr uint32_t bytes = 256 << 10;
+    double longest = 0;
+    for (int round = 0; round < 10; ++round) {
+        const time_ns begins = round * 400 * ms;
+        sim.at(begins, [&] { sim[0].send(1, 2, bytes); });
+        sim.at(begins + 399 * ms, [&, begins, round] {
+            if (round >= 2)     // the first ones find the rate
+                longest = std::max(longest, static_cast<double>(sim[1].last_delivery - begins - sim.way.delay) / second);
+        });
+    }
+    sim.run(10 * second);
+    const double takes = bytes / sim[1].rate;
+    std::printf("256 KB now and then, 40 Mb/s, 20 ms: %.1f ms, %.2f of what the bytes take\n", 1000 * longest, longest / takes);
+    WAN_CHECK_THAT(sim[1].delivered == 10 && longest < 1.08 * takes, std::to_string(longest / takes));   // headers and seal are 4%
+    return "";
+}
+
 /**
  * 200 Mb/s, 100 ms, a queue of one product: how much of the link a long transfer has from its tenth round trip on, in whole messages
  * in their order, and the price.  Also where the process of one side has the core only now and then.
@@ -539,6 +568,6 @@ std::string dead_peer()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(narrow_paths), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(dead_peer)};
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(long_ones_now_and_then), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(narrow_paths), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(dead_peer)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -43,6 +43,7 @@ public:
     host(simulator &s, uint32_t id, const config &c);
     void deliver(uint32_t peer, uint8_t stream, uint8_t user, std::span<const uint8_t> block) override;
     void sent(uint32_t peer, outgoing &o, bool arrived) override;
+    void unheard(uint32_t) override { ++unheard_of; }
     void dead(uint32_t) override { ++deaths; }
     void send(uint32_t to, uint8_t stream, uint32_t length);
 
@@ -52,7 +53,7 @@ public:
     std::map<uint32_t, uint32_t> peer_of;       // host -> index
     std::vector<uint32_t> host_of;
     std::string wrong;
-    uint64_t delivered = 0, delivered_bytes = 0, freed = 0, lost = 0, deaths = 0;
+    uint64_t delivered = 0, delivered_bytes = 0, freed = 0, lost = 0, deaths = 0, unheard_of = 0;
     std::function<void(uint32_t, std::span<const uint8_t>)> on_deliver;
     time_ns last_delivery = 0;
 

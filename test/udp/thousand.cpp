@@ -43,7 +43,7 @@ struct process {
                 ++p->freed;
                 p->wrong += !arrived;
             },
-            [](void *, uint32_t) {}, [](void *, uint32_t) {}};
+            [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
         udp_params_t p = default_params();
         p.address = here;
         p.linger = 0;

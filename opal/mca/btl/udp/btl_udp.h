@@ -25,6 +25,14 @@ struct mca_btl_base_endpoint_t {
 typedef struct mca_btl_base_endpoint_t mca_btl_udp_endpoint_t;
 OBJ_CLASS_DECLARATION(mca_btl_udp_endpoint_t);
 
+/*
+ * Of fragments by what they hold.  The lists keep what was once under way, so that a fragment has little more room than its
+ * message: two and a half times as much at most.
+ */
+#define UDP_FRAG_ROOMS 8
+/* Bytes of those of list k; `most`: of the last. */
+size_t mca_btl_udp_frag_room(int k, size_t most);
+
 /* A descriptor with its bytes behind it.  Free when neither Open MPI nor the engine holds it. */
 typedef struct mca_btl_udp_frag {
     mca_btl_base_descriptor_t base;
@@ -49,7 +57,7 @@ typedef struct mca_btl_udp_module {
     mca_btl_base_module_t super;
     udp_engine_t *engine;
     opal_recursive_mutex_t lock;        /* around the engine; its callbacks come inside */
-    opal_free_list_t small, eager, large;
+    opal_free_list_t frags[UDP_FRAG_ROOMS];
     opal_list_t completed;              /* fragments whose callback is owed */
     mca_btl_udp_endpoint_t **peers;     /* by the engine's index */
     size_t peers_room;

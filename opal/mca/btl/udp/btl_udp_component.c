@@ -215,15 +215,13 @@ static void event_ready(int fd, short flags, void *context)
 
 static int lists_open(mca_btl_udp_module_t *module)
 {
-    const size_t bytes[] = { 1024, module->super.btl_eager_limit, module->super.btl_max_send_size };
-    opal_free_list_t *lists[] = { &module->small, &module->eager, &module->large };
-
-    for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < UDP_FRAG_ROOMS; ++k) {
+        const size_t room = mca_btl_udp_frag_room(k, module->super.btl_max_send_size);
         int rc;
 
-        OBJ_CONSTRUCT(lists[i], opal_free_list_t);
-        rc = opal_free_list_init(lists[i], sizeof(mca_btl_udp_frag_t) + bytes[i], opal_cache_line_size,
-                                 OBJ_CLASS(mca_btl_udp_frag_t), 0, opal_cache_line_size, 0, -1, 0 == i ? 32 : 4,
+        OBJ_CONSTRUCT(&module->frags[k], opal_free_list_t);
+        rc = opal_free_list_init(&module->frags[k], sizeof(mca_btl_udp_frag_t) + room, opal_cache_line_size,
+                                 OBJ_CLASS(mca_btl_udp_frag_t), 0, opal_cache_line_size, 0, -1, 0 == k ? 32 : 4,
                                  NULL, 0, NULL, NULL, NULL);
         if (OPAL_SUCCESS != rc) {
             return rc;

@@ -47,17 +47,25 @@ static mca_btl_udp_module_t *udp(mca_btl_base_module_t *btl)
 
 /* ---- fragments -------------------------------------------------------------- */
 
+size_t mca_btl_udp_frag_room(int k, size_t most)
+{
+    /* A power of two, as messages often are, and Open MPI's header. */
+    return 0 == k ? SMALL_BYTES : UDP_FRAG_ROOMS - 1 == k ? most : ((size_t) SMALL_BYTES << k) + 512;
+}
+
 static mca_btl_udp_frag_t *frag_alloc(mca_btl_udp_module_t *module, size_t size, uint32_t flags)
 {
-    opal_free_list_t *home = size <= SMALL_BYTES ? &module->small
-                             : size <= module->super.btl_eager_limit ? &module->eager
-                             : size <= module->super.btl_max_send_size ? &module->large : NULL;
+    const size_t most = module->super.btl_max_send_size;
     mca_btl_udp_frag_t *frag;
+    int k = 0;
 
-    if (NULL == home || NULL == (frag = (mca_btl_udp_frag_t *) opal_free_list_get(home))) {
+    while (k < UDP_FRAG_ROOMS && size > mca_btl_udp_frag_room(k, most)) {
+        ++k;
+    }
+    if (size > most || NULL == (frag = (mca_btl_udp_frag_t *) opal_free_list_get(&module->frags[k]))) {
         return NULL;
     }
-    frag->home = home;
+    frag->home = &module->frags[k];
     frag->segment.seg_addr.pval = frag + 1;
     frag->segment.seg_len = size;
     frag->base.des_segments = &frag->segment;
@@ -195,6 +203,20 @@ static void event_deliver(void *context, uint32_t peer, uint8_t user, const void
     mca_btl_udp_compat_deliver(&module->super, module->peers[peer], user, block, length);
 }
 
+static void event_unheard(void *context, uint32_t peer)
+{
+    mca_btl_udp_module_t *module = context;
+    char where[160];
+    udp_message_t message;
+
+    udp_engine_where(module->engine, peer, where, sizeof(where));
+    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(module->peers[peer]->name));
+    snprintf(message.what, sizeof(message.what), "no answer ever came to %s", where);
+    snprintf(message.remedy, sizeof(message.remedy), "let UDP pass between all hosts of the job, both ways; "
+             "btl_udp_port_min and btl_udp_port_range say on which ports");
+    mca_btl_udp_message_show("peer-unheard", &message);
+}
+
 static void event_dead(void *context, uint32_t peer)
 {
     mca_btl_udp_module_t *module = context;
@@ -211,7 +233,7 @@ static void event_dead(void *context, uint32_t peer)
 }
 
 static void event_unknown(void *context, uint32_t id);
-const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_unknown, event_dead };
+const udp_events_t mca_btl_udp_events = { event_deliver, event_sent, event_unknown, event_unheard, event_dead };
 
 int mca_btl_udp_progress(void)
 {
@@ -394,9 +416,9 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     free(module->peers);
     module->peers = NULL;
     module->peers_room = 0;
-    OBJ_DESTRUCT(&module->small);
-    OBJ_DESTRUCT(&module->eager);
-    OBJ_DESTRUCT(&module->large);
+    for (int k = 0; k < UDP_FRAG_ROOMS; ++k) {
+        OBJ_DESTRUCT(&module->frags[k]);
+    }
     OBJ_DESTRUCT(&module->completed);
     OBJ_DESTRUCT(&module->endpoints);
     OPAL_THREAD_UNLOCK(&module->lock);

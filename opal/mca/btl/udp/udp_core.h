@@ -91,6 +91,8 @@ typedef struct udp_events {
     /* A datagram came that claims to be from a process of this job that is not known yet: add it, or do nothing.
      * Asked again ever less often while nobody is added. */
     void (*unknown)(void *context, uint32_t id);
+    /* Nothing ever came from it, though what was sent has waited for an answer for seconds; told of one peer. */
+    void (*unheard)(void *context, uint32_t peer);
     /* Nothing was heard for `dead` seconds. */
     void (*dead)(void *context, uint32_t peer);
 } udp_events_t;
@@ -110,6 +112,9 @@ int udp_engine_fd(const udp_engine_t *engine);
 /* Readable when udp_engine_progress has something to do though nothing came; -1: not asked for. */
 int udp_engine_timer_fd(const udp_engine_t *engine);
 int udp_engine_peer(udp_engine_t *engine, const void *card, size_t length, uint32_t *peer, udp_message_t *message);
+
+/* Where datagrams to it go, and where its answers should come: "UDP from port 1234 to 192.0.2.1 port 5678". */
+void udp_engine_where(const udp_engine_t *engine, uint32_t peer, char *text, size_t room);
 
 /* stream 0: control, 1: small, 2: bulk. */
 void udp_engine_send(udp_engine_t *engine, uint32_t peer, udp_outgoing_t *record, const void *data,

@@ -56,6 +56,15 @@ public:
     arrivals seen;      // the endpoint looks before it opens a seal, and marks after
 
 protected:
+    /** Something has waited for an answer since then. */
+    void look_whether_heard(time_ns now, time_ns since)
+    {
+        if (heard_ == 0 && !told_unheard_ && since && now - since >= config_.unheard) {
+            told_unheard_ = true;
+            up_.unheard(peer_);
+        }
+    }
+
     const uint32_t peer_;
     const config &config_;
     events &up_;
@@ -63,6 +72,7 @@ protected:
     bool dead_ = false;
     unsigned farewells_ = 0;
     time_ns heard_ = 0;     // last sign of life; 0: none yet
+    bool told_unheard_ = false;
 };
 
 } // namespace udp

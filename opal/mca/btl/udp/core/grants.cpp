@@ -2,6 +2,7 @@
 #include "grants.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace udp {
 
@@ -28,7 +29,7 @@ uint64_t grants::renewed(const account &a) const
 {
     const unsigned all = std::max(crowded_ ? std::max({active_, active_before_, 1u}) : 0, is_wary(a) ? crowd_size_ : 0);
     if (all == 0)
-        return config_.unscheduled;
+        return config_.unscheduled + a.lent;
     return std::clamp(budget(a.trip) / 2 / all, std::min(part_least, config_.unscheduled), config_.unscheduled);
 }
 
@@ -82,6 +83,16 @@ void grants::close(account &a)
     if (a.waiting)
         next_look_ = 0;
     leave(a);
+    lent_ -= std::exchange(a.lent, 0);
+}
+
+/** To whom asking is dear: what its path holds, by what came of late. */
+void grants::lend(account &a)
+{
+    lent_ -= a.lent;
+    const uint64_t most = a.trip && !crowded_ && !is_wary(a) && config_.incast == 0 ? budget(a.trip) : 0;
+    a.lent = std::min(a.part_most, most - std::min(most, lent_));
+    lent_ += a.lent;
 }
 
 void grants::give(account &a, uint64_t to)
@@ -148,20 +159,29 @@ void grants::measure(account &a, time_ns now, uint64_t new_bytes)
         a.part_at = now;
     }
     a.part_bytes += new_bytes;
+    if (a.part_bytes >= a.part_most || now - a.part_most_at > part_memory) {
+        a.part_most = a.part_bytes;
+        a.part_most_at = now;
+    }
 }
 
 void grants::update(account &a, time_ns now, uint64_t new_bytes)
 {
     a.heard = now;
     a.arrived += new_bytes;
-    if (new_bytes)
-        a.moved = now;
+    if (new_bytes) {
+        a.moved = came_at_ = now;
+        beside_ = 0;
+    }
     measure(a, now, new_bytes);
     look_for_crowd(a, now, new_bytes);
+    lend(a);
     give(a, a.consumed + renewed(a));
     // What it says it wants includes the part that bulk leaves to others.
     const bool wants = a.wanted > a.arrived + reserve(config_) && a.wanted > first(config_) && (wants_more(a) || a.waiting);
     if (wants && !a.waiting) {
+        if (waiting_.empty())
+            came_at_ = now;
         a.waiting = true;
         waiting_.push_back(&a);
     } else if (!wants && a.waiting) {
@@ -188,7 +208,12 @@ void grants::share(time_ns now)
             grown_.push_back(&a);
         return;
     }
-    double all = 0;
+    // Who has permission may have no core: the link is not to lie idle for that.
+    if (now - came_at_ >= idle()) {
+        beside_ = std::min(beside_ + 1, beside_most);
+        came_at_ = now;
+    }
+    double all = -static_cast<double>(beside_);
     for (const account *a : waiting_)
         all += used(*a, now);
     for (;;) {
@@ -197,6 +222,9 @@ void grants::share(time_ns now)
             if (!wants_more(*a) || a->permitted >= a->consumed + room(*a))
                 continue;
             if (all >= 1 && (is_near(a->trip) || under_way(*a, now) + turn(*a) > budget(a->trip) / waiting_.size()))
+                continue;
+            // What is given beside goes to those that have none.
+            if (beside_ && all + beside_ >= 1 && (under_way(*a, now) >= turn(*a) || is_silent(*a, now)))
                 continue;
             // More than it can use by its own window would only be kept from others.
             if (a->priority == 0 && under_way(*a, now) >= 2 * pace(*a))
@@ -215,7 +243,7 @@ void grants::share(time_ns now)
             grown_.push_back(least);
     }
     if (waiting_.size() > 1)
-        next_look_ = now + silence;
+        next_look_ = std::min(now + silence, beside_ < beside_most ? came_at_ + idle() : never);
 }
 
 uint64_t grants::share_asked(time_ns now)

@@ -2,7 +2,9 @@
  * Permission by the receiver: Suci's answer to congestion, for all traffic.
  *
  * Every peer may have `unscheduled` bytes under way to us without asking: less, of what
- * is renewed, in a crowd, and before anything is known (`first`).  For more it says how much
+ * is renewed, in a crowd, and before anything is known (`first`).  Without a crowd also what came
+ * from it in a round trip of late, of all peers together no more than a budget (below): else each long message
+ * over a far path would wait for the answer in its middle.  For more it says how much
  * it wants, and gets it.  While one peer wants, it gets as much as the window allows.  While several do, all of them together get a budget:
  * twice what arrives in a shortest round trip (the largest rate of late), so that
  * the link stays busy and the queue before it short.  Each takes of it in proportion to
@@ -24,7 +26,8 @@
  * asked for, and the end of a block would wait as long as they keep coming.
  *
  * Permission is a number of bytes since the start and never taken back; one that
- * stays unused (its peer is silent, or only asks) leaves the budget after a while.  The
+ * stays unused (its peer is silent, or only asks) leaves the budget after a while; sooner, while
+ * nothing comes from anybody, others that have none get some: processes may have no core.  The
  * part of it that bulk leaves to what is more urgent counts as unused at once: many
  * peers with nothing but that would keep the budget used up for good.
  *
@@ -60,8 +63,10 @@ public:
     static constexpr time_ns rate_slot = 1 * ms;        // and a turn's bytes: the rate in it is a rate of arrival
     static constexpr time_ns part_trip = 100 * us;      // shorter round trips are one
     static constexpr time_ns rate_memory = 1 * second;
+    static constexpr time_ns part_memory = 10 * second; // as round trips
     static constexpr uint64_t part_least = 256;         // small messages still go unasked; 31 of them hardly fill a queue
     static constexpr uint64_t block_room = 8 << 10;     // beside a block: its charge, and what bulk leaves to others
+    static constexpr unsigned beside_most = 8;      // budgets, beside the one that nobody makes use of
     static constexpr time_ns silence = 20 * ms;     // and four round trips: then its part goes to others
 
     /** What one peer may send to us; lives in its connection. */
@@ -83,6 +88,9 @@ public:
         uint64_t alone = 0;         // so much was permitted because nobody else wanted
         time_ns part_at = 0;        // when its present round trip began
         uint64_t part_bytes = 0, part_before = 0;   // that arrived in it and in the one before
+        uint64_t part_most = 0;     // the most in one of late,
+        time_ns part_most_at = 0;   // when that was
+        uint64_t lent = 0;          // bytes that it may have under way unasked beyond `unscheduled`
         unsigned slot = 0;          // the crowd_slot in which something arrived last
     };
 
@@ -140,6 +148,9 @@ private:
     double used(const account &a, time_ns now) const;
     void measure(account &a, time_ns now, uint64_t new_bytes);
     void look_for_crowd(account &a, time_ns now, uint64_t new_bytes);
+    void lend(account &a);
+    /** After so long without anything from anybody those that have permission are busy elsewhere. */
+    time_ns idle() const { return 2 * trip_ + 1 * ms; }
     void leave(account &a);
     void share(time_ns now);
     void give(account &a, uint64_t to);
@@ -149,6 +160,9 @@ private:
     std::vector<account *> grown_;
     uint64_t rate_ = 0, rate_before_ = 0;   // bytes/s: the best of this rate_memory and of the last
     uint64_t slot_bytes_ = 0;
+    uint64_t lent_ = 0;                     // to all
+    time_ns came_at_ = 0;                   // when something came last, or a budget was added
+    unsigned beside_ = 0;                   // budgets given beside one that lies idle
     unsigned crowd_slot_ = 1, active_ = 0, active_before_ = 0;  // peers that sent in this crowd_slot and the last
     uint64_t came_ = 0, missing_ = 0;                           // datagrams in this crowd_slot
     time_ns crowd_at_ = 0;

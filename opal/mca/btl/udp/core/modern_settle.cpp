@@ -186,6 +186,7 @@ void modern::timers(time_ns now)
             die();
             return;
         }
+        look_whether_heard(now, unanswered_);
         ++backoff_;
         probes_owed_ = backoff_ < 3 ? 2 : 1;
         last_eliciting_ = now;

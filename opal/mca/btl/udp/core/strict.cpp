@@ -105,6 +105,7 @@ size_t strict::transmit(uint8_t *to, uint64_t &number, time_ns now)
             up_.dead(peer_);
             abandon(false);
         } else {
+            look_whether_heard(now, unanswered_);
             ++backoff_;
             if (unacked_.empty())
                 cut();

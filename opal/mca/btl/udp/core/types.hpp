@@ -49,6 +49,8 @@ public:
      * may add it now.  For ids below config::ids; ever less often while nobody is added.
      */
     virtual void unknown(uint32_t) {}
+    /** Of all that was sent for config::unheard nothing was ever answered; once per peer. */
+    virtual void unheard(uint32_t) {}
     /** Nothing was heard for as long as config::dead allows; once per peer. */
     virtual void dead(uint32_t peer) = 0;
 };
@@ -74,6 +76,7 @@ struct config {
     time_ns ack_delay = 1 * ms;         // the longest an Ack waits for company
     uint32_t ack_every = 8;             // datagrams
     time_ns dead = never;
+    time_ns unheard = 10 * second;      // longer than processes take to start, and compute before they first look
 };
 
 /** What an application may look at, per peer. */

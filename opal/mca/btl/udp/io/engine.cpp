@@ -19,11 +19,13 @@
 #include "timer.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <utility>
 
 using namespace udp;
 
@@ -106,6 +108,7 @@ struct udp_engine : public udp::events {
     udp::timer alarm;
     std::unique_ptr<endpoint> end;
     bool inside = false, closing = false;   // in a callback: what is sent leaves afterwards
+    bool told_unheard = false;
 
     // Who submits without pause would leave Acks unread, and so stand still: the socket is read then, too.
     // Blocks that come wait for progress: a caller that sends expects no calls.
@@ -138,6 +141,11 @@ struct udp_engine : public udp::events {
     {
         if (!closing)
             calls.unknown(context, who);
+    }
+    void unheard(uint32_t peer) override
+    {
+        if (!closing && !std::exchange(told_unheard, true))
+            calls.unheard(context, peer);
     }
     void dead(uint32_t peer) override
     {
@@ -388,6 +396,17 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
     } catch (const std::exception &) {
         return UDP_ERR_NOMEM;
     }
+}
+
+void udp_engine_where(const udp_engine_t *e, uint32_t peer, char *text, size_t room)
+{
+    const address &at = e->end->where(peer);
+    char host[INET6_ADDRSTRLEN] = "?";
+    const size_t ip = at.length - sizeof(uint16_t);     // as socket.hpp keeps it
+    uint16_t port;
+    std::memcpy(&port, at.bytes + ip, sizeof port);
+    inet_ntop(ip == sizeof(in_addr) ? AF_INET : AF_INET6, at.bytes, host, sizeof host);
+    std::snprintf(text, room, "UDP from port %u to %s port %u", unsigned(e->wire.port()), host, unsigned(ntohs(port)));
 }
 
 void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, const void *data, size_t length, int stream, uint8_t user)
