@@ -340,6 +340,16 @@ class TableTest(unittest.TestCase):
                          'of two that differ by more than a tenth the faster one is predicted: 0 of 2 (by collective and size, pairs in order less those '
                          'that are not: median -1.00, at least 0.9 in 0 of 1); what is predicted to be the fastest takes 12.0% more than the fastest on average, 24% at most')
 
+    def test_equal_predictions(self):
+        # Of two that are predicted alike none is, whichever comes first; and they are no pair in or out of order.
+        first, second = point(setting='bcast:tree', median_us=10000.0, predicted_us=9000.0), point(setting='bcast:chain', median_us=20000.0, predicted_us=9000.0)
+        third = point(setting='bcast:farfirst', median_us=40000.0, predicted_us=12000.0)
+        for points in ([first, second, third], [second, first, third]):
+            said = table.model_text(points).splitlines()[-1]
+            self.assertIn('is predicted: 2 of 3 ', said)
+            self.assertIn('median 1.00, at least 0.9 in 1 of 1', said)
+        self.assertNotIn('of two that differ', table.model_text([first, second]))
+
     def test_rank_correlation(self):
         rank = statistics.rank_correlation
         self.assertAlmostEqual(rank([1, 2, 3, 4], [10, 20, 30, 99]), 1)

@@ -175,10 +175,11 @@ def model_text(points):
                 rank = statistics.rank_correlation(*zip(*row.values()))
                 if rank is not None:
                     ranks.append(rank)
-                apart = [(p < q) == (m < n) for (m, p), (n, q) in itertools.combinations(row.values(), 2) if max(m, n) > 1.1 * min(m, n)]
-                pairs += apart
-                if apart:
-                    orders.append(2 * sum(apart) / len(apart) - 1)      # Goodman and Kruskal's gamma
+                apart = [(p - q) * (m - n) for (m, p), (n, q) in itertools.combinations(row.values(), 2) if max(m, n) > 1.1 * min(m, n)]
+                pairs += [x > 0 for x in apart]
+                told = [x > 0 for x in apart if x]      # equal predictions tell nothing
+                if told:
+                    orders.append(2 * sum(told) / len(told) - 1)        # Goodman and Kruskal's gamma
                 losses.append(min(row.values(), key=lambda pair: pair[1])[0] / min(measured for measured, _ in row.values()) - 1)
                 body.append([op, size_text(size), '' if rank is None else f'{rank:.2f}'] + [
                     f'{name.partition(":")[2] or name} {ms_text(measured)} ({100 * (predicted / measured - 1):+.0f}%)'
@@ -193,7 +194,7 @@ def model_text(points):
                    + f'; of all {len(every)}: {100 * statistics.median(every):.0f}%')
         if ranks:
             out.append(f'rank correlation: median {statistics.median(ranks):.2f}, at least 0.9 in {sum(r >= 0.9 for r in ranks)} of {len(ranks)}')
-        if pairs:
+        if orders:
             out.append(f'of two that differ by more than a tenth the faster one is predicted: {sum(pairs)} of {len(pairs)} (by collective and size, '
                        f'pairs in order less those that are not: median {statistics.median(orders):.2f}, at least 0.9 in {sum(r >= 0.9 for r in orders)} '
                        f'of {len(orders)}); what is predicted '
