@@ -10,6 +10,7 @@
 #include "unit.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -198,10 +199,13 @@ std::string check_levels()
     return "";
 }
 
-/** Two sites of two zones, in one of which a host answers late for a while: asked again, it finds its zone; alone it makes none. */
+/**
+ * Two sites of two zones, in one of which a host answers late for a while: asked again, it finds its zone; alone it makes none.
+ * Nor do sites wait for the zone of one of which nothing more is known.
+ */
 std::string check_late_host()
 {
-    for (const bool recovers : {true, false}) {
+    for (const auto &[recovers, lost] : {std::pair{true, false}, {false, false}, {false, true}}) {
         wan::site_finder f(32);
         constexpr int late = 6;
         const auto time = [&](int a, int b, bool slow) -> int64_t {
@@ -221,7 +225,7 @@ std::string check_late_host()
             for (const auto &[h, some] : now) {
                 std::vector<int64_t> times;
                 for (int t : some)
-                    times.push_back(time(h, t, rounds == 0 || !recovers));
+                    times.push_back(lost && rounds > 0 && h == late && t != late ? wan::site_finder::unknown_ns : time(h, t, rounds == 0 || !recovers));
                 WAN_CHECK(!f.take(h, round + 1, times) && !f.take(h, round, std::vector<int64_t>(times.size() + 1)));
                 WAN_CHECK(f.take(h, round, times) == (++answers == now.size()));
             }
@@ -265,6 +269,88 @@ std::string check_unknown()
     }
     for (int h = 0; h < 8; ++h)
         WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 4, std::to_string(h));
+    return "";
+}
+
+/** Asks and answers until the sites are known: time(from, to, round). */
+std::string find_all(wan::site_finder &f, int hosts, const std::function<int64_t(int, int, int)> &time)
+{
+    std::map<int, std::vector<int>> targets;
+    for (int h = 0; h < hosts; ++h)
+        targets[h] = wan::site_finder::first_targets(hosts);
+    for (int rounds = 0; !f.finished(); ++rounds) {
+        WAN_CHECK_THAT(rounds < 20, "asks for ever");
+        const uint32_t round = f.round();
+        for (const auto &[h, some] : std::exchange(targets, {})) {
+            std::vector<int64_t> times;
+            for (int t : some)
+                times.push_back(t == h ? 0 : time(h, t, rounds));
+            f.take(h, round, times);
+        }
+        f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
+    }
+    return "";
+}
+
+/** A small site near a large one, beside one far away: round trips that long are never inside, few though they are. */
+std::string check_neighbours()
+{
+    for (const int64_t far : {40 * ms, 300 * ms}) {
+        const auto site = [](int h) { return h < 32 ? 0 : h < 34 ? 1 : 2; };
+        wan::site_finder f(40);
+        const std::string why = find_all(f, 40, [&](int a, int b, int) {
+            return site(a) == site(b) ? 300 * us : site(a) + site(b) == 1 ? wan::site_finder::most_near_ns + ms : far;
+        });
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 40; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == site(h), std::to_string(far / ms) + " ms: " + std::to_string(h));
+    }
+    return "";
+}
+
+/** Two that are near to each other are no site as long as others may be near them: some of their ways take at most, or nothing is known. */
+std::string check_doubts()
+{
+    for (const int64_t doubt : {wan::site_finder::unknown_ns, -3 * ms, -30 * ms}) {
+        const auto rare = [](int h) { return h == 2 || h == 3; };
+        WAN_CHECK(rare(wan::site_finder::first_targets(16)[1]));
+        wan::site_finder f(16);
+        const std::string why = find_all(f, 16, [&](int a, int b, int round) {
+            return a / 8 != b / 8 ? 40 * ms : round < 3 && rare(a) != rare(b) ? doubt : 60 * us;
+        });
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 16; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 8, std::to_string(doubt) + ": " + std::to_string(h));
+        WAN_CHECK(f.far_ns() == 40 * ms);
+    }
+    // Where nobody seems far for certain, they are one site in the end; not at once, and where ways may be far, never.
+    wan::site_finder one(16);
+    int last = 0;
+    const std::string why = find_all(one, 16, [&](int a, int b, int round) { return last = round, a % 4 && b % 4 ? 60 * us : -4 * ms; });
+    WAN_CHECK_THAT(why.empty() && last > 0, why);
+    for (const auto &p : one.places())
+        WAN_CHECK(p == wan::site_finder::place{});
+    wan::site_finder never(16);
+    WAN_CHECK(!find_all(never, 16, [&](int a, int b, int) { return a % 4 && b % 4 ? 60 * us : -40 * ms; }).empty());
+    return "";
+}
+
+/** Programs that call MPI every few milliseconds only: that is how long ways to them seem.  Hosts of one site stay one. */
+std::string check_pauses()
+{
+    std::mt19937_64 random(test_seed());
+    for (const int sites : {1, 2})
+        for (const int64_t every : {800 * us, 1500 * us, 2500 * us, 3500 * us})
+            for (int trial = 0; trial < 8; ++trial) {
+                network n = regular(sites, 16 / sites, 1, 10 * ms, 40 * us, placement::block, random);
+                for (auto &h : n.habits)
+                    if (static_cast<int>(random() % 8) < trial)
+                        h = {.starts = static_cast<int64_t>(random() % (5 * ms)), .busy = every, .idle = 1 * us};
+                const outcome o = simulation(n, random(), 5'000 * ms).run();
+                for (const auto &found : o.site)        // (longer pauses may hide ways between sites from all)
+                    WAN_CHECK_THAT(found == truth(n) || (found.empty() && every > 2000 * us), std::to_string(sites) + " sites, every " + std::to_string(every / us) + " us, trial " + std::to_string(trial)
+                                                          + (found.empty() ? ": never known" : ": other sites"));
+            }
     return "";
 }
 
@@ -454,6 +540,7 @@ int main()
         cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>),       cmocka_unit_test(test<check_ways_cost>),
         cmocka_unit_test(test<check_garbage>),   cmocka_unit_test(test<check_levels>),
         cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_rare_looks>), cmocka_unit_test(test<check_unknown>),
+        cmocka_unit_test(test<check_neighbours>), cmocka_unit_test(test<check_doubts>),     cmocka_unit_test(test<check_pauses>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

@@ -93,18 +93,19 @@ public:
             const event e = events_.top();
             events_.pop();
             const auto r = static_cast<size_t>(e.to);
-            const int64_t now = looks_at(e.to, e.at);
+            const int64_t now = looks_at(e.to, std::max(e.at, looked_[r]));
             if (now > e.at) {       // not looking just now
                 events_.push({now, order_++, e.to, e.from, e.bytes});
                 continue;
             }
-            now_ = now;
             const int64_t before = last_look(e.to, now);
-            if (before > looked_[r] && looked_[r] >= 0)
-                ranks_[r]->look(before);
-            if (now > looked_[r])
-                ranks_[r]->look(now);
-            looked_[r] = now;
+            for (const int64_t at : {before, now})
+                if (at > looked_[r] && (looked_[r] >= 0 || at == now)) {
+                    now_ = at;      // what it sends leaves then
+                    ranks_[r]->look(at);
+                    looked_[r] = at;
+                }
+            now_ = now;
             const bool knew = ranks_[r]->finished();
             if (e.from >= 0)
                 ranks_[r]->receive(e.from, e.bytes.data(), e.bytes.size());

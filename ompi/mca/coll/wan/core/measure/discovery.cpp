@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t harmless_gap_ns = 3'000'000;
 /** The second shortest time confirms the shortest if it is not longer by more than half and this. */
 constexpr int64_t agreeing_ns = 50'000;
-/** Pings after which the shortest time counts, confirmed or not; a spoilt one if it can only be near, or far, else there is none. */
+/** Pings after which the shortest time counts, confirmed or not, or where none does a spoilt one. */
 constexpr uint32_t enough_pings = 200;
 /** Before a way's next ping where there is no hurry; of a short way that is confirmed ever longer, so many times at most. */
 constexpr int64_t pause_ns = 10'000'000;
@@ -120,18 +120,16 @@ void discovery::take_pong(uint32_t number, int64_t gap)
         return;
     const int64_t time = std::max<int64_t>(1, now_ - which->since);
     w.under_way.erase(which);
-    w.least = std::max(w.least, time - gap - gap_);     // it waited for no longer than that
+    if ((number & 0xff) > 1)        // (the first one may have made a connection)
+        w.least = std::max(w.least, time - gap - gap_);       // it waited for no longer than that
     if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10)) {
-        std::erase(w.samples, site_finder::unknown_ns);
         w.samples.insert(std::upper_bound(w.samples.begin(), w.samples.end(), time), time);
     } else {
         w.spoilt = w.spoilt ? std::min(w.spoilt, time) : time;
     }
     if (!w.confirmed) {
-        if (w.sent >= enough_pings && w.samples.empty()) {      // between the least and the shortest: enough where that is near, or far
-            const bool tells = w.spoilt < site_finder::least_far_ns || w.least > site_finder::most_near_ns;
-            w.samples = {tells ? w.spoilt : site_finder::unknown_ns};
-        }
+        if (w.sent >= enough_pings && w.samples.empty())
+            w.samples = {w.spoilt};
         w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1])) || w.sent >= enough_pings;
         if (!w.confirmed) {
             if (w.under_way.empty())
@@ -148,14 +146,21 @@ void discovery::take_pong(uint32_t number, int64_t gap)
         w.due = now_ + (pause_ns << std::max<size_t>(w.samples.size(), 3) >> 3);
 }
 
+/** Whether a way takes about that time, or not longer than that, which is all that counts of the shortest ones; or more than any near one. */
+bool discovery::tells(const way &w, int64_t time)
+{
+    return 2 * w.least >= time || time < site_finder::least_apart_ns || w.least > site_finder::most_near_ns;
+}
+
 void discovery::give_report()
 {
     reported_ = true;
     std::vector<int64_t> times;
     for (const way &x : ways_) {
-        times.push_back(x.samples.front());
-        if (learned_ && x.host != host_ && times.back() != site_finder::unknown_ns)
-            learned_(delegate_[static_cast<size_t>(x.host)], times.back(), 0, now_);
+        const int64_t time = x.samples.front();
+        times.push_back(tells(x, time) ? time : -time);
+        if (learned_ && x.host != host_ && times.back() > 0)
+            learned_(delegate_[static_cast<size_t>(x.host)], time, 0, now_);
     }
     if (host_ == 0)
         take_report(0, round_, times);

@@ -21,9 +21,9 @@
  *
  * A message waits until the process that it is for looks: times count only if
  * both ends had looked not long before (`gap`), and the shortest two must agree.
- * Of a way on which none counts it is only known that it takes less than the shortest
- * time, and more than any less what that may have waited; who may be near or far
- * by that is asked again.
+ * A way takes less than the shortest time, and more than any less what that may have
+ * waited; where that is less than half, only the former is reported, and who may be near
+ * or far by that is asked again.
  *
  * Source: Phoenix measures round trips to few peers of each process (Taura et
  * al., section 3); landmarks as in Ratnasamy et al., INFOCOM 2002.
@@ -117,6 +117,7 @@ private:
     void measure(uint32_t round, std::vector<int> hosts);
     void send_ping(size_t i);
     void take_pong(uint32_t number, int64_t gap);
+    static bool tells(const way &w, int64_t time);
     void give_report();
     void take_report(int host, uint32_t round, std::span<const int64_t> times);
     void take_table(uint32_t first, std::span<const site_finder::place> some);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -22,6 +23,8 @@ constexpr size_t first_landmarks = 8, most_landmarks = 64;
 constexpr size_t least_to_part = 4;
 /** Of the ways inside the parts so many may seem far. */
 constexpr double most_misfits = 0.1;
+/** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
+constexpr uint32_t enough_rounds = 2;
 
 /** So many hosts at most, spread over those given, in blocks as well as round robin. */
 std::vector<int> spread(const std::vector<int> &hosts, size_t most)
@@ -46,23 +49,29 @@ struct gap {
     int64_t limit_ns;       // between them
 };
 
+/** How long a way takes at most. */
+int64_t at_most(int64_t ns) { return std::abs(ns); }
+bool only_at_most(int64_t ns) { return ns < 0; }
+
 /**
  * Steps from the times below, but for the longest tenth of those: what is near can seem far for a while,
  * never the other way round.  From the shortest times on.
  */
 std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns)
 {
-    std::sort(times.begin(), times.end());
+    std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
     std::vector<gap> gaps;
     bool on = false;        // the same step still, looked at from further above
     for (size_t i = 1; i < times.size(); ++i) {
-        const auto far = static_cast<double>(times[i]), near = static_cast<double>(times[(i - 1) - (i - 1) / 10]);
+        if (only_at_most(times[i]))
+            continue;
+        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / 10]));
         const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= site_finder::least_gap;
         if (wide && !std::exchange(on, true))
             gaps.push_back({});
         on = wide;
         if (wide && far / near >= gaps.back().wide)
-            gaps.back() = {far / near, static_cast<int64_t>(std::sqrt(far * near))};
+            gaps.back() = {far / near, std::min(static_cast<int64_t>(std::sqrt(far * near)), site_finder::most_near_ns)};
     }
     return gaps;
 }
@@ -111,49 +120,72 @@ void site_finder::ask(const std::function<void(int host, std::span<const int> ta
             tell(h, c.targets);
 }
 
+/** What is far among all hosts; false: that cannot be said yet. */
+bool site_finder::find_limit(cell &c)
+{
+    std::vector<int64_t> all;       // but for those that may be anything
+    bool anything = false, may_be_near = false;
+    for (int h : c.homeless)
+        for (size_t k = 0; k < c.targets.size(); ++k) {
+            const int64_t t = times_[h][k];
+            if (only_at_most(t) && at_most(t) > most_near_ns)
+                anything = true;
+            else if (c.targets[k] != h)
+                all.push_back(t);
+            may_be_near |= only_at_most(t) && at_most(t) >= least_far_ns;
+        }
+    std::vector<gap> gaps = gaps_in(all, least_far_ns);
+    if (gaps.empty() && may_be_near) {      // some of those are far
+        std::vector<int64_t> known;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(known), [](int64_t t) { return !only_at_most(t); });
+        gaps = gaps_in(known, least_far_ns);
+    }
+    if (gaps.empty() && (anything || (may_be_near && c.rounds < enough_rounds)))
+        return false;
+    const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
+    c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
+    if (!all.empty() && at_most(all.front()) > most_near_ns)
+        c.limit_ns = most_near_ns / 2;      // nobody is near anybody
+    for (int64_t t : all)
+        if (at_most(t) < c.limit_ns)
+            near_ns_ = std::max(near_ns_, at_most(t));
+        else if (!only_at_most(t))
+            far_ns_ = far_ns_ ? std::min(far_ns_, t) : t;
+    return true;
+}
+
 /** Who in a cell is where, after a round. */
 void site_finder::settle(cell &c)
 {
-    if (c.limit_ns == 0) {      // of all hosts, in the first round
-        std::vector<int64_t> all;
-        bool all_known = true;
-        for (int h : c.homeless)
-            for (size_t k = 0; k < c.targets.size(); ++k)
-                if (times_[h][k] == unknown_ns)
-                    all_known = false;
-                else if (c.targets[k] != h)
-                    all.push_back(times_[h][k]);
-        const std::vector<gap> gaps = gaps_in(all, least_far_ns);
-        if (gaps.empty() && !all_known)
-            return;             // which of those known are far, only the others could tell
-        const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
-        c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
-        if (!all.empty() && all.front() > most_near_ns)
-            c.limit_ns = most_near_ns / 2;      // nobody is near anybody
-        for (int64_t t : all)
-            if (t < c.limit_ns)
-                near_ns_ = std::max(near_ns_, t);
-            else
-                far_ns_ = far_ns_ ? std::min(far_ns_, t) : t;
-    }
-    std::set<int> housed;
+    if (c.limit_ns == 0 && !find_limit(c))      // of all hosts
+        return;
+    std::set<int> grouped, certain;     // hosts; roots of groups of which all ways are known, of one host at least
     for (int h : c.homeless) {
         const auto &times = times_[h];
+        bool all_known = true;
         for (size_t k = 0; k < times.size(); ++k) {
+            const bool near = at_most(times[k]) < c.limit_ns;
+            all_known &= near || !only_at_most(times[k]);
             if (c.targets[k] == h || times[k] == unknown_ns)
                 continue;
-            if (times[k] < c.limit_ns) {
+            if (near) {
                 unite(h, c.targets[k]);
-                housed.insert({h, c.targets[k]});
+                grouped.insert({h, c.targets[k]});
             }
-            if (c.level > 0 || times[k] < c.limit_ns)
+            if (c.level > 0 || near)
                 near_.push_back({h, c.targets[k], times[k]});
         }
-        // Alone is a landmark whose ways to others are all known, and far.
-        if (std::find(c.targets.begin(), c.targets.end(), h) != c.targets.end() && std::find(times.begin(), times.end(), unknown_ns) == times.end())
-            housed.insert(h);
+        if (!all_known && c.level == 0)     // (a part is not worth waiting for)
+            continue;
+        certain.insert(h);
+        if (std::find(c.targets.begin(), c.targets.end(), h) != c.targets.end())
+            grouped.insert(h);      // a landmark, alone or not
     }
-    std::erase_if(c.homeless, [&](int h) { return housed.contains(h); });
+    // Of whom others may still be near, that is no group yet.
+    for (int h : c.hosts)
+        if (certain.contains(h) || !std::binary_search(c.homeless.begin(), c.homeless.end(), h))
+            certain.insert(root_of(h));
+    std::erase_if(c.homeless, [&](int h) { return grouped.contains(h) && certain.contains(root_of(h)); });
 }
 
 void site_finder::decide()
@@ -198,7 +230,7 @@ bool site_finder::in_parts(const cell &c, const std::vector<way> &ways)
         if (root_of(w.host) == root_of(w.to)) {
             ++all;
             misfits += w.ns >= c.limit_ns;
-        } else {
+        } else if (!only_at_most(w.ns)) {
             apart = std::min(apart, w.ns);
         }
     if (static_cast<double>(misfits) > most_misfits * static_cast<double>(all))
@@ -247,7 +279,7 @@ void site_finder::open(cell &c, const std::vector<way> &ways)
     std::set<int> housed;
     for (const way &w : ways) {
         housed.insert(w.to);        // a landmark
-        if (w.ns < c.limit_ns) {
+        if (at_most(w.ns) < c.limit_ns) {
             housed.insert(w.host);
             unite(w.host, w.to);
         }

@@ -14,6 +14,9 @@
  * by then, or from rounds of near ways: availability zones, buildings.  What a
  * busy host makes of them does little harm: they only order the hosts of a site.
  *
+ * Who looks for messages now and then only makes ways seem long.  Of such a way is known what it takes at most: it may be
+ * a near one, but it is no far one, and none beside which others are near.
+ *
  * It sends nothing and knows no clock.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -26,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <vector>
@@ -42,8 +46,8 @@ public:
     static constexpr int64_t least_gap = 3;
     /** Ways a host measures in a round. */
     static constexpr size_t most_targets = 192;
-    /** In place of a round trip: none that counts. */
-    static constexpr int64_t unknown_ns = -1;
+    /** In place of a round trip: minus a time that it takes at most, and perhaps far less; that is: nothing is known. */
+    static constexpr int64_t unknown_ns = -std::numeric_limits<int64_t>::max();
     /** Levels inside a site, at most. */
     static constexpr size_t levels = 2;
 
@@ -61,7 +65,10 @@ public:
 
     /** Round 0 needs no question. */
     uint32_t round() const { return round_; }
-    /** What a host measured in a round, in the order of its targets, or unknown_ns; what was not asked counts for nothing.  True: now ask(), or it is finished. */
+    /**
+     * What a host measured in a round, in the order of its targets, or minus what a way takes at most; what was not asked
+     * counts for nothing.  True: now ask(), or it is finished.
+     */
     bool take(int host, uint32_t round, std::span<const int64_t> times);
     /** Whom each host that has a part in the round is to measure. */
     void ask(const std::function<void(int host, std::span<const int> targets)> &tell) const;
@@ -88,10 +95,11 @@ private:
     };
     struct way {
         int host, to;
-        int64_t ns;
+        int64_t ns;         // as it was reported
     };
 
     void decide();
+    bool find_limit(cell &c);
     void settle(cell &c);
     void close();
     void open(cell &c, const std::vector<way> &ways);
