@@ -112,8 +112,12 @@ std::string words_of(const wan::manner &m)
 
 std::optional<wan::manner> manner_from(wan_collective_t c, std::string words)
 {
+    constexpr std::string_view fewer = "/cuts/1/";      // its last '/' is none between words
     std::string fault;
+    const size_t at = words.find(fewer), kept = at + fewer.size() - 1;
     std::replace(words.begin(), words.end(), '/', ' ');
+    if (at != words.npos && kept + 1 < words.size() && words[kept + 1] >= '0' && words[kept + 1] <= '9')
+        words[kept] = '/';
     return wan::parse_manner(c, words, fault);
 }
 
