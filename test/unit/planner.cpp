@@ -390,6 +390,8 @@ std::string check_sharing()
         f.step_ns = step;
         WAN_CHECK(f.handling_ns() == 4'000 && pipeline(f, 0, 8) == 32'000);
     }
+    f.message_ns = 1'000'000'000'000;       // as much as a file of links may say
+    WAN_CHECK(pipeline(f, 1, 4096, 1200) >= pipeline(f, 1, 2, 1200) && pipeline(f, 1, 2, 1200) > pipeline(f, 1, 1, 1200));
     return "";
 }
 

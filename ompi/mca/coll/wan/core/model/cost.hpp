@@ -51,9 +51,14 @@ inline int64_t pipelined(int64_t wire_ns, int64_t processor_ns)
     const auto [less, more] = std::minmax(wire_ns, processor_ns);
     return more + static_cast<int64_t>(static_cast<__int128>(less) * less / std::max<int64_t>(1, 2 * more));
 }
+/** Processor time of so many messages, so many halves of it each; as much as a file of links may say. */
+inline int64_t handled_ns(const facts &f, int64_t messages, int64_t halves)
+{
+    return static_cast<int64_t>(std::min<__int128>(static_cast<__int128>(messages) * halves * f.handling_ns() / 2, INT64_MAX / 4));
+}
 inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
 {
-    return pipelined(wire_ns, messages * f.handling_ns());
+    return pipelined(wire_ns, handled_ns(f, messages, 2));
 }
 
 /**
@@ -62,7 +67,7 @@ inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
  */
 inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t segments, int64_t messages)
 {
-    return pipelined(wire_ns, messages * (2 * segments - 1) * f.handling_ns() / 2);
+    return pipelined(wire_ns, handled_ns(f, messages, 2 * segments - 1));
 }
 
 /**
