@@ -21,6 +21,8 @@ constexpr int64_t harmless_gap_ns = 3'000'000;
 constexpr int64_t agreeing_ns = 50'000;
 /** Pings after which the shortest time counts, confirmed or not, or where none does a spoilt one. */
 constexpr uint32_t enough_pings = 200;
+/** So many times at most until one tells how long a way takes, not only at most. */
+constexpr size_t telling_samples = 24;
 /** Before a way's next ping where there is no hurry; of a short way that is confirmed ever longer, so many times at most. */
 constexpr int64_t pause_ns = 10'000'000;
 constexpr size_t enough_samples = 12;
@@ -130,7 +132,8 @@ void discovery::take_pong(uint32_t number, int64_t gap)
     if (!w.confirmed) {
         if (w.sent >= enough_pings && w.samples.empty())
             w.samples = {w.spoilt};
-        w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1])) || w.sent >= enough_pings;
+        w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1]) && (tells(w, w.samples[0]) || w.samples.size() >= telling_samples))
+                      || w.sent >= enough_pings;
         if (!w.confirmed) {
             if (w.under_way.empty())
                 send_ping(i);
