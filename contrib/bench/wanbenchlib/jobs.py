@@ -6,6 +6,7 @@ runs.  Nothing here decides what is measured; see runner.py.
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import contextlib
 import json
 import os
 import shlex
@@ -27,13 +28,33 @@ def build_dir():
     return os.environ.get('WAN_BUILD_DIR') or os.path.join(HERE, '..', '..', 'build')
 
 
-def worker_find(given):
-    path = given or os.environ.get('WANBENCH_WORKER') or \
-        os.path.join(build_dir(), 'contrib', 'bench', 'wanbench_worker')
-    path = os.path.abspath(path)
+def program_find(given, *below, make='make tools', option='--program'):
+    """The program that was given, or that of the build: build_dir()/below."""
+    path = os.path.abspath(given or os.path.join(build_dir(), *below))
     if not os.access(path, os.X_OK):
-        raise BenchError(f'{path} is not built: run make tools, set WAN_BUILD_DIR, or give --worker')
+        raise BenchError(f'{path} is not built: run {make}, set WAN_BUILD_DIR, or give {option}')
     return path
+
+
+def worker_find(given):
+    return program_find(given or os.environ.get('WANBENCH_WORKER'), 'contrib', 'bench', 'wanbench_worker', option='--worker')
+
+
+def lab(*words):
+    """A word to the lab; what it and the job say is in stdout."""
+    return subprocess.run([LAB, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+
+
+@contextlib.contextmanager
+def lab_up(name, *words):
+    """A lab of that name for as long as this lasts."""
+    up = lab('up', '--name', name, *words)
+    if up.returncode:
+        raise BenchError(f'the lab did not come up: {up.stdout.strip()}')
+    try:
+        yield
+    finally:
+        lab('down', '--name', name)
 
 
 def plugin_find(given):

@@ -4,7 +4,9 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import itertools
+import tempfile
 
+from . import jobs
 from .sizes import size_parse
 
 OPS = ('bcast', 'allreduce', 'reduce', 'barrier', 'allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall', 'scan', 'exscan')
@@ -53,3 +55,13 @@ def times_of(said):
         elif len(words) == 3 and words[0] == 'all:' and words[2] == 'ms':
             total = float(words[1])
     return (classes, total) if total is not None else None
+
+
+def calls_run(args, words, calls):
+    """times_of() a job of args.program (calls_worker) in the lab args.name, told `words`; None where it does not end in args.timeout seconds."""
+    with tempfile.NamedTemporaryFile('r') as file:
+        calls_write(calls, file.name)
+        ran = jobs.lab('run', '--name', args.name, '--timeout', str(args.timeout), *words, args.program, file.name)
+    if ran.returncode != 0 and 'timeout' not in ran.stdout and ran.returncode != 124:
+        raise jobs.BenchError(f'a job ended with {ran.returncode}:\n{ran.stdout}')
+    return times_of(ran.stdout) if ran.returncode == 0 else None
