@@ -250,6 +250,13 @@ std::string controllers()
     return "";
 }
 
+/** So many bytes come from a peer, and are handed on at once. */
+void comes(grants &g, grants::account &a, time_ns now, uint64_t bytes)
+{
+    a.consumed += bytes;
+    g.update(a, now, bytes);
+}
+
 /**
  * A path of 1 MB/s and 100 ms that begins to queue within a round: its first trips are short, the
  * later ones long.  Slow start stops at one and a half products (and 2 ms of late processes),
@@ -319,8 +326,7 @@ std::string permission()
         WAN_CHECK_THAT(given <= 100'000 + 31 * 10000 + grants::quantum, std::to_string(given));
         auto &x = a[static_cast<size_t>(step) % a.size()];
         const uint64_t n = std::min<uint64_t>(1500, std::min(x.permitted, x.wanted) - x.arrived);
-        x.consumed += n;
-        g.update(x, now, n);
+        comes(g, x, now, n);
         g.grown().clear();
     }
     for (auto &x : a)
@@ -355,8 +361,7 @@ std::string permission()
     thin.open(close);
     for (time_ns t = ms; t < 3 * second; t += 50 * ms)
         for (auto *x : {&close, &distant}) {
-            x->consumed += 1000;
-            thin.update(*x, t, 1000);
+            comes(thin, *x, t, 1000);
         }
     WAN_CHECK_THAT(distant.lent == 2000 && distant.permitted == distant.consumed + c.unscheduled + distant.lent, std::to_string(distant.permitted - distant.consumed));
     WAN_CHECK_THAT(close.permitted < close.consumed + c.unscheduled / 2, std::to_string(close.permitted - close.consumed));
@@ -376,15 +381,13 @@ std::string permission()
     };
     for (now = 3 * second; now < 4 * second; now += ms)
         for (size_t i = 0; i < 3; ++i) {
-            three[i].consumed += 10'000;
-            lends.update(three[i], now, 10'000);
+            comes(lends, three[i], now, 10'000);
         }
     WAN_CHECK_THAT(three[0].lent == 200'000 && three[2].lent == 200'000 && three[0].permitted == three[0].consumed + c.unscheduled + 200'000, std::to_string(three[0].lent));
     for (; now < 5 * second; now += ms)     // by turns each has the whole rate
         for (size_t i = 0; i < 3; ++i) {
             auto &x = three[static_cast<size_t>(now / (300 * ms)) % 3];
-            x.consumed += 10'000;
-            lends.update(x, now, 10'000);
+            comes(lends, x, now, 10'000);
         }
     WAN_CHECK_THAT(lent() <= lends.budget(20 * ms) && lent() > lends.budget(20 * ms) / 2, std::to_string(lent()) + " of " + std::to_string(lends.budget(20 * ms)));
     for (auto &x : three)
@@ -425,8 +428,7 @@ std::string permission()
     }
     for (now = ms; own[0].arrived < 900'000; now += 100 * us)
         for (auto &x : own) {
-            x.consumed += 1500;
-            host.update(x, now, 1500);
+            comes(host, x, now, 1500);
             host.grown().clear();
             WAN_CHECK_THAT(x.permitted >= std::min<uint64_t>(x.consumed + c.unscheduled, x.wanted), std::to_string(x.permitted - x.consumed));
         }
@@ -444,8 +446,7 @@ std::string permission()
         for (now = ms; steps < 100'000 && std::any_of(few.begin(), few.end(), [](const auto &x) { return x.arrived < x.wanted; }); ++steps, now += 10 * us) {
             auto &x = few[static_cast<size_t>(steps) % few.size()];
             const uint64_t n = std::min<uint64_t>(1500, std::min(x.permitted, x.wanted) - x.arrived);
-            x.consumed += n;
-            tiny.update(x, now, n);
+            comes(tiny, x, now, n);
             tiny.grown().clear();
         }
         WAN_CHECK_THAT(steps < 100'000, "a budget of " + std::to_string(incast));
@@ -478,8 +479,7 @@ std::string crowd_is_remembered()
     time_ns now = 2 * grants::wary_memory;
     for (auto &x : a) {
         x.wanted = 1'000'000;
-        x.consumed += 1000;
-        g.update(x, now, 1000);
+        comes(g, x, now, 1000);
     }
     WAN_CHECK_THAT(g.wanting() == 5 && g.renewed(a[0]) == part_of(5), std::to_string(g.wanting()) + " " + std::to_string(g.renewed(a[0])));
     for (auto &x : a)
