@@ -75,6 +75,7 @@ EXTRA_DIST += \
 	contrib/bench/wanbenchlib/jobs.py \
 	contrib/bench/wanbenchlib/plots.py \
 	contrib/bench/wanbenchlib/records.py \
+	contrib/bench/wanbenchlib/replays.py \
 	contrib/bench/wanbenchlib/runner.py \
 	contrib/bench/wanbenchlib/settings.py \
 	contrib/bench/wanbenchlib/sizes.py \

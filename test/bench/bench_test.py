@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 BENCH = os.path.join(TOP, 'contrib', 'bench')
 sys.path.insert(0, BENCH)
-from wanbenchlib import jobs, records, runner, settings, sizes, statistics, table, traces  # noqa: E402
+from wanbenchlib import jobs, records, replays, runner, settings, sizes, statistics, table, traces  # noqa: E402
 
 
 def point(**changes):
@@ -236,6 +236,41 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(len(records.unserved([point(), point(setting='wan'),
                                                point(setting='wan', served=[8, 9]),
                                                point(setting='wan', served=[9, 9])], ['wan'])), 2)
+
+
+class ReplaysTest(unittest.TestCase):
+    @staticmethod
+    def job(names, kinds, number=1, **changes):
+        return {'type': 'replay', 'network': 'net', 'trace': 'a.trace', 'round': number, 'names': names, 'args': [], 'load': 1.0,
+                'whole_ms': kinds and sum(ms for *_, ms in kinds), 'kinds': kinds, **changes}
+
+    def lines(self):
+        kinds = lambda a, b, c: [['bcast', 4, 9, a], ['bcast', 64, 2, b], ['scan', 4, 1, c]]
+        return [self.job(['coll/wan'], kinds(10, 22, 8)), self.job(['with trials'], kinds(1, 1, 1)), self.job(['Open MPI'], kinds(30, 60, 12)),
+                self.job(['bcast:chain', 'scan:row'], kinds(20, 20, 7)), self.job(['bcast:tree', 'scan:tuned/line'], kinds(9, 40, 30)),
+                self.job(['bcast:slow', 'scan:row'], None), self.job(['coll/wan'], kinds(12, 24, 8), 2), self.job(['coll/wan'], kinds(11, 23, 8), 3),
+                self.job(['Open MPI'], kinds(1, 1, 1), network='other net'), self.job(['Open MPI'], kinds(1, 1, 1), trace='b.trace')]
+
+    def test_best(self):
+        one, = replays.replays_of(self.lines())        # of the other network and trace: not all ways
+        # What trials took is no choice that could have been fixed; what an algorithm of Bcast took for Scans is not its.
+        self.assertEqual([one.best([kind]) for kind in one.calls], [('bcast:tree', 9), ('bcast:chain', 20), ('scan:row', 7)])
+        self.assertEqual([one.best(kinds) for kinds in one.groups('collective')], [('coll/wan', 34), ('scan:row', 7)])
+        self.assertEqual((one.best_ms('collective and size'), one.best_ms('collective')), (36, 41))
+        self.assertEqual(one.ratios('coll/wan', 'collective and size'), (42 / 36, 40 / 36, 44 / 36))
+        self.assertEqual(one.cut, ['bcast:slow, scan:row'])
+
+    def test_near(self):
+        one, = replays.replays_of(self.lines())
+        self.assertEqual(one.near(1.1), {*replays.WAYS, 'bcast:tree', 'bcast:chain', 'scan:row'})
+        self.assertEqual(one.near(5), {*replays.WAYS, 'bcast:tree', 'bcast:chain', 'scan:row', 'scan:tuned/line'})
+
+    def test_table(self):
+        text = '\n'.join(replays.table_text(replays.replays_of(self.lines())[0]))
+        self.assertRegex(text, r'all +12 +42 +3 +102 +36\n')
+        self.assertIn('collective and size: coll/wan 1.167 (1.111-1.222), with trials 0.083', text)
+        self.assertIn('fastest (bcast:chain, scan:row) 47', text)
+        self.assertIn('more than the time of a job: bcast:slow, scan:row', text)
 
 
 class PlaceFake(jobs.Place):

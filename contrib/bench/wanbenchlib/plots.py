@@ -10,6 +10,7 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt     # noqa: E402
 
 from . import records as rec        # noqa: E402
+from . import replays               # noqa: E402
 from . import statistics            # noqa: E402
 from . import table                 # noqa: E402
 from .sizes import size_text        # noqa: E402
@@ -215,4 +216,29 @@ def changes_plot(rows, mode, static, stem):
         axes.grid(True, alpha=0.3)
         axes.legend(fontsize=7)
     figure.tight_layout()
+    return figure_save(figure, stem)
+
+
+def replays_plot(found, stem):
+    """Time of all calls of each trace over the best that could be fixed for each collective and size; bars from the fastest to the slowest job."""
+    figure, axes = plt.subplots(figsize=(7.2, 0.5 + 0.8 * len(found)))
+    fixed = 'collective and size'
+    for at, way in enumerate(replays.WAYS):
+        over = [one.ratios(way, fixed) for one in found]
+        rows = [row + (at - 1) * 0.22 for row in range(len(found))]
+        axes.errorbar([m for m, _, _ in over], rows, xerr=[[m - low for m, low, _ in over], [high - m for m, _, high in over]], linestyle='',
+                      capsize=3, label=way, color=COLOURS[at], marker=MARKERS[at], markersize=5)
+    axes.axvline(1, color='black', linewidth=1)
+    axes.axvline(1.05, color='black', linewidth=0.8, linestyle='--')
+    axes.set_xscale('log')
+    high = axes.get_xlim()[1]
+    ticks = [t for t in (1, 1.05, 1.2, 1.5, 2, 3, 5, 10) if t <= high]
+    axes.set_xticks(ticks, [f'{t:g}' for t in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(found)), [one.trace.removesuffix('.trace') for one in found])
+    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.grid(True, which='major', axis='x', alpha=0.3)
+    axes.set_xlabel(f'time of all calls / the best fixed choice of each {fixed}')
+    axes.set_title(found[0].network, fontsize=9)
+    axes.legend(fontsize=7, loc='center left', bbox_to_anchor=(1.01, 0.5))
     return figure_save(figure, stem)
