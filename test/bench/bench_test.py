@@ -248,29 +248,48 @@ class ReplaysTest(unittest.TestCase):
         kinds = lambda a, b, c: [['bcast', 4, 9, a], ['bcast', 64, 2, b], ['scan', 4, 1, c]]
         return [self.job(['coll/wan'], kinds(10, 22, 8)), self.job(['with trials'], kinds(1, 1, 1)), self.job(['Open MPI'], kinds(30, 60, 12)),
                 self.job(['bcast:chain', 'scan:row'], kinds(20, 20, 7)), self.job(['bcast:tree', 'scan:tuned/line'], kinds(9, 40, 30)),
-                self.job(['bcast:slow', 'scan:row'], None), self.job(['coll/wan'], kinds(12, 24, 8), 2), self.job(['coll/wan'], kinds(11, 23, 8), 3),
+                self.job(['bcast:slow', 'scan:row'], None), self.job([replays.TOGETHER], kinds(9, 21, 6), rules='bcast bytes 64-: chain\n'),
+                self.job(['coll/wan'], kinds(12, 24, 8), 2), self.job(['coll/wan'], kinds(11, 23, 8), 3),
                 self.job(['Open MPI'], kinds(1, 1, 1), network='other net'), self.job(['Open MPI'], kinds(1, 1, 1), trace='b.trace')]
 
     def test_best(self):
         one, = replays.replays_of(self.lines())        # of the other network and trace: not all ways
         # What trials took is no choice that could have been fixed; what an algorithm of Bcast took for Scans is not its.
         self.assertEqual([one.best([kind]) for kind in one.calls], [('bcast:tree', 9), ('bcast:chain', 20), ('scan:row', 7)])
-        self.assertEqual([one.best(kinds) for kinds in one.groups('collective')], [('coll/wan', 34), ('scan:row', 7)])
-        self.assertEqual((one.best_ms('collective and size'), one.best_ms('collective')), (36, 41))
-        self.assertEqual(one.ratios('coll/wan', 'collective and size'), (42 / 36, 40 / 36, 44 / 36))
+        self.assertEqual(one.best([('bcast', 4), ('bcast', 64)]), ('coll/wan', 34))
+        # Neither what was chosen nor what trials took is the fastest of fixed choices.
+        self.assertEqual(one.fastest(), ((replays.TOGETHER,), 36))
+        self.assertEqual(one.ratios('coll/wan'), (42 / 36, 40 / 36, 44 / 36))
         self.assertEqual(one.cut, ['bcast:slow, scan:row'])
 
     def test_near(self):
         one, = replays.replays_of(self.lines())
-        self.assertEqual(one.near(1.1), {*replays.WAYS, 'bcast:tree', 'bcast:chain', 'scan:row'})
-        self.assertEqual(one.near(5), {*replays.WAYS, 'bcast:tree', 'bcast:chain', 'scan:row', 'scan:tuned/line'})
+        always = {(name,) for name in (*replays.WAYS, replays.TOGETHER)}
+        self.assertEqual(one.near(1.1), always)
+        self.assertEqual(one.near(47 / 36), {*always, ('bcast:chain', 'scan:row')})
 
     def test_table(self):
         text = '\n'.join(replays.table_text(replays.replays_of(self.lines())[0]))
-        self.assertRegex(text, r'all +12 +42 +3 +102 +36\n')
-        self.assertIn('collective and size: coll/wan 1.167 (1.111-1.222), with trials 0.083', text)
-        self.assertIn('fastest (bcast:chain, scan:row) 47', text)
-        self.assertIn('more than the time of a job: bcast:slow, scan:row', text)
+        self.assertRegex(text, r'bcast +64 +2 +23 +1 +60 +21 +20 +bcast:chain\n')
+        self.assertIn('coll/wan 1.167 (1.111-1.222), with trials 0.083', text)
+        self.assertIn('47 (47-47, 1 jobs): bcast:chain, scan:row', text)
+        self.assertIn('or at all: bcast:slow, scan:row', text)
+
+    def test_together(self):
+        """The rules of the best of each, longest first, bytes as rules count them; coll/wan's own choice needs none."""
+        loader = importlib.machinery.SourceFileLoader('replay', os.path.join(BENCH, 'replay'))
+        replay = importlib.util.module_from_spec(importlib.util.spec_from_loader('replay', loader))
+        loader.exec_module(replay)
+        forced = settings.Setting('gather:tuned/linear', ('--mca', 'a', '1', '--mca', 'b', '2'))
+        lines = [self.job(['coll/wan'], [['scan', 4, 1, 1], ['bcast', 4, 1, 9], ['bcast', 64, 1, 9], ['gather', 8, 1, 9]]),
+                 self.job(['bcast:tree'], [['bcast', 4, 1, 3], ['bcast', 64, 1, 10]]), self.job(['bcast:chain'], [['bcast', 4, 1, 5], ['bcast', 64, 1, 2]]),
+                 self.job(['gather:tuned/linear'], [['gather', 8, 1, 1]])]
+        was, replay.settings.forced = replay.settings.forced, lambda ops: [forced]
+        try:
+            found = replay.together(replays.Replay(lines, 'net', 'a.trace'), 32)
+        finally:
+            replay.settings.forced = was
+        self.assertEqual(found, (('--mca', 'a', '1', '--mca', 'b', '2'), 'gather bytes 256-: open_mpi\nbcast bytes 64-: chain\nbcast bytes 4-: tree\n'))
 
 
 class PlaceFake(jobs.Place):

@@ -220,11 +220,10 @@ def changes_plot(rows, mode, static, stem):
 
 
 def replays_plot(found, stem):
-    """Time of all calls of each trace over the best that could be fixed for each collective and size; bars from the fastest to the slowest job."""
+    """Time of each trace over that of the fastest job of fixed choices; bars from the fastest to the slowest job."""
     figure, axes = plt.subplots(figsize=(7.2, 0.5 + 0.8 * len(found)))
-    fixed = 'collective and size'
     for at, way in enumerate(replays.WAYS):
-        over = [one.ratios(way, fixed) for one in found]
+        over = [one.ratios(way) for one in found]
         rows = [row + (at - 1) * 0.22 for row in range(len(found))]
         axes.errorbar([m for m, _, _ in over], rows, xerr=[[m - low for m, low, _ in over], [high - m for m, _, high in over]], linestyle='',
                       capsize=3, label=way, color=COLOURS[at], marker=MARKERS[at], markersize=5)
@@ -238,7 +237,7 @@ def replays_plot(found, stem):
     axes.set_yticks(range(len(found)), [one.trace.removesuffix('.trace') for one in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.grid(True, which='major', axis='x', alpha=0.3)
-    axes.set_xlabel(f'time of all calls / the best fixed choice of each {fixed}')
+    axes.set_xlabel('time of all calls / that of the fastest job of fixed choices')
     axes.set_title(found[0].network, fontsize=9)
     axes.legend(fontsize=7, loc='center left', bbox_to_anchor=(1.01, 0.5))
     return figure_save(figure, stem)

@@ -7,8 +7,7 @@ from . import statistics, table
 from .sizes import size_text
 
 WAYS = ('coll/wan', 'with trials', 'Open MPI')
-# What a choice is compared with: one fixed algorithm for each collective, as parameters can have it; one for each collective and size.
-FIXED = ('collective', 'collective and size')
+TOGETHER = 'the best of each'       # collective and size, of the first round, in one job
 
 
 class Replay:
@@ -18,6 +17,7 @@ class Replay:
         self.network, self.trace = network, trace
         mine = [r for r in lines if r['network'] == network and r['trace'] == trace]
         self.loads = [r['load'] for r in mine]
+        self.rules = [r['rules'] for r in mine if r['names'] == [TOGETHER]]
         self.whole = {}     # {names: [ms]}
         self.took = {}      # {way, or algorithm of a collective: {(op, bytes): [ms]}}
         self.calls = {}     # {(op, bytes): how many}
@@ -28,67 +28,55 @@ class Replay:
             for op, size, count, ms in r['kinds']:
                 self.calls[op, size] = count
                 for name in r['names']:
-                    if name in WAYS or name.partition(':')[0] == op:
+                    if name in (*WAYS, TOGETHER) or name.partition(':')[0] == op:
                         self.took.setdefault(name, {}).setdefault((op, size), []).append(ms)
         self.cut = sorted({', '.join(r['names']) for r in mine if r['kinds'] is None})
 
-    def middle(self, name, kinds):
-        """Median over jobs of all calls of these kinds; None where it has none of one."""
-        of = self.took.get(name, {})
-        return sum(statistics.median(of[kind]) for kind in kinds) if all(kind in of for kind in kinds) else None
+    def middle(self, name, kind):
+        """Median over jobs of all calls of this kind; None where it has none."""
+        ms = self.took.get(name, {}).get(kind)
+        return statistics.median(ms) if ms else None
 
     def best(self, kinds):
-        """(name, ms) of the fastest that could be fixed for these kinds; Open MPI's and coll/wan's own choices can be, too."""
-        found = {name: self.middle(name, kinds) for name in self.took if name != 'with trials'}
-        return min(((name, ms) for name, ms in found.items() if ms is not None), key=lambda x: x[1])
+        """(name, ms) of the fastest that could be fixed for all of these kinds; coll/wan's and Open MPI's own choices can be, too."""
+        found = {name: [self.middle(name, kind) for kind in kinds] for name in self.took if name not in ('with trials', TOGETHER)}
+        return min(((name, sum(ms)) for name, ms in found.items() if None not in ms), key=lambda x: x[1])
 
-    def groups(self, fixed):
-        """Kinds for which one choice is fixed."""
-        if fixed == 'collective':
-            return [[kind for kind in self.calls if kind[0] == op] for op in dict.fromkeys(op for op, _ in self.calls)]
-        return [[kind] for kind in self.calls]
+    def fastest(self):
+        """(names, ms) of the fastest job of fixed choices."""
+        return min(((names, statistics.median(ms)) for names, ms in self.whole.items() if names[0] not in WAYS), key=lambda x: x[1])
 
-    def best_ms(self, fixed):
-        return sum(self.best(kinds)[1] for kinds in self.groups(fixed))
-
-    def total(self, way):
-        """ms of all calls in each job of a way."""
-        of = list(self.took[way].values())
-        return [sum(ms[k] for ms in of) for k in range(min(map(len, of)))]
-
-    def ratios(self, way, fixed):
-        """(median, smallest, largest) of the jobs of a way, over the best that could be fixed."""
-        over = sorted(ms / self.best_ms(fixed) for ms in self.total(way))
-        return statistics.median(over), over[0], over[-1]
+    def ratios(self, way):
+        """(median, smallest, largest) of a way's jobs over the fastest of fixed choices."""
+        best = self.fastest()[1]
+        over = self.whole[way,]
+        return statistics.median(over) / best, min(over) / best, max(over) / best
 
     def near(self, factor):
-        """Names that are within `factor` of the best of some kind or collective."""
-        return set(WAYS).union(name for fixed in FIXED for kinds in self.groups(fixed) for name in self.took
-                               if (ms := self.middle(name, kinds)) is not None and ms <= factor * self.best(kinds)[1])
+        """Names of the jobs that are to be repeated."""
+        best = self.fastest()[1]
+        return {names for names, ms in self.whole.items() if names[0] in (*WAYS, TOGETHER) or statistics.median(ms) <= factor * best}
 
 
 def replays_of(lines):
     """Those that have all ways."""
     found = [Replay(lines, *key) for key in dict.fromkeys((r['network'], r['trace']) for r in lines if r['type'] == 'replay')]
-    return [one for one in found if all(way in one.took for way in WAYS)]
+    return [one for one in found if all((way,) in one.whole for way in (*WAYS, TOGETHER))]
+
+
+def jobs_text(ms):
+    return f'{statistics.median(ms):.0f} ({min(ms):.0f}-{max(ms):.0f}, {len(ms)} jobs)'
 
 
 def table_text(one):
-    rows = []
+    shown, rows = (*WAYS, TOGETHER), []
     for kind, count in one.calls.items():
         name, ms = one.best([kind])
-        rows.append([kind[0], size_text(kind[1]), str(count), *(f'{one.middle(way, [kind]):.0f}' for way in WAYS), f'{ms:.0f}', name])
-    rows.append(['all', '', str(sum(one.calls.values())), *(f'{statistics.median(one.total(way)):.0f}' for way in WAYS),
-                 f'{one.best_ms("collective and size"):.0f}', ''])
-    out = [f'{one.trace}: {one.network}; medians of {" and ".join(str(n) for n in sorted({len(v) for v in one.whole.values()}))} jobs, '
-           f'load {min(one.loads):.0f} to {max(one.loads):.0f}']
-    out += table.grid_text(['operation', 'bytes', 'calls', *(f'{way}, ms' for way in WAYS), 'the best fixed, ms', 'that is'], rows)
-    for fixed in FIXED:
-        out.append(f'over the best fixed for each {fixed}: '
-                   + ', '.join('{} {:.3f} ({:.3f}-{:.3f})'.format(way, *one.ratios(way, fixed)) for way in WAYS))
-    one_setting = {names: statistics.median(ms) for names, ms in one.whole.items() if names[0] not in WAYS}
-    names = min(one_setting, key=one_setting.get)
-    out.append(f'whole jobs, ms: ' + ', '.join(f'{way} {statistics.median(one.whole[way,]):.0f} ({min(one.whole[way,]):.0f}-{max(one.whole[way,]):.0f})'
-                                               for way in WAYS)
-               + f'; of those with fixed algorithms the fastest ({", ".join(names)}) {one_setting[names]:.0f}')
-    return out + [f'more than the time of a job: {names}' for names in one.cut]
+        rows.append([kind[0], size_text(kind[1]), str(count), *(f'{one.middle(way, kind):.0f}' for way in shown), f'{ms:.0f}', name])
+    out = [f'{one.trace}: {one.network}, load {min(one.loads):.0f} to {max(one.loads):.0f}; ms of all calls of a kind, waiting for ranks among it']
+    out += table.grid_text(['operation', 'bytes', 'calls', *shown, 'the fastest', 'that is'], rows)
+    out += [f'{TOGETHER}: ' + '; '.join(text.strip() for text in one.rules[0].splitlines())]
+    for names, ms in sorted(one.whole.items(), key=lambda x: statistics.median(x[1])):
+        out.append(f'whole jobs, ms: {jobs_text(ms)}: {", ".join(names)}')
+    out += [f'did not end, in time or at all: {names}' for names in one.cut]
+    return out + ['over the fastest job of fixed choices: ' + ', '.join('{} {:.3f} ({:.3f}-{:.3f})'.format(way, *one.ratios(way)) for way in WAYS)]

@@ -10,6 +10,7 @@ from . import jobs
 from .sizes import size_parse
 
 OPS = ('bcast', 'allreduce', 'reduce', 'barrier', 'allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall', 'scan', 'exscan')
+BY_BLOCK = ('allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall')     # a call's bytes are those of one rank's block
 
 
 def trace_read(path):

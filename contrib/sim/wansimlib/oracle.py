@@ -8,14 +8,13 @@ import sys
 from wanbenchlib import statistics
 from wanbenchlib.sizes import size_text, sizes_parse
 from wanbenchlib.table import grid_text, ms_text
-from wanbenchlib.traces import OPS
+from wanbenchlib.traces import BY_BLOCK, OPS
 
 from . import jobs
 from .table import name_of
 
 SIZES = '4..4M:4'
 CALLS = 1000            # of a class, over which trials are to pay
-BY_BLOCK = ('allgather', 'gather', 'scatter', 'reduce_scatter', 'alltoall')     # a point's bytes are those of one rank's block
 # What Open MPI's tuned can be forced to, by the names that SMPI has for it; besides its selector's own choice.
 FORCED = {
     'bcast': ['flattree', 'ompi_pipeline', 'ompi_split_bintree', 'binomial_tree', 'scatter_rdb_allgather', 'scatter_LR_allgather'],
