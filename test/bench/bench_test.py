@@ -282,7 +282,8 @@ class ReplaysTest(unittest.TestCase):
         loader.exec_module(replay)
         forced = settings.Setting('gather:tuned/linear', ('--mca', 'a', '1', '--mca', 'b', '2'))
         lines = [self.job(['coll/wan'], [['scan', 4, 1, 1], ['bcast', 4, 1, 9], ['bcast', 64, 1, 9], ['gather', 8, 1, 9]]),
-                 self.job(['bcast:tree'], [['bcast', 4, 1, 3], ['bcast', 64, 1, 10]]), self.job(['bcast:chain'], [['bcast', 4, 1, 5], ['bcast', 64, 1, 2]]),
+                 self.job(['bcast:tree'], [['bcast', 4, 1, 3], ['bcast', 64, 1, 10]]), self.job(['bcast:adaptive'], [['bcast', 4, 1, 1]]),
+                 self.job(['bcast:chain'], [['bcast', 4, 1, 5], ['bcast', 64, 1, 2]]),
                  self.job(['gather:tuned/linear'], [['gather', 8, 1, 1]])]
         was, replay.settings.forced = replay.settings.forced, lambda ops: [forced]
         try:

@@ -37,9 +37,9 @@ class Replay:
         ms = self.took.get(name, {}).get(kind)
         return statistics.median(ms) if ms else None
 
-    def best(self, kinds):
+    def best(self, kinds, fits=lambda name: True):
         """(name, ms) of the fastest that could be fixed for all of these kinds; coll/wan's and Open MPI's own choices can be, too."""
-        found = {name: [self.middle(name, kind) for kind in kinds] for name in self.took if name not in ('with trials', TOGETHER)}
+        found = {name: [self.middle(name, kind) for kind in kinds] for name in self.took if name not in ('with trials', TOGETHER) and fits(name)}
         return min(((name, sum(ms)) for name, ms in found.items() if None not in ms), key=lambda x: x[1])
 
     def fastest(self):

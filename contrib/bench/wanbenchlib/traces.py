@@ -65,4 +65,6 @@ def calls_run(args, words, calls):
         ran = jobs.lab('run', '--name', args.name, '--timeout', str(args.timeout), *words, args.program, file.name)
     if ran.returncode != 0 and 'timeout' not in ran.stdout and ran.returncode != 124:
         raise jobs.BenchError(f'a job ended with {ran.returncode}:\n{ran.stdout}')
+    if 'coll/wan stays out' in ran.stdout:
+        raise jobs.BenchError(ran.stdout)
     return times_of(ran.stdout) if ran.returncode == 0 else None
