@@ -506,7 +506,8 @@ std::string check_share()
                 comms[r] = open(p, peers, static_cast<int>(r));
         }
     };
-    // Four times what it costs, and once, in calls of one kind; asked a few times.
+    // Four times what it costs, and once, in calls of one kind, of which an eighth counts, as they take hardly longer than the way is assumed
+    // to; asked a few times: after each question up to three times as many calls.
     int fifth = 0, half = 0;
     with_share at_fifth(20), at_half(50, "v1", "v2");
     if (std::string why = until_measured(at_fifth, &fifth); !why.empty())
@@ -514,7 +515,7 @@ std::string check_share()
     if (std::string why = until_measured(at_half, &half); !why.empty())
         return why;
     WAN_CHECK_THAT(10 * fifth > 35 * half && 10 * fifth < 45 * half && half > 20, std::to_string(fifth) + " calls, " + std::to_string(half) + " calls");
-    WAN_CHECK_THAT(at_fifth.asked <= 7 && at_half.asked <= 7, std::to_string(at_fifth.asked) + " and " + std::to_string(at_half.asked) + " questions");
+    WAN_CHECK_THAT(at_fifth.asked <= 9 && at_half.asked <= 7, std::to_string(at_fifth.asked) + " and " + std::to_string(at_half.asked) + " questions");
     std::string before, after;
     if (std::string why = at_fifth.plan(0, true, &before, 50'000); !why.empty())
         return why;
@@ -541,7 +542,7 @@ std::string check_share()
     WAN_CHECK(!affords);
 
     // Measured meanwhile on another communicator between these sites, as all ranks know: taken from there.
-    with_share one(20, "y1", "y2"), other(20, "y1", "y2"), doubtful(20, "y1", "y2");
+    with_share one(80, "y1", "y2"), other(80, "y1", "y2"), doubtful(80, "y1", "y2");
     for (watched_job *j : {&one, &other, &doubtful}) {
         if (std::string why = agree(*j, -1, &affords); !why.empty())
             return why;

@@ -329,13 +329,13 @@ struct deferred_job {
     int64_t took_ns = 0;
 };
 using call_bytes = std::function<uint64_t(int call)>;
-deferred_job defer(int ranks, int64_t share, int64_t cost, int64_t before, const job::times &time, const call_bytes &bytes = {})
+deferred_job defer(int ranks, int64_t share, int64_t cost, int64_t before, const job::times &time, const call_bytes &bytes = {}, int64_t way = 0)
 {
     std::vector<deferral> all(static_cast<size_t>(ranks), deferral(share));
     std::vector<int64_t> sums(all.size(), before);
     deferred_job made;
     for (auto &d : all)
-        d.begin(cost, before);
+        d.begin(cost, before, way);
     while (!all[0].over() && made.calls < 100'000) {
         deferral::words votes{};
         size_t asked = 0;
@@ -382,6 +382,13 @@ std::string check_deferral()
     WAN_CHECK(defer(2, 20, 200 * ms, 800 * ms, [](int, int) { return second; }).calls == 0);
     WAN_CHECK(defer(2, 100, 200 * ms, 0, [](int, int) { return second; }).calls == 0);
     WAN_CHECK(defer(2, 0, 200 * ms, 0, [](int, int) { return second; }).calls == 100'000);
+    // No plan saves the way: who sends little pays eight times as late; of long calls what they take beyond it counts.
+    for (auto [takes, counts] : {std::pair{11 * ms, 11 * ms / 8}, {2 * ms, 2 * ms / 8}, {50 * ms, 40 * ms}, {500 * ms, 490 * ms}}) {
+        const deferred_job j = defer(3, 20, 200 * ms, 0, [takes](int rank, int) { return rank == 0 ? 0 : takes; }, {}, 10 * ms);
+        const int64_t needed = (800 * ms + counts - 1) / counts;
+        WAN_CHECK_THAT(j.calls > needed && j.calls <= needed + 2 && j.questions <= 8, std::to_string(takes / ms) + " ms: " + std::to_string(j.calls) + " calls, not "
+                       + std::to_string(needed) + "; " + std::to_string(j.questions) + " questions");
+    }
     // After thousands of short ones, long ones: at their second call ranks ask, and find out in a few more.
     for (int every : {1, 50}) {
         const auto is_long = [every](int call) { return call >= 5000 && call % every == 0; };

@@ -1,7 +1,9 @@
 /*
  * When links are measured for the first time: not before calls have taken long enough for that
  * to be a small part of the time, as one rents skis until one has paid their price.  Who calls little
- * never pays for plans of which there is little to be had.
+ * never pays for plans of which there is little to be had.  Likewise who sends little: no plan saves the way
+ * to the other sites, so what counts is what a call takes beyond it, or an eighth of its time where that is more
+ * (the way may be shorter than it is thought to be).
  *
  * How long calls take only each rank knows, the one that waits longest best; ranks ask each other
  * beside a call, at the second one and then when the rest must have passed, so a few times in all.  The largest
@@ -24,10 +26,11 @@ public:
     /** share: per cent of the time of calls and of measuring that this may take; 100: any. */
     explicit deferral(int64_t share) : share_(share) {}
 
-    /** Agreed on: what measuring takes, and how long calls have taken before, elsewhere. */
-    void begin(int64_t cost_ns, int64_t before_ns)
+    /** Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and the way that none saves. */
+    void begin(int64_t cost_ns, int64_t before_ns, int64_t way_ns = 0)
     {
         cost_ns_ = cost_ns;
+        way_ns_ = way_ns;
         agreed_ns_ = mine_ns_ = before_ns;
         calls_ = asked_ = longest_ns_ = large_ = size_ = 0;
         next_ = large_next_ = first_question;
@@ -43,11 +46,13 @@ public:
             size_ = size, large_ = 0, large_next_ = first_question;
         return (++calls_ >= next_) | (size_ > 0 && size == size_ && ++large_ >= large_next_);
     }
-    /** A call took so long on this rank. */
-    void took(int64_t ns)
+    /** A call took so long on this rank; how much of it counts. */
+    int64_t took(int64_t ns)
     {
-        mine_ns_ += std::max<int64_t>(0, ns);
-        longest_ns_ = std::max(longest_ns_, ns);
+        const int64_t counts_ns = std::max<int64_t>({0, ns / least_part, ns - way_ns_});
+        mine_ns_ += counts_ns;
+        longest_ns_ = std::max(longest_ns_, counts_ns);
+        return counts_ns;
     }
     /** This rank's part, to be combined by MIN: of all calls, of the longest since the last question. */
     struct words {
@@ -69,18 +74,18 @@ public:
         longest_ns_ = 0;
         return over();
     }
-    /** How long calls have taken, as agreed last. */
+    /** What calls have taken, as far as it counts, as agreed last. */
     int64_t agreed_ns() const { return agreed_ns_; }
     /** Whether it is time, as agreed last. */
     bool over() const { return missing_ns() <= 0; }
 
 private:
-    static constexpr int64_t first_question = 2;
+    static constexpr int64_t first_question = 2, least_part = 8;
     int64_t missing_ns() const
     {
         return share_ <= 0 ? INT64_MAX : static_cast<int64_t>(static_cast<__int128>(100 - share_) * cost_ns_ / share_) - agreed_ns_;
     }
-    int64_t share_, cost_ns_ = 0;
+    int64_t share_, cost_ns_ = 0, way_ns_ = 0;
     int64_t agreed_ns_ = 0, mine_ns_ = 0;
     int64_t longest_ns_ = 0;            // on this rank, since the last question
     int64_t calls_ = 0, asked_ = 0, next_ = first_question;
