@@ -2,7 +2,7 @@
  * When links are measured for the first time: not before calls have taken long enough for that
  * to be a small part of the time, as one rents skis until one has paid their price.  Who calls little
  * never pays for plans of which there is little to be had.  Likewise who sends little: no plan saves the way
- * to the other sites, so what counts is what a call takes beyond it, or an eighth of its time where that is more
+ * to the other sites, so what counts is what a call takes beyond it, or a sixteenth of its time where that is more
  * (the way may be shorter than it is thought to be).
  *
  * How long calls take only each rank knows, the one that waits longest best; ranks ask each other
@@ -26,7 +26,7 @@ public:
     /** share: per cent of the time of calls and of measuring that this may take; 100: any. */
     explicit deferral(int64_t share) : share_(share) {}
 
-    /** Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and the way that none saves. */
+    /** Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and what no plan saves. */
     void begin(int64_t cost_ns, int64_t before_ns, int64_t way_ns = 0)
     {
         cost_ns_ = cost_ns;
@@ -80,7 +80,7 @@ public:
     bool over() const { return missing_ns() <= 0; }
 
 private:
-    static constexpr int64_t first_question = 2, least_part = 8;
+    static constexpr int64_t first_question = 2, least_part = 16;
     int64_t missing_ns() const
     {
         return share_ <= 0 ? INT64_MAX : static_cast<int64_t>(static_cast<__int128>(100 - share_) * cost_ns_ / share_) - agreed_ns_;
