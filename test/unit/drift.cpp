@@ -389,6 +389,9 @@ std::string check_deferral()
         WAN_CHECK_THAT(j.calls > needed && j.calls <= needed + 2 && j.questions <= 10, std::to_string(takes / ms) + " ms: " + std::to_string(j.calls) + " calls, not "
                        + std::to_string(needed) + "; " + std::to_string(j.questions) + " questions");
     }
+    // On a rank, one of them takes a round trip and the next next to nothing.
+    const deferred_job in_turn = defer(3, 20, 200 * ms, 0, [](int rank, int call) { return (rank + call) % 2 ? 2 * ms : 20 * ms; }, {}, 11 * ms);
+    WAN_CHECK_THAT(in_turn.calls > 1100 && in_turn.calls < 1200, std::to_string(in_turn.calls) + " calls, not 800 ms / (11 ms / 16)");
     // After thousands of short ones, long ones: at their second call ranks ask, and find out in a few more.
     for (int every : {1, 50}) {
         const auto is_long = [every](int call) { return call >= 5000 && call % every == 0; };

@@ -31,6 +31,7 @@ public:
     {
         cost_ns_ = cost_ns;
         way_ns_ = way_ns;
+        carried_ns_ = 0;
         agreed_ns_ = mine_ns_ = before_ns;
         calls_ = asked_ = longest_ns_ = large_ = size_ = 0;
         next_ = large_next_ = first_question;
@@ -49,7 +50,9 @@ public:
     /** A call took so long on this rank; how much of it counts. */
     int64_t took(int64_t ns)
     {
-        const int64_t counts_ns = std::max<int64_t>({0, ns / least_part, ns - way_ns_});
+        // Of calls of which each waits for the one before to cross, one takes a round trip on this rank and the next nothing.
+        const int64_t beyond_ns = ns - way_ns_ + carried_ns_, counts_ns = std::max<int64_t>({0, ns / least_part, beyond_ns});
+        carried_ns_ = std::clamp<int64_t>(beyond_ns, -way_ns_, 0);
         mine_ns_ += counts_ns;
         longest_ns_ = std::max(longest_ns_, counts_ns);
         return counts_ns;
@@ -86,6 +89,7 @@ private:
         return share_ <= 0 ? INT64_MAX : static_cast<int64_t>(static_cast<__int128>(100 - share_) * cost_ns_ / share_) - agreed_ns_;
     }
     int64_t share_, cost_ns_ = 0, way_ns_ = 0;
+    int64_t carried_ns_ = 0;            // what the call before took less than the way
     int64_t agreed_ns_ = 0, mine_ns_ = 0;
     int64_t longest_ns_ = 0;            // on this rank, since the last question
     int64_t calls_ = 0, asked_ = 0, next_ = first_question;
