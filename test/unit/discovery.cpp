@@ -10,7 +10,6 @@
 #include "unit.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -100,11 +99,12 @@ network regular(int sites, int hosts, int ranks_a_host, int64_t far_one_way, int
     return n;
 }
 
-/** Any number of sites, unequal, with any ways between them; late and busy processes. */
-std::string check_random()
+/** Any number of sites, unequal, with any ways between them; late and busy processes, some of which look seldom and never for long. */
+std::string draw_random(uint64_t seed, int trials)
 {
-    std::mt19937_64 random(test_seed());
-    for (int trial = 0; trial < 400; ++trial) {
+    std::mt19937_64 random(seed);
+    int64_t slowest = 0;
+    for (int trial = 0; trial < trials; ++trial) {
         const auto pick = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)); };
         const int sites = static_cast<int>(pick(1, 12));
         network n;
@@ -134,10 +134,21 @@ std::string check_random()
             n.habits.push_back(h);
         }
         // A site of one host is told from its neighbours by nothing but their ways.
-        if (std::string why = check(n, simulation(n, random()).run(), "trial " + std::to_string(trial)); !why.empty())
+        const outcome o = simulation(n, random()).run();
+        if (std::string why = check(n, o, "seed " + std::to_string(seed) + ", trial " + std::to_string(trial)); !why.empty())
             return why;
+        slowest = std::max(slowest, o.ended_ns);
     }
+    std::printf("any sites: known after at most %.0f ms\n", static_cast<double>(slowest) / 1e6);
+    WAN_CHECK_THAT(slowest <= 20'000 * ms, "too late");     // simulated time
     return "";
+}
+
+/** In the sixth of seed 23 a process looks every 55 ms for one, and no host of its site is among those that it has to find. */
+std::string check_random()
+{
+    const std::string why = draw_random(23, 8);
+    return why.empty() ? draw_random(test_seed(), 400) : why;
 }
 
 /**
@@ -166,9 +177,9 @@ std::string check_four_sites()
 }
 
 /** Zones inside sites, and rooms inside those: found, beside sites without any; by every rank. */
-std::string check_levels()
+std::string draw_levels(uint64_t seed)
 {
-    std::mt19937_64 random(test_seed());
+    std::mt19937_64 random(seed);
     int64_t slowest = 0;
     for (int trial = 0; trial < 120; ++trial) {
         const auto pick = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)); };
@@ -191,7 +202,7 @@ std::string check_levels()
         for (auto &h : n.habits)
             h.starts = pick(0, 100 * ms);
         const outcome o = simulation(n, random()).run();
-        if (std::string why = check(n, o, "trial " + std::to_string(trial)); !why.empty())
+        if (std::string why = check(n, o, "seed " + std::to_string(seed) + ", trial " + std::to_string(trial)); !why.empty())
             return why;
         slowest = std::max(slowest, o.ended_ns);
     }
@@ -199,128 +210,12 @@ std::string check_levels()
     return "";
 }
 
-/**
- * Two sites of two zones, in one of which a host answers late for a while: asked again, it finds its zone; alone it makes none.
- * Nor do sites wait for the zone of one of which nothing more is known.
- */
-std::string check_late_host()
+/** In two of those seeds jitter makes a room seem far and the next zone near: 0.28 and 0.83 ms. */
+std::string check_levels()
 {
-    for (const auto &[recovers, lost] : {std::pair{true, false}, {false, false}, {false, true}}) {
-        wan::site_finder f(32);
-        constexpr int late = 6;
-        const auto time = [&](int a, int b, bool slow) -> int64_t {
-            const int64_t is = a == b ? 0 : a / 16 != b / 16 ? 40 * ms : a / 8 != b / 8 ? 600 * us : 60 * us;
-            return slow && a != b && (a == late || b == late) ? std::max(is, 3 * ms) : is;
-        };
-        std::map<int, std::vector<int>> targets;
-        for (int h = 0; h < 32; ++h)
-            targets[h] = wan::site_finder::first_targets(32);
-        WAN_CHECK_THAT(std::find(targets[0].begin(), targets[0].end(), late) == targets[0].end(), "the late one is a landmark");
-        int rounds = 0;
-        for (; !f.finished(); ++rounds) {
-            WAN_CHECK_THAT(rounds < 10, "asks for ever");
-            const auto now = std::exchange(targets, {});
-            const uint32_t round = f.round();
-            size_t answers = 0;
-            for (const auto &[h, some] : now) {
-                std::vector<int64_t> times;
-                for (int t : some)
-                    times.push_back(lost && rounds > 0 && h == late && t != late ? wan::site_finder::unknown_ns : time(h, t, rounds == 0 || !recovers));
-                WAN_CHECK(!f.take(h, round + 1, times) && !f.take(h, round, std::vector<int64_t>(times.size() + 1)));
-                WAN_CHECK(f.take(h, round, times) == (++answers == now.size()));
-            }
-            f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
-            WAN_CHECK(f.finished() == targets.empty());
-        }
-        WAN_CHECK_THAT(rounds > 1, "never asked again");
-        for (int h = 0; h < 32; ++h) {
-            const auto &p = f.places()[static_cast<size_t>(h)];
-            const bool alone = !recovers && h == late;
-            WAN_CHECK_THAT(p.site == h / 16 && p.inside[1] == 0, std::to_string(h));
-            // (Parts are numbered by their lowest host: the late one comes before the other zone.)
-            WAN_CHECK_THAT(p.inside[0] == (alone ? 2 : h % 16 < 8 ? 1 : !recovers && h < 16 ? 3 : 2), std::to_string(h) + " is in part " + std::to_string(p.inside[0]));
-        }
-        WAN_CHECK(f.parted() == 2 && f.apart_ns() == 600 * us && f.far_ns() == 40 * ms && f.near_ns() == 3 * ms);
-    }
-    return "";
-}
-
-/** Asks and answers until the sites are known, in so many rounds: time(from, to, round). */
-std::string find_all(wan::site_finder &f, int hosts, const std::function<int64_t(int, int, int)> &time, int most = 20)
-{
-    std::map<int, std::vector<int>> targets;
-    for (int h = 0; h < hosts; ++h)
-        targets[h] = wan::site_finder::first_targets(hosts);
-    for (int rounds = 0; !f.finished(); ++rounds) {
-        WAN_CHECK_THAT(rounds < most, "asks for ever");
-        const uint32_t round = f.round();
-        for (const auto &[h, some] : std::exchange(targets, {})) {
-            std::vector<int64_t> times;
-            for (int t : some)
-                times.push_back(t == h ? 0 : time(h, t, rounds));
-            f.take(h, round, times);
-        }
-        f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
-    }
-    return "";
-}
-
-/** As long as no way between sites is known, nothing says that there is one site only: a host that is late is not near all. */
-std::string check_unknown()
-{
-    constexpr int late = 6;
-    wan::site_finder f(8);
-    const std::string why = find_all(f, 8, [](int h, int t, int round) {
-        const bool near = t / 4 == h / 4;
-        return round < 2 && (!near || h == late || t == late) ? wan::site_finder::unknown_ns : near ? 60 * us : 40 * ms;
-    }, 5);
-    if (!why.empty())
-        return why;
-    for (int h = 0; h < 8; ++h)
-        WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 4, std::to_string(h));
-    return "";
-}
-
-/** A small site near a large one, beside one far away: round trips that long are never inside, few though they are. */
-std::string check_neighbours()
-{
-    for (const int64_t far : {40 * ms, 300 * ms}) {
-        const auto site = [](int h) { return h < 32 ? 0 : h < 34 ? 1 : 2; };
-        wan::site_finder f(40);
-        const std::string why = find_all(f, 40, [&](int a, int b, int) {
-            return site(a) == site(b) ? 300 * us : site(a) + site(b) == 1 ? wan::site_finder::most_near_ns + ms : far;
-        });
-        WAN_CHECK_THAT(why.empty(), why);
-        for (int h = 0; h < 40; ++h)
-            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == site(h), std::to_string(far / ms) + " ms: " + std::to_string(h));
-    }
-    return "";
-}
-
-/** Two that are near to each other are no site as long as others may be near them: some of their ways take at most, or nothing is known. */
-std::string check_doubts()
-{
-    for (const int64_t doubt : {wan::site_finder::unknown_ns, -3 * ms, -30 * ms}) {
-        const auto rare = [](int h) { return h == 2 || h == 3; };
-        WAN_CHECK(rare(wan::site_finder::first_targets(16)[1]));
-        wan::site_finder f(16);
-        const std::string why = find_all(f, 16, [&](int a, int b, int round) {
-            return a / 8 != b / 8 ? 40 * ms : round < 3 && rare(a) != rare(b) ? doubt : 60 * us;
-        });
-        WAN_CHECK_THAT(why.empty(), why);
-        for (int h = 0; h < 16; ++h)
-            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 8, std::to_string(doubt) + ": " + std::to_string(h));
-        WAN_CHECK(f.far_ns() == 40 * ms);
-    }
-    // Where nobody seems far for certain, they are one site in the end; not at once, and where ways may be far, never.
-    wan::site_finder one(16);
-    int last = 0;
-    const std::string why = find_all(one, 16, [&](int a, int b, int round) { return last = round, a % 4 && b % 4 ? 60 * us : -4 * ms; });
-    WAN_CHECK_THAT(why.empty() && last > 0, why);
-    for (const auto &p : one.places())
-        WAN_CHECK(p == wan::site_finder::place{});
-    wan::site_finder never(16);
-    WAN_CHECK(!find_all(never, 16, [&](int a, int b, int) { return a % 4 && b % 4 ? 60 * us : -40 * ms; }).empty());
+    for (const uint64_t seed : {test_seed(), uint64_t{24}, uint64_t{28}})
+        if (std::string why = draw_levels(seed); !why.empty())
+            return why;
     return "";
 }
 
@@ -343,7 +238,7 @@ std::string check_pauses()
     return "";
 }
 
-/** Who looks so seldom that no time of it counts makes no site: others wait until it is known where it is. */
+/** Who looks so seldom that none of its own times counts is found by others; where all do, nothing is known, and they are one site before long. */
 std::string check_rare_looks()
 {
     std::mt19937_64 random(test_seed());
@@ -352,9 +247,13 @@ std::string check_rare_looks()
             network n = regular(sites, 8 / sites, 1, 10 * ms, 40 * us, placement::block, random);
             for (int r : rare)
                 n.habits[static_cast<size_t>(r)] = {.starts = 0, .busy = 100 * ms, .idle = 20 * us};
-            const outcome o = simulation(n, random(), 60'000 * ms).run();
-            for (const auto &found : o.site)
-                WAN_CHECK_THAT(found.empty() || found == truth(n), std::to_string(rare.size()) + " rare lookers: other sites are found");
+            const outcome o = simulation(n, random()).run();
+            if (rare.size() > 1)
+                std::fill(n.site_of_host.begin(), n.site_of_host.end(), 0);
+            if (std::string why = check(n, o, std::to_string(rare.size()) + " rare lookers, " + std::to_string(sites) + " sites"); !why.empty())
+                return why;
+            WAN_CHECK_THAT(o.ended_ns <= (rare.size() > 1 ? 40'000 : 15'000) * ms, "too late");    // simulated time
+            n.site_of_host = regular(sites, 8 / sites, 1, 10 * ms, 40 * us, placement::block, random).site_of_host;
             // Longer looks, as seldom.
             for (int r : rare)
                 n.habits[static_cast<size_t>(r)] = {.starts = 0, .busy = 100 * ms, .idle = 5 * ms};
@@ -525,11 +424,10 @@ std::string check_garbage()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_random>),   cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
-        cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>),       cmocka_unit_test(test<check_ways_cost>),
-        cmocka_unit_test(test<check_garbage>),   cmocka_unit_test(test<check_levels>),
-        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_rare_looks>), cmocka_unit_test(test<check_unknown>),
-        cmocka_unit_test(test<check_neighbours>), cmocka_unit_test(test<check_doubts>),     cmocka_unit_test(test<check_pauses>),
+        cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
+        cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>), cmocka_unit_test(test<check_ways_cost>),
+        cmocka_unit_test(test<check_garbage>), cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_rare_looks>),
+        cmocka_unit_test(test<check_pauses>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

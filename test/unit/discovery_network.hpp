@@ -70,10 +70,10 @@ struct outcome {
     uint64_t messages = 0, most_sent = 0;   // all; by one rank
 };
 
-/** Runs all ranks until nothing more happens. */
+/** Runs all ranks until nothing more happens, or so long. */
 class simulation {
 public:
-    simulation(const network &n, uint64_t seed, int64_t until_ns = INT64_MAX) : until_ns_(until_ns), net_(n), random_(seed), looked_(static_cast<size_t>(n.ranks()), -1), sent_(static_cast<size_t>(n.ranks()))
+    simulation(const network &n, uint64_t seed, int64_t until_ns = 600'000 * ms) : until_ns_(until_ns), net_(n), random_(seed), looked_(static_cast<size_t>(n.ranks()), -1), sent_(static_cast<size_t>(n.ranks()))
     {
         std::vector<uint64_t> nodes;
         for (int h : n.host_of_rank)
@@ -111,7 +111,7 @@ public:
                 ranks_[r]->receive(e.from, e.bytes.data(), e.bytes.size());
             if (ranks_[r]->finished() && !knew)
                 o.ended_ns = std::max(o.ended_ns, now);
-            if (ranks_[r]->finished() && !ranks_[r]->complete() && (e.from < 0 || !knew))
+            if (e.from < 0 && !ranks_[r]->complete())
                 events_.push({now + 10 * ms, order_++, e.to, -1, {}});      // looks anyway
             if (!ranks_[r]->complete())
                 o.complete_ns = std::max(o.complete_ns, now);

@@ -25,6 +25,7 @@ unit_tests = \
 	test/unit/report \
 	test/unit/report_parts \
 	test/unit/schedule \
+	test/unit/site_finder \
 	test/unit/boundary \
 	test/unit/boundary_links \
 	test/unit/boundary_trials \
@@ -52,7 +53,9 @@ test_unit_builder_LDADD = $(unit_libs)
 test_unit_discovery_SOURCES = test/unit/discovery.cpp test/unit/discovery_network.hpp $(unit_headers)
 test_unit_discovery_CPPFLAGS = $(unit_cppflags)
 test_unit_discovery_LDADD = $(unit_libs)
-
+test_unit_site_finder_SOURCES = test/unit/site_finder.cpp $(unit_headers)
+test_unit_site_finder_CPPFLAGS = $(unit_cppflags)
+test_unit_site_finder_LDADD = $(unit_libs)
 test_unit_links_file_SOURCES = test/unit/links_file.cpp $(unit_headers)
 test_unit_links_file_CPPFLAGS = $(unit_cppflags)
 test_unit_links_file_LDADD = $(unit_libs)

@@ -56,7 +56,7 @@ static bool job_ends(void)
 static void sites_keep(void)
 {
     const int places = wan_discovery_places(discover.machine);
-    char text[256];
+    char text[512];
 
     discover.names = calloc(places, sizeof(*discover.names));
     if (NULL == discover.names) {

@@ -19,15 +19,19 @@ namespace {
 constexpr int64_t harmless_gap_ns = 3'000'000;
 /** The second shortest time confirms the shortest if it is not longer by more than half and this. */
 constexpr int64_t agreeing_ns = 50'000;
-/** Pings after which the shortest time counts, confirmed or not, or where none does a spoilt one. */
+/** After so long, or so many pings, the shortest time counts, confirmed or not. */
+constexpr int64_t enough_ns = 1'500'000'000;
 constexpr uint32_t enough_pings = 200;
+/** So many times are measured of a way; more of one that may lead to another part of a site, where a shorter time makes a difference. */
+constexpr size_t least_samples = 3, part_samples = 8;
 /** So many times at most until one tells how long a way takes, not only at most. */
 constexpr size_t telling_samples = 24;
 /** Before a way's next ping where there is no hurry; of a short way that is confirmed ever longer, so many times at most. */
 constexpr int64_t pause_ns = 10'000'000;
 constexpr size_t enough_samples = 12;
-/** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both. */
-constexpr size_t most_under_way = 2;
+/** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both; more where many told nothing. */
+constexpr size_t most_under_way = 2, most_in_vain = 16;
+constexpr uint32_t many_answers = 6;
 
 bool agree(int64_t shortest, int64_t second) { return second <= shortest + shortest / 2 + agreeing_ns; }
 
@@ -90,7 +94,6 @@ void discovery::measure(uint32_t round, std::vector<int> hosts)
     open_ways_ = ways_.size();
     for (size_t i = 0; i < ways_.size(); ++i)
         if (ways_[i].host == host_) {
-            ways_[i].samples = {0};
             ways_[i].confirmed = true;
             --open_ways_;
         } else {
@@ -104,8 +107,8 @@ void discovery::measure(uint32_t round, std::vector<int> hosts)
 void discovery::send_ping(size_t i)
 {
     way &w = ways_[i];
-    w.due = 0;
     w.under_way.push_back({++w.sent & 0xff, now_});
+    w.due = !w.confirmed && w.answers >= many_answers && w.under_way.size() < most_in_vain ? now_ + pause_ns : 0;
     send(delegate_[static_cast<size_t>(w.host)], {ping, round_ << 16 | static_cast<uint32_t>(i) << 8 | (w.sent & 0xff), 0});
 }
 
@@ -122,22 +125,21 @@ void discovery::take_pong(uint32_t number, int64_t gap)
         return;
     const int64_t time = std::max<int64_t>(1, now_ - which->since);
     w.under_way.erase(which);
+    w.shortest = w.answers ? std::min(w.shortest, time) : time;
+    if (++w.answers == 1)
+        w.first_answer = now_;
     if ((number & 0xff) > 1)        // (the first one may have made a connection)
         w.least = std::max(w.least, time - gap - gap_);       // it waited for no longer than that
-    if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10)) {
+    if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10))
         w.samples.insert(std::upper_bound(w.samples.begin(), w.samples.end(), time), time);
-    } else {
-        w.spoilt = w.spoilt ? std::min(w.spoilt, time) : time;
-    }
     if (!w.confirmed) {
-        if (w.sent >= enough_pings && w.samples.empty())
-            w.samples = {w.spoilt};
-        w.confirmed = (w.samples.size() >= 3 && agree(w.samples[0], w.samples[1]) && (tells(w, w.samples[0]) || w.samples.size() >= telling_samples))
-                      || w.sent >= enough_pings;
+        const bool apart = w.shortest >= site_finder::least_apart_ns && w.shortest <= site_finder::most_near_ns;
+        w.confirmed = (w.samples.size() >= (apart ? part_samples : least_samples) && agree(w.samples[0], w.samples[1]) && (tells(w, w.samples[0]) || w.samples.size() >= telling_samples))
+                      || w.sent >= enough_pings || now_ - w.first_answer >= enough_ns;
         if (!w.confirmed) {
             if (w.under_way.empty())
                 send_ping(i);
-            if (time > site_finder::most_near_ns && w.under_way.size() < most_under_way)
+            if (time > site_finder::most_near_ns && w.under_way.size() < (w.answers < many_answers ? most_under_way : most_in_vain))
                 w.due = w.under_way.back().since + pause_ns;
             return;
         }
@@ -145,7 +147,7 @@ void discovery::take_pong(uint32_t number, int64_t gap)
             return give_report();
     }
     // Short ways go on until the longest is known: what is in somebody's way early is gone later.
-    if (w.samples.size() < enough_samples && w.samples.front() <= site_finder::most_near_ns)
+    if (w.samples.size() < enough_samples && w.shortest <= site_finder::most_near_ns)
         w.due = now_ + (pause_ns << std::max<size_t>(w.samples.size(), 3) >> 3);
 }
 
@@ -160,7 +162,7 @@ void discovery::give_report()
     reported_ = true;
     std::vector<int64_t> times;
     for (const way &x : ways_) {
-        const int64_t time = x.samples.front();
+        const int64_t time = x.shortest;
         times.push_back(tells(x, time) ? time : -time);
         if (learned_ && x.host != host_ && times.back() > 0)
             learned_(delegate_[static_cast<size_t>(x.host)], time, 0, now_);

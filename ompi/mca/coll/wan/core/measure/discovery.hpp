@@ -23,7 +23,9 @@
  * both ends had looked not long before (`gap`), and the shortest two must agree.
  * A way takes less than the shortest time, and more than any less what that may have
  * waited; where that is less than half, only the former is reported, and who may be near
- * or far by that is asked again.
+ * or far by that is asked again.  Who looks seldom learns little itself: of its own pings the
+ * answers all come while it does not look.  Pings of others' come at any time: some when it does,
+ * and the shortest of many is short.  After a while what is known is reported, whatever it is.
  *
  * Source: Phoenix measures round trips to few peers of each process (Taura et
  * al., section 3); landmarks as in Ratnasamy et al., INFOCOM 2002.
@@ -107,7 +109,9 @@ private:
         std::vector<ping> under_way;        // those without an answer yet
         std::vector<int64_t> samples;       // shortest first
         int64_t due = 0;                    // when to ping again; 0: not yet, or never
-        int64_t spoilt = 0;                 // the shortest of those that do not count
+        uint32_t answers = 0;
+        int64_t first_answer = 0;           // when
+        int64_t shortest = 0;               // of all answers, also of those that do not count
         int64_t least = 0;                  // no message of any can have been under way for less
         bool confirmed = false;
     };

@@ -131,14 +131,17 @@ int wan_discovery_describe(const wan_discovery_t *d, char *text, size_t size)
     const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
     if (times == nullptr)
         return std::snprintf(text, size, "%d hosts are %d sites", m.hosts(), m.sites());
+    char unknown[256] = "", parts[384] = "";
+    if (times->undecided() > 0)
+        std::snprintf(unknown, sizeof unknown, "; %d of them looked for messages too seldom for any time to tell where they are: %s", times->undecided(),
+                      m.sites() == 1 ? "nothing far is known" : "each is taken for a site");
     if (m.sites() == 1)
-        return std::snprintf(text, size, "%d hosts are one site: round trips of at most %.2f ms", m.hosts(), ms(times->near_ns()));
-    char parts[384] = "";
+        return std::snprintf(text, size, "%d hosts are one site: round trips of at most %.2f ms%s", m.hosts(), ms(times->near_ns()), unknown);
     if (times->parted() > 0)
         std::snprintf(parts, sizeof parts, "; %d of them %s parts, at least %.2f ms from each other", times->parted(),
                       times->parted() == 1 ? "has" : "have", ms(times->apart_ns()));
-    return std::snprintf(text, size, "%d hosts are %d sites: round trips of at most %.2f ms inside, at least %.2f ms between them%s", m.hosts(),
-                         m.sites(), ms(times->near_ns()), ms(times->far_ns()), parts);
+    return std::snprintf(text, size, "%d hosts are %d sites: round trips of at most %.2f ms inside, at least %.2f ms between them%s%s", m.hosts(),
+                         m.sites(), ms(times->near_ns()), ms(times->far_ns()), parts, unknown);
 }
 
 int wan_discovery_describe_ways(const wan_discovery_t *d, char *text, size_t size)

@@ -25,6 +25,9 @@ constexpr size_t least_to_part = 4;
 constexpr double most_misfits = 0.1;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
+/** After so many that change nothing what is in doubt is decided without knowing; so many are measured by others at most. */
+constexpr uint32_t most_vain = 12;
+constexpr size_t most_doubtful = 16;
 
 /** So many hosts at most, spread over those given, in blocks as well as round robin. */
 std::vector<int> spread(const std::vector<int> &hosts, size_t most)
@@ -57,7 +60,7 @@ bool only_at_most(int64_t ns) { return ns < 0; }
  * Steps from the times below, but for the longest tenth of those: what is near can seem far for a while,
  * never the other way round.  From the shortest times on.
  */
-std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns)
+std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap)
 {
     std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
     std::vector<gap> gaps;
@@ -66,7 +69,7 @@ std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns)
         if (only_at_most(times[i]))
             continue;
         const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / 10]));
-        const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= site_finder::least_gap;
+        const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= least_gap;
         if (wide && !std::exchange(on, true))
             gaps.push_back({});
         on = wide;
@@ -99,13 +102,15 @@ void site_finder::unite(int a, int b)
     parent_[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
 }
 
+bool site_finder::is_in(const std::vector<int> &sorted, int host) { return std::binary_search(sorted.begin(), sorted.end(), host); }
+
 bool site_finder::take(int host, uint32_t round, std::span<const int64_t> times)
 {
     if (finished() || round != round_)
         return false;
     for (const cell &c : cells_)
-        if (std::binary_search(c.homeless.begin(), c.homeless.end(), host)) {
-            if (times.size() != c.targets.size() || !times_.try_emplace(host, times.begin(), times.end()).second || times_.size() < awaited_)
+        if (const bool helps = is_in(c.helpers, host); helps || is_in(c.homeless, host)) {
+            if (times.size() != (helps ? c.doubtful : c.targets).size() || !times_.try_emplace(host, times.begin(), times.end()).second || times_.size() < awaited_)
                 return false;
             decide();
             return true;
@@ -115,37 +120,83 @@ bool site_finder::take(int host, uint32_t round, std::span<const int64_t> times)
 
 void site_finder::ask(const std::function<void(int host, std::span<const int> targets)> &tell) const
 {
-    for (const cell &c : cells_)
+    for (const cell &c : cells_) {
         for (int h : c.homeless)
             tell(h, c.targets);
+        for (int h : c.helpers)
+            tell(h, c.doubtful);
+    }
+}
+
+/** Puts together what a round, those before and both ends tell of ways: the shortest time, which tells if one of them does. */
+void site_finder::recall(const cell &c)
+{
+    const auto each = [&](const std::vector<int> &hosts, const std::vector<int> &targets, auto &&use) {
+        for (int h : hosts)
+            for (size_t k = 0; k < targets.size(); ++k)
+                if (targets[k] != h)
+                    use(std::pair(std::min(h, targets[k]), std::max(h, targets[k])), times_[h][k]);
+    };
+    const auto keep = [this](const std::pair<int, int> &ends, int64_t ns) {
+        const auto known = doubts_.find(ends);
+        if (known == doubts_.end()) {
+            if (only_at_most(ns))
+                doubts_.emplace(ends, ns);
+        } else {
+            const int64_t least = std::min(at_most(ns), at_most(known->second));
+            known->second = only_at_most(ns) && only_at_most(known->second) ? -least : least;
+        }
+    };
+    each(c.homeless, c.targets, keep);
+    each(c.helpers, c.doubtful, keep);
+    each(c.homeless, c.targets, [this](const std::pair<int, int> &ends, int64_t &ns) {
+        if (const auto known = doubts_.find(ends); known != doubts_.end()) {
+            const int64_t least = std::min(at_most(ns), at_most(known->second));
+            ns = only_at_most(known->second) ? -least : least;
+        }
+    });
 }
 
 /** What is far among all hosts; false: that cannot be said yet. */
 bool site_finder::find_limit(cell &c)
 {
+    const auto tells_nothing = [&](int h) {
+        const auto &times = times_[h];
+        return std::none_of(times.begin(), times.end(), [&](const int64_t &t) { return !only_at_most(t) && c.targets[static_cast<size_t>(&t - times.data())] != h; });
+    };
+    std::vector<int> silent;        // few hosts that have told nothing for long do not count
+    if (c.vain >= most_vain)
+        std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(silent), tells_nothing);
+    const auto silent_hosts = static_cast<int>(silent.size());
+    if (2 * silent.size() > c.hosts.size())
+        silent.clear();
     std::vector<int64_t> all;       // but for those that may be anything
     bool anything = false, may_be_near = false;
     for (int h : c.homeless)
         for (size_t k = 0; k < c.targets.size(); ++k) {
             const int64_t t = times_[h][k];
+            if (is_in(silent, h) || is_in(silent, c.targets[k]))
+                continue;
             if (only_at_most(t) && at_most(t) > most_near_ns)
                 anything = true;
             else if (c.targets[k] != h)
                 all.push_back(t);
             may_be_near |= only_at_most(t) && at_most(t) >= least_far_ns;
         }
-    std::vector<gap> gaps = gaps_in(all, least_far_ns);
+    std::vector<gap> gaps = gaps_in(all, least_far_ns, least_gap);
     if (gaps.empty() && may_be_near) {      // some of those are far
         std::vector<int64_t> known;
         std::copy_if(all.begin(), all.end(), std::back_inserter(known), [](int64_t t) { return !only_at_most(t); });
-        gaps = gaps_in(known, least_far_ns);
+        gaps = gaps_in(known, least_far_ns, least_gap);
     }
-    if (gaps.empty() && (anything || (may_be_near && c.rounds < enough_rounds)))
+    if (gaps.empty() && c.vain < most_vain && (anything || (may_be_near && c.rounds < enough_rounds)))
         return false;
     const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
     c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
-    if (!all.empty() && at_most(all.front()) > most_near_ns)
+    if (!all.empty() && !anything && at_most(all.front()) > most_near_ns)
         c.limit_ns = most_near_ns / 2;      // nobody is near anybody
+    if (c.limit_ns == std::numeric_limits<int64_t>::max())
+        undecided_ = silent_hosts;
     for (int64_t t : all)
         if (at_most(t) < c.limit_ns)
             near_ns_ = std::max(near_ns_, at_most(t));
@@ -157,17 +208,26 @@ bool site_finder::find_limit(cell &c)
 /** Who in a cell is where, after a round. */
 void site_finder::settle(cell &c)
 {
-    if (c.limit_ns == 0 && !find_limit(c))      // of all hosts
+    recall(c);
+    c.doubtful.clear();
+    if (c.limit_ns == 0 && !find_limit(c)) {    // of all hosts
+        std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(c.doubtful), [&](int h) {
+            return std::any_of(times_[h].begin(), times_[h].end(), only_at_most);
+        });
         return;
+    }
+    const bool all_near = c.limit_ns == std::numeric_limits<int64_t>::max();
     std::set<int> grouped, certain;     // hosts; roots of groups of which all ways are known, of one host at least
+    std::set<int> alone;                // hosts that nobody is known to be near
     for (int h : c.homeless) {
         const auto &times = times_[h];
-        bool all_known = true;
+        bool all_known = true, near_some = false;
         for (size_t k = 0; k < times.size(); ++k) {
             const bool near = at_most(times[k]) < c.limit_ns;
             all_known &= near || !only_at_most(times[k]);
             if (c.targets[k] == h || times[k] == unknown_ns)
                 continue;
+            near_some |= near;
             if (near) {
                 unite(h, c.targets[k]);
                 grouped.insert({h, c.targets[k]});
@@ -175,17 +235,48 @@ void site_finder::settle(cell &c)
             if (c.level > 0 || near)
                 near_.push_back({h, c.targets[k], times[k]});
         }
-        if (!all_known && c.level == 0)     // (a part is not worth waiting for)
-            continue;
+        if (!all_known && c.level == 0) {       // (a part is not worth waiting for)
+            if (c.vain < most_vain) {
+                c.doubtful.push_back(h);
+                continue;
+            }
+            if (all_near) {
+                unite(h, c.hosts.front());
+                grouped.insert(h);
+            } else if (!near_some) {
+                alone.insert(h);
+            }
+        }
         certain.insert(h);
         if (std::find(c.targets.begin(), c.targets.end(), h) != c.targets.end())
             grouped.insert(h);      // a landmark, alone or not
     }
     // Of whom others may still be near, that is no group yet.
     for (int h : c.hosts)
-        if (certain.contains(h) || !std::binary_search(c.homeless.begin(), c.homeless.end(), h))
+        if (certain.contains(h) || !is_in(c.homeless, h))
             certain.insert(root_of(h));
     std::erase_if(c.homeless, [&](int h) { return grouped.contains(h) && certain.contains(root_of(h)); });
+    undecided_ += static_cast<int>(std::count_if(alone.begin(), alone.end(), [&](int h) { return !is_in(c.homeless, h); }));
+}
+
+/** Whom those without a group measure, and who helps them. */
+void site_finder::look_again(cell &c)
+{
+    c.helpers.clear();
+    if (c.homeless.empty())
+        return;
+    // Their own landmarks, those in doubt, and the groups that there are: a first time may have been misleading.
+    c.targets = spread(c.homeless, std::min(first_landmarks << std::min(++c.rounds, 8u), most_landmarks));
+    c.doubtful.resize(std::min(c.doubtful.size(), most_doubtful));
+    for (int h : c.doubtful)
+        if (std::find(c.targets.begin(), c.targets.end(), h) == c.targets.end())
+            c.targets.push_back(h);
+    for (int h : c.hosts)
+        if (c.targets.size() < most_targets && root_of(h) == h && !is_in(c.homeless, h)) {
+            c.targets.push_back(h);
+            if (!c.doubtful.empty())
+                c.helpers.push_back(h);
+        }
 }
 
 void site_finder::decide()
@@ -196,16 +287,12 @@ void site_finder::decide()
         for (cell &c : cells_) {
             if (c.homeless.empty())
                 continue;
-            if (!times_.empty())
+            if (const size_t before = c.homeless.size(); !times_.empty()) {
                 settle(c);
-            if (c.homeless.empty())
-                continue;
-            // Their own landmarks, and the groups that there are: a first time may have been misleading.
-            c.targets = spread(c.homeless, std::min(first_landmarks << std::min(++c.rounds, 8u), most_landmarks));
-            for (int h : c.hosts)
-                if (c.targets.size() < most_targets && root_of(h) == h && !std::binary_search(c.homeless.begin(), c.homeless.end(), h))
-                    c.targets.push_back(h);
-            awaited_ += c.homeless.size();
+                c.vain = c.homeless.size() == before ? c.vain + 1 : c.vain < most_vain ? 0 : c.vain;
+            }
+            look_again(c);
+            awaited_ += c.homeless.size() + c.helpers.size();
         }
         times_.clear();
         if (awaited_ > 0)
@@ -258,7 +345,7 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
         std::vector<int64_t> times;
         for (const way &w : ways[root])
             times.push_back(w.ns);
-        for (const gap &some : gaps_in(times, least_apart_ns))
+        for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart))
             g.limits_ns.push_back(some.limit_ns);
         if (g.hosts.size() >= least_to_part && !g.limits_ns.empty())
             found.push_back(std::move(g));
@@ -291,9 +378,8 @@ void site_finder::open(cell &c, const std::vector<way> &ways)
 /** What is known of the ways inside a cell. */
 std::vector<site_finder::way> site_finder::ways_inside(const cell &c) const
 {
-    const auto is_in = [&c](int h) { return std::binary_search(c.hosts.begin(), c.hosts.end(), h); };
     std::vector<way> ways;
-    std::copy_if(near_.begin(), near_.end(), std::back_inserter(ways), [&](const way &w) { return is_in(w.host) && is_in(w.to); });
+    std::copy_if(near_.begin(), near_.end(), std::back_inserter(ways), [&](const way &w) { return is_in(c.hosts, w.host) && is_in(c.hosts, w.to); });
     return ways;
 }
 

@@ -15,7 +15,9 @@
  * busy host makes of them does little harm: they only order the hosts of a site.
  *
  * Who looks for messages now and then only makes ways seem long.  Of such a way is known what it takes at most: it may be
- * a near one, but it is no far one, and none beside which others are near.
+ * a near one, but it is no far one, and none beside which others are near.  Where such are in doubt, those that have a group
+ * measure the ways to them, too, and what was known of a way is not forgotten; after some rounds that change nothing who is
+ * still in doubt is taken to be near nobody, and where nothing is known to be far, all hosts are one site.
  *
  * It sends nothing and knows no clock.
  *
@@ -32,6 +34,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace wan {
@@ -42,8 +45,8 @@ public:
     static constexpr int64_t least_far_ns = 500'000, most_near_ns = 5'000'000;
     /** Parts of a site are at least so far from each other: below, processes that wait for a processor seem as far. */
     static constexpr int64_t least_apart_ns = 200'000;
-    /** Far is so many times near, at least. */
-    static constexpr int64_t least_gap = 3;
+    /** Far is so many times near, at least; and other parts of a site so many times the own one. */
+    static constexpr double least_gap = 3, least_gap_apart = 2.5;
     /** Ways a host measures in a round. */
     static constexpr size_t most_targets = 192;
     /** In place of a round trip: minus a time that it takes at most, and perhaps far less; that is: nothing is known. */
@@ -79,6 +82,8 @@ public:
     /** Shortest round trip that was taken for one between sites, longest that was taken for one inside; 0: none. */
     int64_t far_ns() const { return far_ns_; }
     int64_t near_ns() const { return near_ns_; }
+    /** Hosts whose place no time told. */
+    int undecided() const { return undecided_; }
     /** Sites with parts; shortest round trip between such. */
     int parted() const { return parted_; }
     int64_t apart_ns() const { return apart_ns_; }
@@ -91,14 +96,19 @@ private:
         std::vector<int64_t> limits_ns = {};    // others that it may be
         std::vector<int> targets = {};      // of the round
         std::vector<int> homeless = {};     // without a group yet: they report
-        uint32_t rounds = 0;
+        std::vector<int> doubtful = {};     // homeless of which some way is only known at most
+        std::vector<int> helpers = {};      // with a group: they measure the ways to those
+        uint32_t rounds = 0, vain = 0;      // those since somebody found a group
     };
     struct way {
         int host, to;
         int64_t ns;         // as it was reported
     };
 
+    static bool is_in(const std::vector<int> &sorted, int host);
     void decide();
+    void recall(const cell &c);
+    void look_again(cell &c);
     bool find_limit(cell &c);
     void settle(cell &c);
     void close();
@@ -113,11 +123,12 @@ private:
     std::vector<cell> cells_;               // that may have groups
     std::vector<int> parent_;               // hosts of one group have one root, its lowest
     std::map<int, std::vector<int64_t>> times_;     // of the round, by host
+    std::map<std::pair<int, int>, int64_t> doubts_;     // what was known of ways only at most, at first; of both directions
     size_t awaited_;
     std::vector<way> near_;                 // all that were taken for near so far
     std::vector<place> coming_, place_;
     int64_t far_ns_ = 0, near_ns_ = 0, apart_ns_ = 0;
-    int parted_ = 0;
+    int parted_ = 0, undecided_ = 0;
 };
 
 } // namespace wan

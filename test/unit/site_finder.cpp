@@ -1,0 +1,216 @@
+/*
+ * What the coordinator of a discovery makes of round trips (measure/site_finder.hpp), without a network: hosts that are late,
+ * ways of which is only known what they take at most, or nothing.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "measure/site_finder.hpp"
+#include "unit.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace wan_test;
+
+constexpr int64_t us = 1'000, ms = 1'000'000;
+
+/**
+ * Two sites of two zones, in one of which a host answers late for a while: asked again, it finds its zone; alone it makes none.
+ * Nor do sites wait for the zone of one of which nothing more is known.
+ */
+std::string check_late_host()
+{
+    for (const auto &[recovers, lost] : {std::pair{true, false}, {false, false}, {false, true}}) {
+        wan::site_finder f(32);
+        constexpr int late = 6;
+        const auto time = [&](int a, int b, bool slow) -> int64_t {
+            const int64_t is = a == b ? 0 : a / 16 != b / 16 ? 40 * ms : a / 8 != b / 8 ? 600 * us : 60 * us;
+            return slow && a != b && (a == late || b == late) ? std::max(is, 3 * ms) : is;
+        };
+        std::map<int, std::vector<int>> targets;
+        for (int h = 0; h < 32; ++h)
+            targets[h] = wan::site_finder::first_targets(32);
+        WAN_CHECK_THAT(std::find(targets[0].begin(), targets[0].end(), late) == targets[0].end(), "the late one is a landmark");
+        int rounds = 0;
+        for (; !f.finished(); ++rounds) {
+            WAN_CHECK_THAT(rounds < 10, "asks for ever");
+            const auto now = std::exchange(targets, {});
+            const uint32_t round = f.round();
+            size_t answers = 0;
+            for (const auto &[h, some] : now) {
+                std::vector<int64_t> times;
+                for (int t : some)
+                    times.push_back(lost && rounds > 0 && h == late && t != late ? wan::site_finder::unknown_ns : time(h, t, rounds == 0 || !recovers));
+                WAN_CHECK(!f.take(h, round + 1, times) && !f.take(h, round, std::vector<int64_t>(times.size() + 1)));
+                WAN_CHECK(f.take(h, round, times) == (++answers == now.size()));
+            }
+            f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
+            WAN_CHECK(f.finished() == targets.empty());
+        }
+        WAN_CHECK_THAT(rounds > 1, "never asked again");
+        for (int h = 0; h < 32; ++h) {
+            const auto &p = f.places()[static_cast<size_t>(h)];
+            const bool alone = !recovers && h == late;
+            WAN_CHECK_THAT(p.site == h / 16 && p.inside[1] == 0, std::to_string(h));
+            // (Parts are numbered by their lowest host: the late one comes before the other zone.)
+            WAN_CHECK_THAT(p.inside[0] == (alone ? 2 : h % 16 < 8 ? 1 : !recovers && h < 16 ? 3 : 2), std::to_string(h) + " is in part " + std::to_string(p.inside[0]));
+        }
+        WAN_CHECK(f.parted() == 2 && f.apart_ns() == 600 * us && f.far_ns() == 40 * ms && f.near_ns() == 3 * ms);
+    }
+    return "";
+}
+
+/** Asks and answers until the sites are known, in so many rounds: time(from, to, round). */
+std::string find_all(wan::site_finder &f, int hosts, const std::function<int64_t(int, int, int)> &time, int most = 20)
+{
+    std::map<int, std::vector<int>> targets;
+    for (int h = 0; h < hosts; ++h)
+        targets[h] = wan::site_finder::first_targets(hosts);
+    for (int rounds = 0; !f.finished(); ++rounds) {
+        WAN_CHECK_THAT(rounds < most, "asks for ever");
+        const uint32_t round = f.round();
+        for (const auto &[h, some] : std::exchange(targets, {})) {
+            std::vector<int64_t> times;
+            for (int t : some)
+                times.push_back(t == h ? 0 : time(h, t, rounds));
+            f.take(h, round, times);
+        }
+        f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
+    }
+    return "";
+}
+
+/** As long as no way between sites is known, nothing says that there is one site only: a host that is late is not near all. */
+std::string check_unknown()
+{
+    constexpr int late = 6;
+    wan::site_finder f(8);
+    const std::string why = find_all(f, 8, [](int h, int t, int round) {
+        const bool near = t / 4 == h / 4;
+        return round < 2 && (!near || h == late || t == late) ? wan::site_finder::unknown_ns : near ? 60 * us : 40 * ms;
+    }, 5);
+    if (!why.empty())
+        return why;
+    for (int h = 0; h < 8; ++h)
+        WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 4, std::to_string(h));
+    return "";
+}
+
+/** A small site near a large one, beside one far away: round trips that long are never inside, few though they are. */
+std::string check_neighbours()
+{
+    for (const int64_t far : {40 * ms, 300 * ms}) {
+        const auto site = [](int h) { return h < 32 ? 0 : h < 34 ? 1 : 2; };
+        wan::site_finder f(40);
+        const std::string why = find_all(f, 40, [&](int a, int b, int) {
+            return site(a) == site(b) ? 300 * us : site(a) + site(b) == 1 ? wan::site_finder::most_near_ns + ms : far;
+        });
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 40; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == site(h), std::to_string(far / ms) + " ms: " + std::to_string(h));
+    }
+    return "";
+}
+
+/** Two that are near to each other are no site as long as others may be near them: some of their ways take at most, or nothing is known. */
+std::string check_doubts()
+{
+    for (const int64_t doubt : {wan::site_finder::unknown_ns, -3 * ms, -30 * ms}) {
+        const auto rare = [](int h) { return h == 2 || h == 3; };
+        WAN_CHECK(rare(wan::site_finder::first_targets(16)[1]));
+        wan::site_finder f(16);
+        const std::string why = find_all(f, 16, [&](int a, int b, int round) {
+            return a / 8 != b / 8 ? 40 * ms : round < 3 && rare(a) != rare(b) ? doubt : 60 * us;
+        });
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 16; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 8, std::to_string(doubt) + ": " + std::to_string(h));
+        WAN_CHECK(f.far_ns() == 40 * ms);
+    }
+    // Where nobody seems far for certain, they are one site in the end; not at once, and later where ways may be far.
+    wan::site_finder one(16);
+    int last = 0;
+    const std::string why = find_all(one, 16, [&](int a, int b, int round) { return last = round, a % 4 && b % 4 ? 60 * us : -4 * ms; });
+    WAN_CHECK_THAT(why.empty() && last > 0, why);
+    for (const auto &p : one.places())
+        WAN_CHECK(p == wan::site_finder::place{});
+    for (const int silent : {4, 12}) {
+        wan::site_finder late(16);
+        const auto tells = [&](int h) { return h % 16 >= silent; };
+        const std::string unknown = find_all(late, 16, [&](int a, int b, int round) { return last = round, tells(a) && tells(b) ? 60 * us : -40 * ms; });
+        WAN_CHECK_THAT(unknown.empty() && last >= 8, unknown);
+        for (const auto &p : late.places())
+            WAN_CHECK(p == wan::site_finder::place{});
+        WAN_CHECK(late.undecided() == silent && one.undecided() == 0);
+    }
+    return "";
+}
+
+/** Where sites are known, of whom no time ever tells is a site alone, few of them or a half; more, and nothing is known of the sites either. */
+std::string check_silent()
+{
+    for (const int silent : {1, 2, 8, 9})
+        for (const int64_t at_most : {-30 * ms, wan::site_finder::unknown_ns}) {
+            wan::site_finder f(16);
+            const std::string why = find_all(f, 16, [&](int a, int b, int) { return a < silent || b < silent ? at_most : a % 2 == b % 2 ? 60 * us : 40 * ms; }, 40);
+            WAN_CHECK_THAT(why.empty(), why);
+            std::set<int> seen;
+            for (int h = 0; h < 16; ++h)
+                if (const int site = f.places()[static_cast<size_t>(h)].site; silent == 9 || h < silent)
+                    seen.insert(site);
+                else
+                    WAN_CHECK_THAT(site == f.places()[static_cast<size_t>(14 + h % 2)].site && !seen.contains(site), std::to_string(silent) + " silent: " + std::to_string(h));
+            WAN_CHECK_THAT(static_cast<int>(seen.size()) >= silent || silent == 9, std::to_string(silent) + " silent are " + std::to_string(seen.size()) + " sites");
+            WAN_CHECK(f.undecided() == silent);
+        }
+    return "";
+}
+
+/** Whose own times tell nothing, that of others do: they are asked, once; and what was known of some ways in one round is still in the next. */
+std::string check_helped()
+{
+    for (const int rare : {2, 3, 9})
+        for (const bool near : {false, true}) {
+            int helped = 0;
+            const auto is = [&](int a, int b) { return (a == rare || b == rare) && !near ? 40 * ms : a / 8 != b / 8 ? 40 * ms : 60 * us; };
+            wan::site_finder f(16);
+            std::string why = find_all(f, 16, [&](int a, int b, int round) {
+                if (a != rare && b == rare && round > 0)
+                    ++helped;
+                return a == rare || (b == rare && round == 0) ? -80 * ms : is(a, b);
+            }, 6);
+            WAN_CHECK_THAT(why.empty(), why);
+            WAN_CHECK_THAT(helped > 0 && helped < 16, std::to_string(helped) + " times of others");
+            wan::site_finder g(16);
+            why = find_all(g, 16, [&](int a, int b, int round) {       // of each way one round in two tells, not the same of all
+                return (a == rare || b == rare) && (a + b + round) % 2 ? -80 * ms : is(a, b);
+            }, 6);
+            WAN_CHECK_THAT(why.empty(), why);
+            for (int h = 0; h < 16; ++h)
+                for (const auto *x : {&f, &g}) {
+                    const auto site = [x](int i) { return x->places()[static_cast<size_t>(i)].site; };
+                    WAN_CHECK_THAT(h == rare || (site(h) == site(h / 8 * 8 + 7)), std::to_string(h));
+                    WAN_CHECK_THAT(h == rare || (site(h) == site(rare)) == (near && h / 8 == rare / 8), std::to_string(rare) + " is with " + std::to_string(h));
+                }
+            WAN_CHECK(f.undecided() == 0 && g.undecided() == 0);
+        }
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
+        cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
+    };
+    return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
+}
