@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "plan/shared_ways.hpp"
 #include "planned.hpp"
 #include "unit.hpp"
 
@@ -72,10 +73,33 @@ std::string check_uplinks()
     return "";
 }
 
+/** A connection that is as fast as an interface is no limit of its own; one that is slower is, where one rank sends. */
+std::string check_connections()
+{
+    const topology two = two_sites();
+    facts wide = facts_of(two);
+    wide.link_ps.assign(4, wide.byte_ps / 8);
+    for (wan_collective_t c : {WAN_BCAST, WAN_SCATTER, WAN_GATHER, WAN_ALLGATHER, WAN_REDUCE_SCATTER, WAN_ALLREDUCE, WAN_SCAN})
+        for (uint64_t bytes : sizes_tried) {
+            facts fed = wide, narrow = wide;
+            fed.flow_ps.assign(4, wide.byte_ps + wide.byte_ps / 20);       // measured, so not to the last digit
+            narrow.flow_ps.assign(4, 8 * wide.byte_ps);
+            const auto all = candidates(two, wide, {}, call(c, bytes)), as_fast = candidates(two, fed, {}, call(c, bytes)), slower = candidates(two, narrow, {}, call(c, bytes));
+            WAN_CHECK(all.size() == as_fast.size() && all.size() == slower.size() && !all.empty());
+            for (size_t i = 0; i < all.size(); ++i)
+                WAN_CHECK_THAT(print(all[i]) == print(as_fast[i]) && all[i].predicted_ns == as_fast[i].predicted_ns, print(as_fast[i]));
+            const auto one = std::find_if(slower.begin(), slower.end(), [&](const plan &p) { return p.algo->senders(two, p) == 1; });
+            const uint64_t crosses = least_crossing(two, call(c, bytes), 0, site_order::star, 0, 1);
+            if (one != slower.end() && crosses > 0)
+                WAN_CHECK_THAT(one->predicted_ns >= wide.wan_ns + static_cast<int64_t>(crosses) * narrow.flow_ps[1] / 1000, print(*one));
+        }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_uplinks>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_uplinks>), cmocka_unit_test(test<check_connections>)};
     return cmocka_run_group_tests_name("shared_ways", tests, nullptr, nullptr);
 }
