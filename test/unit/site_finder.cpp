@@ -170,6 +170,15 @@ std::string check_silent()
             WAN_CHECK_THAT(static_cast<int>(seen.size()) >= silent || silent == 9, std::to_string(silent) + " silent are " + std::to_string(seen.size()) + " sites");
             WAN_CHECK(f.undecided() == silent);
         }
+    // Nor does one that is silent make one site of hosts that are all far from each other; where most are, nothing is known.
+    for (const int silent : {1, 12}) {
+        wan::site_finder f(16);
+        const std::string why = find_all(f, 16, [&](int a, int b, int) { return a < silent || b < silent ? -30 * ms : 40 * ms; }, 40);
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 16; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == (silent == 1 ? h : 0), std::to_string(silent) + " silent: " + std::to_string(h));
+        WAN_CHECK(f.undecided() == silent);
+    }
     return "";
 }
 

@@ -157,16 +157,22 @@ void site_finder::recall(const cell &c)
     });
 }
 
+/** Whether it is known how long some way of a host to the targets takes. */
+bool site_finder::tells_some(const cell &c, int host) const
+{
+    const auto &times = times_.at(host);
+    for (size_t k = 0; k < times.size(); ++k)
+        if (!only_at_most(times[k]) && c.targets[k] != host)
+            return true;
+    return false;
+}
+
 /** What is far among all hosts; false: that cannot be said yet. */
 bool site_finder::find_limit(cell &c)
 {
-    const auto tells_nothing = [&](int h) {
-        const auto &times = times_[h];
-        return std::none_of(times.begin(), times.end(), [&](const int64_t &t) { return !only_at_most(t) && c.targets[static_cast<size_t>(&t - times.data())] != h; });
-    };
     std::vector<int> silent;        // few hosts that have told nothing for long do not count
     if (c.vain >= most_vain)
-        std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(silent), tells_nothing);
+        std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(silent), [&](int h) { return !tells_some(c, h); });
     const auto silent_hosts = static_cast<int>(silent.size());
     if (2 * silent.size() > c.hosts.size())
         silent.clear();
@@ -218,7 +224,7 @@ void site_finder::settle(cell &c)
     }
     const bool all_near = c.limit_ns == std::numeric_limits<int64_t>::max();
     std::set<int> grouped, certain;     // hosts; roots of groups of which all ways are known, of one host at least
-    std::set<int> alone;                // hosts that nobody is known to be near
+    std::set<int> alone;                // hosts of which nothing is known
     for (int h : c.homeless) {
         const auto &times = times_[h];
         bool all_known = true, near_some = false;
@@ -243,7 +249,7 @@ void site_finder::settle(cell &c)
             if (all_near) {
                 unite(h, c.hosts.front());
                 grouped.insert(h);
-            } else if (!near_some) {
+            } else if (!near_some && !tells_some(c, h)) {
                 alone.insert(h);
             }
         }

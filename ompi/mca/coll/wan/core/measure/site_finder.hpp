@@ -109,6 +109,7 @@ private:
     void decide();
     void recall(const cell &c);
     void look_again(cell &c);
+    bool tells_some(const cell &c, int host) const;
     bool find_limit(cell &c);
     void settle(cell &c);
     void close();
