@@ -182,6 +182,21 @@ std::string check_silent()
     return "";
 }
 
+/** Who looks every few milliseconds only, whatever is measured: far hosts are known to be far, and of near ones it is known that they may be near. */
+std::string check_slow()
+{
+    for (const int64_t at_most : {3 * ms, 5 * ms})
+        for (const int slow : {3, 5}) {
+            wan::site_finder f(16);
+            const std::string why = find_all(f, 16, [&](int a, int b, int) { return a / 8 != b / 8 ? 40 * ms : a == slow || b == slow ? -at_most + b : 60 * us; }, 40);
+            WAN_CHECK_THAT(why.empty(), why);
+            for (int h = 0; h < 16; ++h)
+                WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 8, std::to_string(slow) + " is slow: " + std::to_string(h));
+            WAN_CHECK(f.undecided() == 0 && f.far_ns() == 40 * ms);
+        }
+    return "";
+}
+
 /** Whose own times tell nothing, that of others do: they are asked, once; and what was known of some ways in one round is still in the next. */
 std::string check_helped()
 {
@@ -220,6 +235,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
+        cmocka_unit_test(test<check_slow>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

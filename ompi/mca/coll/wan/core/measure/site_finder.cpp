@@ -167,6 +167,18 @@ bool site_finder::tells_some(const cell &c, int host) const
     return false;
 }
 
+/** Whom a host may be near to, by the shortest of the times that it takes at most; -1: nobody. */
+int site_finder::perhaps_near(const cell &c, int host) const
+{
+    const auto &times = times_.at(host);
+    int found = -1;
+    int64_t least = most_near_ns;
+    for (size_t k = 0; k < times.size(); ++k)
+        if (c.targets[k] != host && only_at_most(times[k]) && at_most(times[k]) <= least)
+            least = at_most(times[k]), found = c.targets[k];
+    return found;
+}
+
 /** What is far among all hosts; false: that cannot be said yet. */
 bool site_finder::find_limit(cell &c)
 {
@@ -249,7 +261,10 @@ void site_finder::settle(cell &c)
             if (all_near) {
                 unite(h, c.hosts.front());
                 grouped.insert(h);
-            } else if (!near_some && !tells_some(c, h)) {
+            } else if (const int nearest = near_some ? h : perhaps_near(c, h); nearest >= 0) {
+                unite(h, nearest);
+                grouped.insert({h, nearest});
+            } else if (!tells_some(c, h)) {
                 alone.insert(h);
             }
         }

@@ -17,7 +17,8 @@
  * Who looks for messages now and then only makes ways seem long.  Of such a way is known what it takes at most: it may be
  * a near one, but it is no far one, and none beside which others are near.  Where such are in doubt, those that have a group
  * measure the ways to them, too, and what was known of a way is not forgotten; after some rounds that change nothing who is
- * still in doubt is taken to be near nobody, and where nothing is known to be far, all hosts are one site.
+ * still in doubt is taken to be near the host that it may be nearest to, or nobody where all its ways may be far, and where
+ * nothing is known to be far, all hosts are one site.
  *
  * It sends nothing and knows no clock.
  *
@@ -110,6 +111,7 @@ private:
     void recall(const cell &c);
     void look_again(cell &c);
     bool tells_some(const cell &c, int host) const;
+    int perhaps_near(const cell &c, int host) const;
     bool find_limit(cell &c);
     void settle(cell &c);
     void close();
