@@ -490,6 +490,38 @@ std::string crowd_is_remembered()
     stranger.trip = 50 * ms;
     WAN_CHECK(g.renewed(stranger) == c.unscheduled);
     WAN_CHECK(unasked(now + grants::wary_memory) == c.unscheduled);
+    // Who asks again and again, with nobody between, may have more; one more such one; no third, and nobody in a crowd.
+    grants h(c);
+    std::vector<grants::account> b(5);
+    for (auto &x : b) {
+        x.trip = 100 * us;
+        h.open(x);
+    }
+    const auto asks = [&](grants::account &x, time_ns t) {
+        x.consumed = x.arrived = x.permitted;
+        x.wanted = x.permitted + 6000;
+        h.update(x, t, 0);
+        comes(h, x, t, 6000);
+        h.grown().clear();
+    };
+    const auto more = [&](const grants::account &x) { return h.renewed(x) - h.budget(x.trip) / 2 / 31; };
+    for (unsigned i = 0; i < 3 * grants::asks_least; ++i)
+        asks(b[i % 2], ms + i * us);
+    WAN_CHECK_THAT(more(b[0]) == 0 && more(b[1]) == 0, std::to_string(more(b[0])));      // by turns
+    for (int i = 0; i < 3; ++i)
+        for (unsigned k = 0; k < grants::asks_least; ++k)
+            asks(b[static_cast<size_t>(i)], 2 * ms + (i * 10 + static_cast<int>(k)) * us);
+    WAN_CHECK_THAT(more(b[0]) == grants::ahead_part && more(b[1]) == grants::ahead_part && more(b[2]) == 0, std::to_string(more(b[2])));
+    h.close(b[0]);      // it is gone, and what it had is free
+    for (unsigned k = 0; k < grants::asks_least; ++k)
+        asks(b[2], 3 * ms + k * us);
+    WAN_CHECK_THAT(more(b[2]) == grants::ahead_part, std::to_string(more(b[2])));
+    for (int i = 1; i < 5; ++i) {
+        b[static_cast<size_t>(i)].wanted = b[static_cast<size_t>(i)].permitted + 100'000;
+        h.update(b[static_cast<size_t>(i)], 4 * ms, 0);
+    }
+    h.update(b[1], 4 * ms, 0);
+    WAN_CHECK_THAT(h.wanting() == 4 && h.renewed(b[2]) < grants::ahead_part, std::to_string(h.renewed(b[2])));
     return "";
 }
 

@@ -27,6 +27,12 @@ bool grants::is_near(time_ns trip) const
 
 uint64_t grants::renewed(const account &a) const
 {
+    return std::min(part(a) + (crowded_ ? 0 : a.ahead), std::max(part(a), config_.unscheduled));
+}
+
+/** Without what it may have ahead. */
+uint64_t grants::part(const account &a) const
+{
     const unsigned all = std::max(crowded_ ? std::max({active_, active_before_, 1u}) : 0, is_wary(a) ? crowd_size_ : 0);
     if (all == 0)
         return config_.unscheduled + a.lent;
@@ -84,6 +90,35 @@ void grants::close(account &a)
         next_look_ = 0;
     leave(a);
     lent_ -= std::exchange(a.lent, 0);
+    a.ahead = 0;
+    std::erase(ahead_, &a);
+    if (asker_ == &a)
+        asker_ = nullptr;
+}
+
+/** It asks for more. */
+void grants::let_ahead(account &a, time_ns now)
+{
+    if (asker_ != &a) {
+        asker_ = &a;
+        asks_ = 0;
+    }
+    if (++asks_ < asks_least || a.ahead || crowded_ || waiting_.size() > 1 || !is_wary(a))
+        return;
+    // What those before it hold may come at any time, but they get no more of it once they are silent.
+    uint64_t held = 0;
+    for (account *b : ahead_) {
+        if (now - b->heard > crowd_memory)
+            b->ahead = 0;
+        const uint64_t most = b->consumed + part(*b);
+        held += std::max(b->ahead, b->permitted - std::min(b->permitted, most));
+    }
+    std::erase_if(ahead_, [&](const account *b) { return b->ahead == 0 && b->permitted <= b->consumed + part(*b); });
+    if (held + ahead_part > ahead_all)
+        return;
+    a.ahead = ahead_part;
+    if (std::find(ahead_.begin(), ahead_.end(), &a) == ahead_.end())
+        ahead_.push_back(&a);
 }
 
 /** To whom asking is dear: what its path holds, by what came of late. */
@@ -176,6 +211,8 @@ void grants::update(account &a, time_ns now, uint64_t new_bytes)
     measure(a, now, new_bytes);
     look_for_crowd(a, now, new_bytes);
     lend(a);
+    if (new_bytes == 0 && wants_more(a))
+        let_ahead(a, now);
     give(a, a.consumed + renewed(a));
     // What it says it wants includes the part that bulk leaves to others.
     const bool wants = a.wanted > a.arrived + reserve(config_) && a.wanted > first(config_) && (wants_more(a) || a.waiting);

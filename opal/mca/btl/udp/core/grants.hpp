@@ -20,7 +20,9 @@
  * Of a crowd of near peers the receiver stays wary for a minute, and at the beginning of a job of
  * many processes: what goes unasked is then a part of what the path holds, and who wants more asks.
  * To ask costs a short trip; what a burst loses costs timeouts.  Far peers are trusted again
- * sooner, for there asking is dear.
+ * sooner, for there asking is dear.  So is it to who hands on block after block, and would stop at
+ * each for an answer: who asks several times with nobody else between may have a little more unasked,
+ * of all that did so together no more than a turn, as they may all come back at once.
  *
  * Who is alone gets more than it wants: small messages that were submitted since take of what bulk
  * asked for, and the end of a block would wait as long as they keep coming.
@@ -65,6 +67,8 @@ public:
     static constexpr time_ns rate_memory = 1 * second;
     static constexpr time_ns part_memory = 10 * second; // as round trips
     static constexpr uint64_t part_least = 256;         // small messages still go unasked; 31 of them hardly fill a queue
+    static constexpr unsigned asks_least = 4;           // in a row: one sends block after block
+    static constexpr uint64_t ahead_part = 8 << 10, ahead_all = quantum;    // bytes beyond its part that such a one may have, all such ones
     static constexpr uint64_t block_room = 8 << 10;     // beside a block: its charge, and what bulk leaves to others
     static constexpr unsigned beside_most = 8;      // budgets, beside the one that nobody makes use of
     static constexpr time_ns silence = 20 * ms;     // and four round trips: then its part goes to others
@@ -90,6 +94,7 @@ public:
         uint64_t part_bytes = 0, part_before = 0;   // that arrived in it and in the one before
         uint64_t part_most = 0;     // the most in one of late,
         time_ns part_most_at = 0;   // when that was
+        uint64_t ahead = 0;         // bytes that it may have unasked beyond its part in a crowd that may come back
         uint64_t lent = 0;          // bytes that it may have under way unasked beyond `unscheduled`
         unsigned slot = 0;          // the crowd_slot in which something arrived last
     };
@@ -137,6 +142,8 @@ private:
     /** One of each stream must be able to end: what is consumed is told only then. */
     static uint64_t room(const account &a) { return std::max(a.window, 3 * (uint64_t(a.largest) + block_room)); }
     uint64_t under_way(const account &a, time_ns now) const;
+    uint64_t part(const account &a) const;
+    void let_ahead(account &a, time_ns now);
     /** What came from it in a round trip; at least a turn. */
     static uint64_t pace(const account &a) { return std::max({quantum, a.part_bytes, a.part_before}); }
     bool is_near(time_ns trip) const;
@@ -161,6 +168,9 @@ private:
     uint64_t rate_ = 0, rate_before_ = 0;   // bytes/s: the best of this rate_memory and of the last
     uint64_t slot_bytes_ = 0;
     uint64_t lent_ = 0;                     // to all
+    std::vector<account *> ahead_;          // who have more than their part, or may still make use of it
+    const account *asker_ = nullptr;        // the last
+    unsigned asks_ = 0;                     // of it, in a row
     time_ns came_at_ = 0;                   // when something came last, or a budget was added
     unsigned beside_ = 0;                   // budgets given beside one that lies idle
     unsigned crowd_slot_ = 1, active_ = 0, active_before_ = 0;  // peers that sent in this crowd_slot and the last
