@@ -20,6 +20,7 @@ udp_tests = \
 	test/udp/forged \
 	test/udp/fuzz \
 	test/udp/fuzz_crowd \
+	test/udp/handing_on \
 	test/udp/meeting \
 	test/udp/path_size \
 	test/udp/random_runs \
@@ -52,6 +53,9 @@ test_udp_forged_LDADD = $(udp_test_libs)
 test_udp_fuzz_SOURCES = test/udp/fuzz.cpp test/udp/fuzz.hpp $(udp_test_headers)
 test_udp_fuzz_CPPFLAGS = $(udp_test_cppflags)
 test_udp_fuzz_LDADD = $(udp_test_libs)
+test_udp_handing_on_SOURCES = test/udp/handing_on.cpp $(udp_test_headers)
+test_udp_handing_on_CPPFLAGS = $(udp_test_cppflags)
+test_udp_handing_on_LDADD = $(udp_test_libs)
 test_udp_meeting_SOURCES = test/udp/meeting.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_meeting_CPPFLAGS = $(udp_test_cppflags)
 test_udp_meeting_LDADD = libudp_io.la $(udp_test_libs)

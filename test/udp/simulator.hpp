@@ -58,6 +58,8 @@ public:
     time_ns last_delivery = 0;
 
     double rate = 0;                // bytes/s into this host; 0: unlimited
+    double rate_out = 0;            // and out of it, in a queue that never overflows
+    time_ns out_until = 0;
     time_ns away = 0;               // further from all others than the path says, one way
     time_ns turn = 0;               // its process has the core only at multiples of this; 0: always
     uint64_t queue_limit = ~uint64_t(0), queue_peak = 0, drops = 0;
@@ -195,6 +197,8 @@ private:
             ++h.datagrams_out;
             h.bytes_out += n;
             std::vector<uint8_t> bytes(buffer, buffer + n);
+            if (h.rate_out > 0)
+                h.out_until = std::max(now, h.out_until) + static_cast<time_ns>(static_cast<double>(n) * second / h.rate_out);
             if (++pass > 100000)
                 throw std::runtime_error("transmit does not end");
             if (tap && tap(h.id, to, bytes))
@@ -202,7 +206,7 @@ private:
             if (way.dark || n > way.mtu || chance(way.loss))
                 continue;
             for (int copies = chance(way.duplicate) ? 2 : 1; copies--;)
-                events_.push({now + way.delay + h.away + host_[to]->away + (chance(way.reorder) ? 1 + static_cast<time_ns>(random() % static_cast<uint64_t>(way.late)) : 0),
+                events_.push({std::max(now, h.out_until) + way.delay + h.away + host_[to]->away + (chance(way.reorder) ? 1 + static_cast<time_ns>(random() % static_cast<uint64_t>(way.late)) : 0),
                               ++serial_, h.id, to, false, bytes});
         }
     }

@@ -104,6 +104,30 @@ bool modern::blocked() const
     return queued_charge_ != 0 && !sendable(0) && !sendable(1) && !sendable(2);
 }
 
+/** When a request may leave without data: who submits much at once asks for it together, the sooner the nearer. */
+time_ns modern::asks_at() const
+{
+    return asked_at_ + (under_way_ ? std::max(asks_apart, hold()) : asks_apart);
+}
+
+/** What may leave is bulk that does not fill a datagram, and one like it is under way. */
+bool modern::partly() const
+{
+    const size_t room = mtu_.value() - wire::header_bytes - (config_.security == wire::security::off ? 0 : wire::tag_bytes);
+    return unfilled_ >= base_ && unfilled_ < next_number_ && sent_[unfilled_ - base_].state == fate::under_way && !has_lost() && !sendable(0) && !sendable(1) && sendable(2)
+           && may_begin(2) >= queued_charge_ && queued_charge_ + wire::data_bytes < room;
+}
+
+/** Whether it waits for more. */
+bool modern::holds(time_ns now)
+{
+    if (!partly())
+        return false;
+    if (held_from_ == 0)
+        held_from_ = now;
+    return now < held_from_ + hold();
+}
+
 bool modern::probes_path(time_ns now) const
 {
     // Only where much is sent: many peers' first probes at once would fill a queue.
@@ -131,9 +155,9 @@ time_ns modern::deadline(time_ns now)
     if (urgent && under_way_ < window + beyond_window * mtu_.value())
         return now;
     if ((urgent || sendable(2)) && under_way_ < window)
-        t = std::min(t, pacer_.allowed(now));
+        t = std::min(t, std::max(pacer_.allowed(now), held_from_ && partly() ? held_from_ + hold() : 0));
     if (blocked() && wanted() > wanted_told_)
-        return now;
+        t = std::min(t, std::max(now, asks_at()));
     if (probes_path(now))
         t = std::min(t, now);
     if (trim_due_ && idle() && under_way_ == 0)
@@ -143,7 +167,7 @@ time_ns modern::deadline(time_ns now)
 
 // ---- one datagram -----------------------------------------------------------
 
-void modern::put_demand(writer &w)
+void modern::put_demand(writer &w, time_ns now)
 {
     wire::frame f;
     f.what = wire::kind::demand;
@@ -152,6 +176,7 @@ void modern::put_demand(writer &w)
         return;
     w.eliciting = true;
     wanted_told_ = f.amount;
+    asked_at_ = now;
     urgent_charge_ = 0;
 }
 
@@ -299,8 +324,11 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
     // Before data, too: who has always more than the window takes would never probe.
     if (!due && probes_path(now) && (allowed == 3 || !any))
         return transmit_probe(to, number, now, mtu_.wants(now));
-    if (!any && !due && !(asks && blocked()))
+    if (!any && !due && !(asks && blocked() && now >= asks_at()))
         return 0;
+    if (any && !due && holds(now))
+        return 0;
+    held_from_ = 0;
 
     // After a timeout in a size that gets through where the path has become narrower, by turns in the one that does everywhere:
     // its Ack tells that larger ones vanish.
@@ -310,7 +338,7 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
     if (ack_at_ != never)
         put_ack(w, now);
     if (asks || probes_owed_)
-        put_demand(w);
+        put_demand(w, now);
     if (allowed)
         fill(w, allowed);
     if (probes_owed_) {
@@ -322,6 +350,8 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
             w.eliciting = true;
         }
     }
+    if (w.pieces && w.room() > wire::data_bytes && queue_[2].first == nullptr)
+        unfilled_ = next_number_;
     if (!sendable(0) && !sendable(1) && !sendable(2))
         app_limited_until_ = delivered_ + under_way_ + 1;
     return commit(w, number, now, 0);

@@ -15,7 +15,9 @@
  *
  * What may leave: what the congestion window, the pacer and the receiver's
  * permission allow; control and small blocks before bulk.  Lost bytes need no new
- * permission.  In the queue of the path small blocks cannot pass: while they come often
+ * permission.  What does not fill a datagram waits a little if one like it is under way: more may come to fill
+ * it, as blocks that are handed on one by one would take two each.
+ * In the queue of the path small blocks cannot pass: while they come often
  * with bulk, no more is under way than keeps the path busy, unless others fill that queue.
  *
  * Receiving: frames go to the assembly of their stream; Acks are delayed, come
@@ -74,6 +76,9 @@ private:
     static constexpr unsigned others_trips = 6;     // in which our own part of the queue goes
     static constexpr time_ns others_memory = rtt::memory;
     static constexpr time_ns trim_after = 1 * second;
+    static constexpr time_ns hold_most = 1 * ms;    // what waits for company
+    static constexpr int hold_part = 8;             // of a round trip
+    static constexpr time_ns asks_apart = 100 * us;
     static constexpr time_ns pushed_memory = 1 * second;    // in which the Ack of what was pushed tells the round trip
 
     struct piece {
@@ -105,6 +110,10 @@ private:
     uint64_t wanted() const;
     bool probes_path(time_ns now) const;
     bool blocked() const;
+    time_ns asks_at() const;
+    bool partly() const;
+    bool holds(time_ns now);
+    time_ns hold() const { return std::min(hold_most, trip_.smoothed() / hold_part); }
     void die();
     void fill(writer &w, unsigned streams_allowed);
     bool fill_lost(writer &w, unsigned stream);
@@ -112,7 +121,7 @@ private:
     size_t commit(writer &w, uint64_t &number, time_ns now, uint32_t probe);
     size_t transmit_probe(uint8_t *to, uint64_t &number, time_ns now, uint32_t bytes);
     void put_ack(writer &w, time_ns now);
-    void put_demand(writer &w);
+    void put_demand(writer &w, time_ns now);
 
     // settling
     void acked(const wire::frame &f, time_ns now);
@@ -157,6 +166,9 @@ private:
 
     uint64_t begun_charge_ = 0, queued_charge_ = 0, permitted_, wanted_told_ = 0;
     uint64_t urgent_charge_ = 0;            // begun since the last request
+    time_ns asked_at_ = -asks_apart;
+    time_ns held_from_ = 0;                 // 0: nothing is held
+    uint64_t unfilled_ = 0;                 // the last datagram with bulk that was not full
     uint64_t queue_bytes_ = 0, queue_blocks_ = 0;
 
     assembly streams_[wire::streams];
