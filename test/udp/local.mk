@@ -10,7 +10,11 @@ udp_seeds = \
 	test/udp/seeds_crowd/play0 test/udp/seeds_crowd/play1 test/udp/seeds_crowd/play2 test/udp/seeds_crowd/play3 \
 	test/udp/seeds_crowd/play4 test/udp/seeds_crowd/play5 test/udp/seeds_crowd/play6 test/udp/seeds_crowd/play7 \
 	test/udp/seeds_crowd/play8 test/udp/seeds_crowd/play9 test/udp/seeds_crowd/play10 \
-	test/udp/seeds_crowd/silent1 test/udp/seeds_crowd/silent2 test/udp/seeds_crowd/silent3
+	test/udp/seeds_crowd/silent1 test/udp/seeds_crowd/silent2 test/udp/seeds_crowd/silent3 \
+	test/udp/seeds_seal/play0 test/udp/seeds_seal/play1 test/udp/seeds_seal/play2 test/udp/seeds_seal/play3 \
+	test/udp/seeds_seal/play4 test/udp/seeds_seal/play5 test/udp/seeds_seal/play6 test/udp/seeds_seal/play7 \
+	test/udp/seeds_card/play0 test/udp/seeds_card/play1 test/udp/seeds_card/play2 test/udp/seeds_card/play3 \
+	test/udp/seeds_card/play4 test/udp/seeds_card/play5 test/udp/seeds_card/play6 test/udp/seeds_card/play7
 udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 
 if HAVE_UDP
@@ -19,7 +23,9 @@ udp_tests = \
 	test/udp/core_parts \
 	test/udp/forged \
 	test/udp/fuzz \
+	test/udp/fuzz_card \
 	test/udp/fuzz_crowd \
+	test/udp/fuzz_seal \
 	test/udp/handing_on \
 	test/udp/meeting \
 	test/udp/path_size \
@@ -59,6 +65,12 @@ test_udp_handing_on_LDADD = $(udp_test_libs)
 test_udp_meeting_SOURCES = test/udp/meeting.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_meeting_CPPFLAGS = $(udp_test_cppflags)
 test_udp_meeting_LDADD = libudp_io.la $(udp_test_libs)
+test_udp_fuzz_seal_SOURCES = test/udp/fuzz_seal.cpp test/udp/fuzz.hpp $(udp_test_headers)
+test_udp_fuzz_seal_CPPFLAGS = $(udp_test_cppflags)
+test_udp_fuzz_seal_LDADD = $(udp_test_libs)
+test_udp_fuzz_card_SOURCES = test/udp/fuzz_card.cpp test/udp/fuzz.hpp test/udp/default_params.hpp $(udp_test_headers)
+test_udp_fuzz_card_CPPFLAGS = $(udp_test_cppflags)
+test_udp_fuzz_card_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_fuzz_crowd_SOURCES = test/udp/fuzz_crowd.cpp test/udp/fuzz.hpp $(udp_test_headers)
 test_udp_fuzz_crowd_CPPFLAGS = $(udp_test_cppflags)
 test_udp_fuzz_crowd_LDADD = $(udp_test_libs)

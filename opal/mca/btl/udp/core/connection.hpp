@@ -47,6 +47,8 @@ public:
     virtual bool idle() const = 0;
     /** For a while nothing was sent: what can be had again at the next datagram is given back. */
     virtual bool resting() const { return false; }
+    /** After several timeouts without an answer: true after every fourth one. */
+    virtual bool in_vain() const = 0;
     virtual peer_view view() const = 0;
     virtual size_t memory_bytes() const = 0;
 
@@ -56,6 +58,8 @@ public:
     arrivals seen;      // the endpoint looks before it opens a seal, and marks after
 
 protected:
+    static constexpr unsigned vain_turn = 4;    // timeouts
+
     /** Something has waited for an answer since then. */
     void look_whether_heard(time_ns now, time_ns since)
     {

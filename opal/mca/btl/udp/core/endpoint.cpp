@@ -26,7 +26,7 @@ uint32_t endpoint::peer_add(uint32_t id, const pair_keys &keys, const address &a
     auto m = std::make_unique<member>();
     m->id = id;
     m->token = keys.token;
-    m->at = at;
+    m->at = m->home = at;
     m->mtu_most = mtu_most ? mtu_most : config_.mtu_max;
     m->first = first == ~uint64_t(0) ? grants::first(config_) : first;
     m->local = local;

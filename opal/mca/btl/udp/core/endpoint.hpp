@@ -54,6 +54,11 @@ public:
     uint32_t peer_add(uint32_t id, const pair_keys &keys, const address &at, uint32_t mtu_most = 0, uint64_t first = ~uint64_t(0), bool local = false, bool ours = true);
     size_t peers() const { return peers_.size(); }
     const address &where(uint32_t peer) const { return peers_[peer]->at; }
+    /**
+     * Where the datagram goes that transmit() gave last: where the peer is; if it does not answer there, by turns
+     * where it said it would be, as somebody may have moved it.
+     */
+    const address &to(uint32_t peer) const { return peers_[peer]->link->in_vain() ? peers_[peer]->home : peers_[peer]->at; }
 
     void submit(uint32_t peer, outgoing &o, time_ns now);
     /** True: genuine.  The bytes may be changed (decrypted in place). */
@@ -93,7 +98,7 @@ private:
         bool local = false;
         unsigned burst = 0;         // datagrams since others had their turn
         unsigned priority = 0;      // more: its turn comes before that of others
-        address at;
+        address at, home;       // now, and as it was told
         seal in, out;
         std::unique_ptr<connection> link;   // once something was sent or came
     };

@@ -63,6 +63,7 @@ public:
     void abandon(bool arrived) override;
     bool idle() const override { return queue_bytes_ == 0 && queue_blocks_ == 0; }
     bool resting() const override { return !trim_due_ && idle() && under_way_ == 0; }
+    bool in_vain() const override { return backoff_ % vain_turn == vain_turn - 1; }
     peer_view view() const override;
     size_t memory_bytes() const override;
 

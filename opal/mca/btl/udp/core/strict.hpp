@@ -51,6 +51,7 @@ public:
     void priority_set(unsigned) override {}     // the paper's answer to a request knows no order
     void abandon(bool arrived) override;
     bool idle() const override { return unacked_.empty() && !first_; }
+    bool in_vain() const override { return backoff_ % vain_turn == vain_turn - 1; }
     peer_view view() const override;
     size_t memory_bytes() const override;
 

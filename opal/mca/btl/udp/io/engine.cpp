@@ -170,7 +170,7 @@ int udp_engine::leave(time_ns now)
     // What the kernel has no room for waits in its order, and nothing new joins it.
     if (wire.flush())
         while ((to = wire.slot()) && (n = end->transmit(to, peer, now)) != 0)
-            wire.put(n, end->where(peer), peer), ++datagrams;
+            wire.put(n, end->to(peer), peer), ++datagrams;
     wire.flush();
     return datagrams;
 }
