@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <poll.h>
 #include <sched.h>
@@ -277,6 +278,64 @@ std::string not_our_own_address()
     return "";
 }
 
+/** Ports one after the other from port_min on, as many as port_range says; an address that is told; buffers that the kernel does not give. */
+std::string ports_and_buffers()
+{
+    // Three ports in a row that are free now.
+    uint16_t first = 0;
+    for (bool found = false; !found;) {
+        uint16_t any = 0;
+        close(socket_at("0.0.0.0", any));
+        found = any < 65000;
+        first = any;
+        try {
+            for (uint16_t next = first; found && next < first + 3; ++next) {
+                uint16_t port = next;
+                close(socket_at("0.0.0.0", port));
+            }
+        } catch (const std::runtime_error &) {
+            found = false;
+        }
+    }
+    static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
+                                       [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
+    static char address[] = "192.0.2.7", devices[] = "lo";
+    udp_params_t p = default_params();
+    p.interfaces = devices;
+    p.address = address;
+    p.port_min = first;
+    p.port_range = 2;
+    p.linger = 0;
+    udp_engine_t *e[3] = {};
+    udp_message_t m;
+    engine other(9, "127.0.0.1");
+    for (uint16_t i = 0; i < 2; ++i) {
+        WAN_CHECK_THAT(udp_engine_open(&e[i], &p, i + 1u, 3, i + 1u, &calls, nullptr, &m) == UDP_OK, m.what);
+        uint8_t card[UDP_CARD_MAX];
+        uint32_t peer;
+        char where[160];
+        WAN_CHECK_THAT(udp_engine_peer(other.e, card, udp_engine_card(e[i], card), &peer, &m) == UDP_OK, m.what);
+        udp_engine_where(other.e, peer, where, sizeof where);
+        const std::string expected = " to 192.0.2.7 port " + std::to_string(first + i);
+        WAN_CHECK_THAT(std::string(where).ends_with(expected), where);
+    }
+    WAN_CHECK(udp_engine_open(&e[2], &p, 3, 3, 3, &calls, nullptr, &m) == UDP_ERR_SYSTEM);
+    WAN_CHECK_THAT(std::strstr(m.remedy, "btl_udp_port_range"), m.remedy);
+    for (int i = 0; i < 2; ++i)
+        udp_engine_close(e[i]);
+    // More than the kernel gives (but where somebody allowed a gigabyte): the job runs, and is told of it.
+    uint64_t most = 0;
+    std::ifstream("/proc/sys/net/core/rmem_max") >> most;
+    if (most >= 1 << 30)
+        return "";
+    p.port_min = 0;
+    p.socket_buffer = 1 << 30;
+    WAN_CHECK(udp_engine_open(&e[0], &p, 1, 3, 1, &calls, nullptr, &m) == UDP_OK);
+    udp_engine_close(e[0]);
+    WAN_CHECK_THAT(std::strstr(m.where, "socket buffers") && std::strstr(m.remedy, "net.core.rmem_max=1073741824"), m.remedy);
+    return "";
+}
+
 /** Who sends much has room until the path is busy and some more waits, and again before everything has been acknowledged. */
 std::string room_to_send()
 {
@@ -338,6 +397,6 @@ std::string timer_tells()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(never_heard), TEST(which_host), TEST(not_our_own_address), TEST(room_to_send), TEST(timer_tells)};
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(never_heard), TEST(which_host), TEST(not_our_own_address), TEST(ports_and_buffers), TEST(room_to_send), TEST(timer_tells)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
