@@ -15,6 +15,10 @@
  * delay the caller by a whole wait.
  * libevent polls level-triggered, so nothing is missed between its poll and ours.
  *
+ * In MPI_Init Open MPI does not yield yet, and a spawned process waits there for all others: at real-time
+ * priority such ones keep the processors from the daemons that they wait for.  So a visit sleeps itself when many
+ * before it found nothing and nobody yielded.
+ *
  * btl/udp reads its socket itself, and Open MPI then hardly visits libevent.  After a read
  * that found nothing, a rank sleeps until that socket is ready or its timer (btl_udp_timer,
  * which the lab sets), else only briefly: what is to be sent has its times.
@@ -39,7 +43,7 @@
 #define REPLACES __attribute__((visibility("default")))
 
 /* opal_progress polls every 8th time; twice that without a poll means it does not. */
-enum { FDS_MAX = 512, MORE_MAX = 2, YIELDS_WITHOUT_POLL = 16 };
+enum { FDS_MAX = 512, MORE_MAX = 2, YIELDS_WITHOUT_POLL = 16, POLLS_WITHOUT_YIELD = 64 };
 
 static long wait_ns = 2000 * 1000L;
 static int sleep_only = 0;
@@ -49,6 +53,7 @@ static __thread nfds_t watched_count;
 static __thread int polled_empty;
 static __thread int handled;      /* something was ready since the last yield */
 static __thread int yields;
+static __thread int polls;        /* in vain, since the last yield */
 static __thread int read_empty = -1;    /* a datagram socket without any */
 static int timer = -1;                  /* when btl/udp has something to do */
 
@@ -62,9 +67,18 @@ __attribute__((constructor)) static void idle_open(void)
     sleep_only = mode != NULL && strcmp(mode, "sleep") == 0;
 }
 
+/* How long a visit may take. */
+static struct timespec patience(int timeout_ms)
+{
+    const int sleeps = timeout_ms == 0 && polls >= POLLS_WITHOUT_YIELD && wait_ns > 0;
+    return sleeps ? (struct timespec){wait_ns / 1000000000L, wait_ns % 1000000000L}
+                  : (struct timespec){timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
+}
+
 static int visited(int timeout_ms, int ready)
 {
     if (timeout_ms == 0) {
+        polls = ready == 0 ? polls + (polls < POLLS_WITHOUT_YIELD) : 0;
         polled_empty = ready == 0;
         handled |= ready > 0;
         yields = 0;
@@ -75,7 +89,7 @@ static int visited(int timeout_ms, int ready)
 /* Replaces the C library's poll; a visit of the progress engine has timeout 0. */
 REPLACES int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-    struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
+    struct timespec t = patience(timeout_ms);
     if (timeout_ms == 0 && count <= FDS_MAX) {
         memcpy(watched, fds, count * sizeof *fds);
         watched_count = count;
@@ -85,12 +99,13 @@ REPLACES int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 REPLACES int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout_ms)
 {
+    const struct timespec t = patience(timeout_ms);
     if (timeout_ms == 0) {
         watched[0].fd = epfd;
         watched[0].events = POLLIN;
         watched_count = 1;
     }
-    return visited(timeout_ms, epoll_pwait(epfd, events, max, timeout_ms, NULL));
+    return visited(timeout_ms, epoll_pwait(epfd, events, max, timeout_ms < 0 ? -1 : (int) (t.tv_sec * 1000 + t.tv_nsec / 1000000), NULL));
 }
 
 REPLACES int timerfd_create(int clock, int flags)
@@ -125,6 +140,7 @@ REPLACES int sched_yield(void)
     static const struct timespec brief = {0, 50000};
     struct timespec t = {wait_ns / 1000000000L, wait_ns % 1000000000L};
     int saved = errno;
+    polls = 0;
     if (wait_ns <= 0) {
         return (int) syscall(SYS_sched_yield);
     }
