@@ -197,6 +197,19 @@ std::string check_slow()
     return "";
 }
 
+/** A way of which one end tells is known, in the same round, whichever of both comes first. */
+std::string check_both_ends()
+{
+    for (const int rare : {0, 3, 4, 7}) {       // all are landmarks
+        wan::site_finder f(8);
+        const std::string why = find_all(f, 8, [&](int a, int b, int) { return a == rare ? -80 * ms : a / 4 != b / 4 ? 40 * ms : 60 * us; }, 1);
+        WAN_CHECK_THAT(why.empty(), std::to_string(rare) + ": " + why);
+        for (int h = 0; h < 8; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 4, std::to_string(rare) + ": " + std::to_string(h));
+    }
+    return "";
+}
+
 /** Whose own times tell nothing, that of others do: they are asked, once; and what was known of some ways in one round is still in the next. */
 std::string check_helped()
 {
@@ -235,7 +248,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
-        cmocka_unit_test(test<check_slow>),
+        cmocka_unit_test(test<check_slow>),      cmocka_unit_test(test<check_both_ends>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

@@ -149,10 +149,10 @@ void site_finder::recall(const cell &c)
     };
     each(c.homeless, c.targets, keep);
     each(c.helpers, c.doubtful, keep);
-    each(c.homeless, c.targets, [this](const std::pair<int, int> &ends, int64_t &ns) {
+    each(c.homeless, c.targets, [&](const std::pair<int, int> &ends, int64_t &ns) {
         if (const auto known = doubts_.find(ends); known != doubts_.end()) {
-            const int64_t least = std::min(at_most(ns), at_most(known->second));
-            ns = only_at_most(known->second) ? -least : least;
+            keep(ends, ns);     // one end may have told before the other one was in doubt
+            ns = known->second;
         }
     });
 }
