@@ -80,10 +80,30 @@ std::string block_after_block()
     return "";
 }
 
+/** A block that does not fill a datagram waits for company behind one like it, but not behind a short message. */
+std::string behind_a_short_one()
+{
+    for (const uint32_t before : {100u, 1100u}) {
+        config c;
+        c.mtu_max = 1472;
+        simulator sim(c, 2, 5);
+        sim.way.delay = 10 * ms;
+        sim.at(ms, [&] { sim[0].send(1, 2, 100'000); });
+        sim.at(second, [&] { sim[0].send(1, before > 1024 ? 2 : 1, before); });
+        sim.at(second + 100 * us, [&] { sim[0].send(1, 2, 1100); });
+        WAN_CHECK(sim.run(10 * second) && sim[1].wrong.empty() && sim[1].delivered == 3);
+        const time_ns took = sim[1].last_delivery - second - 100 * us;
+        WAN_CHECK_THAT(before > 1024 ? took > 10'900 * us && took < 11'200 * us : took < 10'100 * us,
+                       std::to_string(took / us) + " us behind " + std::to_string(before) + " bytes");
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test_prestate(wan_test::test<block_after_block>, nullptr)};
+    const CMUnitTest tests[] = {cmocka_unit_test_prestate(wan_test::test<block_after_block>, nullptr),
+                                cmocka_unit_test_prestate(wan_test::test<behind_a_short_one>, nullptr)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

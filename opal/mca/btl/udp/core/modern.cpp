@@ -350,7 +350,7 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
             w.eliciting = true;
         }
     }
-    if (w.pieces && w.room() > wire::data_bytes && queue_[2].first == nullptr)
+    if (w.pieces && pieces_.back().block->stream == 2 && w.room() > wire::data_bytes && queue_[2].first == nullptr)
         unfilled_ = next_number_;
     if (!sendable(0) && !sendable(1) && !sendable(2))
         app_limited_until_ = delivered_ + under_way_ + 1;
