@@ -288,7 +288,11 @@ void site_finder::look_again(cell &c)
         return;
     // Their own landmarks, those in doubt, and the groups that there are: a first time may have been misleading.
     c.targets = spread(c.homeless, std::min(first_landmarks << std::min(++c.rounds, 8u), most_landmarks));
-    c.doubtful.resize(std::min(c.doubtful.size(), most_doubtful));
+    std::erase_if(c.doubtful, [&](int h) { return !is_in(c.homeless, h); });
+    if (c.doubtful.size() > most_doubtful) {        // in turn: the first ones may never tell
+        std::ranges::rotate(c.doubtful, c.doubtful.begin() + static_cast<std::ptrdiff_t>(c.rounds * most_doubtful % c.doubtful.size()));
+        c.doubtful.resize(most_doubtful);
+    }
     for (int h : c.doubtful)
         if (std::find(c.targets.begin(), c.targets.end(), h) == c.targets.end())
             c.targets.push_back(h);
