@@ -133,8 +133,8 @@ int wan_discovery_describe(const wan_discovery_t *d, char *text, size_t size)
         return std::snprintf(text, size, "%d hosts are %d sites", m.hosts(), m.sites());
     char unknown[256] = "", parts[384] = "";
     if (times->undecided() > 0)
-        std::snprintf(unknown, sizeof unknown, "; %d of them looked for messages too seldom for any time to tell where they are: %s", times->undecided(),
-                      m.sites() == 1 ? "nothing far is known" : "each is taken for a site");
+        std::snprintf(unknown, sizeof unknown, "; %d host%s looked for messages too seldom for any time to tell where they are: %s", times->undecided(),
+                      times->undecided() == 1 ? "" : "s", m.sites() == 1 ? "nothing far is known" : "each is taken for a site");
     if (m.sites() == 1)
         return std::snprintf(text, size, "%d hosts are one site: round trips of at most %.2f ms%s", m.hosts(), ms(times->near_ns()), unknown);
     if (times->parted() > 0)
