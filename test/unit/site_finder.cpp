@@ -210,6 +210,18 @@ std::string check_both_ends()
     return "";
 }
 
+/** Where one after the other is found, far apart, the rest does not wait for all of them. */
+std::string check_one_by_one()
+{
+    const auto silent = [](int h, int round) { return h % 8 == 3 && round < 8 * (1 + h / 8); };      // no landmarks
+    wan::site_finder f(32);
+    const std::string why = find_all(f, 32, [&](int a, int b, int round) { return silent(a, round) || silent(b, round) ? -80 * ms : a % 2 == b % 2 ? 60 * us : 40 * ms; }, 22);
+    WAN_CHECK_THAT(why.empty(), why);
+    for (int h = 0; h < 32; ++h)
+        WAN_CHECK_THAT(silent(h, 17) || f.places()[static_cast<size_t>(h)].site == f.places()[static_cast<size_t>(h % 2)].site, std::to_string(h));
+    return "";
+}
+
 /** Where more are in doubt than others help at a time, each has its turn: the first ones may never tell. */
 std::string check_turns()
 {
@@ -263,6 +275,7 @@ int main()
         cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
         cmocka_unit_test(test<check_slow>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
+        cmocka_unit_test(test<check_one_by_one>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

@@ -25,8 +25,8 @@ constexpr size_t least_to_part = 4;
 constexpr double most_misfits = 0.1;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
-/** After so many that change nothing what is in doubt is decided without knowing; so many are measured by others at most. */
-constexpr uint32_t most_vain = 12;
+/** After so many that change nothing, or so many in all, what is in doubt is decided without knowing; so many are measured by others at most. */
+constexpr uint32_t most_vain = 12, most_rounds = 18;
 constexpr size_t most_doubtful = 16;
 
 /** So many hosts at most, spread over those given, in blocks as well as round robin. */
@@ -314,7 +314,7 @@ void site_finder::decide()
                 continue;
             if (const size_t before = c.homeless.size(); !times_.empty()) {
                 settle(c);
-                c.vain = c.homeless.size() == before ? c.vain + 1 : c.vain < most_vain ? 0 : c.vain;
+                c.vain = c.rounds >= most_rounds ? most_vain : c.homeless.size() == before ? c.vain + 1 : c.vain < most_vain ? 0 : c.vain;
             }
             look_again(c);
             awaited_ += c.homeless.size() + c.helpers.size();
