@@ -182,6 +182,38 @@ std::string check_silent()
     return "";
 }
 
+/** A landmark of which nobody learns anything is in doubt itself, and nobody else: only it and those who help it measure on. */
+std::string check_dark()
+{
+    for (const int64_t at_most : {-80 * ms, wan::site_finder::unknown_ns})
+        for (const int dark : {0, 1, 63}) {
+            const auto first = wan::site_finder::first_targets(64);
+            if (std::find(first.begin(), first.end(), dark) == first.end())
+                continue;
+            wan::site_finder f(64);
+            std::map<int, std::vector<int>> targets;
+            for (int h = 0; h < 64; ++h)
+                targets[h] = first;
+            int rounds = 0;
+            for (; !f.finished(); ++rounds) {
+                WAN_CHECK_THAT(rounds < 6, "asks for ever");
+                WAN_CHECK_THAT(rounds == 0 || targets.size() <= 3, std::to_string(targets.size()) + " hosts measure in round " + std::to_string(rounds));
+                const uint32_t round = f.round();
+                for (const auto &[h, some] : std::exchange(targets, {})) {
+                    std::vector<int64_t> times;
+                    for (int t : some)
+                        times.push_back(t == h ? 0 : (t == dark || h == dark) && rounds < 3 ? at_most : h / 32 != t / 32 ? 40 * ms : 60 * us);
+                    f.take(h, round, times);
+                }
+                f.ask([&](int h, std::span<const int> some) { targets[h].assign(some.begin(), some.end()); });
+            }
+            for (int h = 0; h < 64; ++h)
+                WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 32, std::to_string(dark) + " is dark: " + std::to_string(h));
+            WAN_CHECK(rounds > 3 && f.undecided() == 0);
+        }
+    return "";
+}
+
 /** Who looks every few milliseconds only, whatever is measured: far hosts are known to be far, and of near ones it is known that they may be near. */
 std::string check_slow()
 {
@@ -274,7 +306,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
-        cmocka_unit_test(test<check_slow>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
+        cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_dark>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
         cmocka_unit_test(test<check_one_by_one>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);

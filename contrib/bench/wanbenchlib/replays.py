@@ -40,7 +40,10 @@ class Replay:
     def best(self, kinds, fits=lambda name: True):
         """(name, ms) of the fastest that could be fixed for all of these kinds; coll/wan's and Open MPI's own choices can be, too."""
         found = {name: [self.middle(name, kind) for kind in kinds] for name in self.took if name not in ('with trials', TOGETHER) and fits(name)}
-        return min(((name, sum(ms)) for name, ms in found.items() if None not in ms), key=lambda x: x[1])
+        ended = [(name, sum(ms)) for name, ms in found.items() if None not in ms]
+        if not ended:
+            raise ValueError(f'{self.trace}: no job with {", ".join(sorted({op for op, _ in kinds}))} ended in time; a larger --timeout?')
+        return min(ended, key=lambda x: x[1])
 
     def fastest(self):
         """(names, ms) of the fastest job of fixed choices."""

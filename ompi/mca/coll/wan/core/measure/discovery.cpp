@@ -29,9 +29,11 @@ constexpr size_t telling_samples = 24;
 /** Before a way's next ping where there is no hurry; of a short way that is confirmed ever longer, so many times at most. */
 constexpr int64_t pause_ns = 10'000'000;
 constexpr size_t enough_samples = 12;
-/** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both; more where many told nothing. */
-constexpr size_t most_under_way = 2, most_in_vain = 16;
+/** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both; more where many told nothing, as far as a host bears it that all others do so. */
+constexpr size_t most_under_way = 2, most_in_vain = 16, most_from_all = 4096;
 constexpr uint32_t many_answers = 6;
+
+size_t in_vain(int hosts) { return std::clamp(most_from_all / static_cast<size_t>(hosts), most_under_way, most_in_vain); }
 
 bool agree(int64_t shortest, int64_t second) { return second <= shortest + shortest / 2 + agreeing_ns; }
 
@@ -108,7 +110,7 @@ void discovery::send_ping(size_t i)
 {
     way &w = ways_[i];
     w.under_way.push_back({++w.sent & 0xff, now_});
-    w.due = !w.confirmed && w.answers >= many_answers && w.under_way.size() < most_in_vain ? now_ + pause_ns : 0;
+    w.due = !w.confirmed && w.answers >= many_answers && w.under_way.size() < in_vain(hosts()) ? now_ + pause_ns : 0;
     send(delegate_[static_cast<size_t>(w.host)], {ping, round_ << 16 | static_cast<uint32_t>(i) << 8 | (w.sent & 0xff), 0});
 }
 
@@ -139,7 +141,7 @@ void discovery::take_pong(uint32_t number, int64_t gap)
         if (!w.confirmed) {
             if (w.under_way.empty())
                 send_ping(i);
-            if (time > site_finder::most_near_ns && w.under_way.size() < (w.answers < many_answers ? most_under_way : most_in_vain))
+            if (time > site_finder::most_near_ns && w.under_way.size() < (w.answers < many_answers ? most_under_way : in_vain(hosts())))
                 w.due = w.under_way.back().since + pause_ns;
             return;
         }

@@ -167,6 +167,21 @@ bool site_finder::tells_some(const cell &c, int host) const
     return false;
 }
 
+/**
+ * Targets of which no time of anybody tells, nor that they are near: it is they who are in doubt, not all who measured them.
+ * (One among the landmarks would otherwise have all hosts measure on.)
+ */
+std::vector<bool> site_finder::dark_targets(const cell &c) const
+{
+    std::vector<bool> dark(c.targets.size());
+    for (size_t k = 0; k < dark.size(); ++k)
+        dark[k] = is_in(c.homeless, c.targets[k]) && std::ranges::all_of(c.homeless, [&](int h) {
+            const int64_t t = times_.at(h)[k];
+            return h == c.targets[k] || (only_at_most(t) && at_most(t) >= c.limit_ns);
+        });
+    return dark;
+}
+
 /** Whom a host may be near to, by the shortest of the times that it takes at most; -1: nobody. */
 int site_finder::perhaps_near(const cell &c, int host) const
 {
@@ -235,14 +250,16 @@ void site_finder::settle(cell &c)
         return;
     }
     const bool all_near = c.limit_ns == std::numeric_limits<int64_t>::max();
+    const std::vector<bool> dark = dark_targets(c);
     std::set<int> grouped, certain;     // hosts; roots of groups of which all ways are known, of one host at least
     std::set<int> alone;                // hosts of which nothing is known
     for (int h : c.homeless) {
         const auto &times = times_[h];
+        const bool tells = tells_some(c, h);
         bool all_known = true, near_some = false;
         for (size_t k = 0; k < times.size(); ++k) {
             const bool near = at_most(times[k]) < c.limit_ns;
-            all_known &= near || !only_at_most(times[k]);
+            all_known &= near || !only_at_most(times[k]) || (dark[k] && tells);
             if (c.targets[k] == h || times[k] == unknown_ns)
                 continue;
             near_some |= near;
@@ -264,7 +281,7 @@ void site_finder::settle(cell &c)
             } else if (const int nearest = near_some ? h : perhaps_near(c, h); nearest >= 0) {
                 unite(h, nearest);
                 grouped.insert({h, nearest});
-            } else if (!tells_some(c, h)) {
+            } else if (!tells) {
                 alone.insert(h);
             }
         }

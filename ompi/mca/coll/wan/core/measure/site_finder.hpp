@@ -111,6 +111,7 @@ private:
     void recall(const cell &c);
     void look_again(cell &c);
     bool tells_some(const cell &c, int host) const;
+    std::vector<bool> dark_targets(const cell &c) const;
     int perhaps_near(const cell &c, int host) const;
     bool find_limit(cell &c);
     void settle(cell &c);
