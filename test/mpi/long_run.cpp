@@ -7,21 +7,26 @@
  *     3.5 s: 42 calls, allreduce 11.62 ms
  *     0 wrong values in 400 calls
  *
- * Usage: long_run SECONDS [COUNT]
+ * Usage: long_run SECONDS [COUNT [LATE]]
+ *
+ * LATE: the first rank comes to each blocking Allreduce so many milliseconds later than the others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "persistent.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
     const int count = argc > 2 ? std::atoi(argv[2]) : 4;
+    const std::chrono::milliseconds late(argc > 3 ? std::atoi(argv[3]) : 0);
     MPI_Init(&argc, &argv);
     int rank, size, wrong = 0, calls = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -52,6 +57,8 @@ int main(int argc, char **argv)
         if (start_first)
             MPI_Start(&handle);
         MPI_Iallreduce(in.data(), later.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        if (rank == 0)
+            std::this_thread::sleep_for(late);
         const double t = MPI_Wtime();
         MPI_Allreduce(in.data(), out.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         took.push_back(1e3 * (MPI_Wtime() - t));

@@ -283,6 +283,15 @@ void tree::edge_set(uint64_t from, int parent)
         edges_.erase(edges_.begin());
 }
 
+/** Another one has taken it. */
+void tree::moved()
+{
+    if (++moves_ > free_moves + paced_moves)
+        stays_until_ns_ = INT64_MAX;
+    else if (moves_ > free_moves)
+        stays_until_ns_ = now_ns_ + (least_round_ns << (moves_ - free_moves));
+}
+
 void tree::take_accept(int from, uint64_t op)
 {
     const uint64_t last = edges_.empty() ? 0 : edges_.back().from;
@@ -293,6 +302,8 @@ void tree::take_accept(int from, uint64_t op)
         m.what = tell_kind::detach;
         m.op = op;      // from the first one on for which it counts on this process
         post(from, m);
+        // What this one's coming did to the other's children may come round to it, and make it come again when it has left.
+        moved();
         return;
     }
     m.op = holds;
@@ -303,10 +314,7 @@ void tree::take_accept(int from, uint64_t op)
     m.what = tell_kind::confirm;
     post(from, m);
     ++changes_;
-    if (++moves_ > free_moves + paced_moves)
-        stays_until_ns_ = INT64_MAX;
-    else if (moves_ > free_moves)
-        stays_until_ns_ = now_ns_ + (least_round_ns << (moves_ - free_moves));
+    moved();
     parents_ = told_[from];
     looks_ = 0;
     near_.want_bandwidth(from);

@@ -133,6 +133,7 @@ private:
     int64_t hop_ns(int parent, int children) const;
     uint64_t promised(int candidate, const tree_view &v, int children) const;
     void take_attach(int from, const tell_message &m);
+    void moved();
     void take_accept(int from, uint64_t op);
     void leave(uint64_t op);
     void edge_set(uint64_t from, int parent);
