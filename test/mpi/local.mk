@@ -170,6 +170,9 @@ EXTRA_DIST += \
 	test/mpi/sites \
 	test/mpi/sites_by_rank \
 	test/mpi/links \
+	test/mpi/programs \
+	test/mpi/objects.py \
+	test/mpi/reads \
 	test/mpi/tuning \
 	test/run-scripts \
 	test/sanitizers \
