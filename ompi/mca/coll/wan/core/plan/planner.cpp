@@ -255,7 +255,7 @@ std::optional<plan> fewest_waits(const topology &t, const facts &f, const reques
  * predicted 3% longer than over four, and 6% longer; a broadcast as long.)
  *
  * Where links are not measured yet, calls are the first ones, and who has not sent to a host before opens a connection, which takes
- * four times the way there and back again (Open MPI over TCP); between first hosts there is one by then, mostly.
+ * two round trips (Open MPI over TCP); between first hosts there is one by then, mostly.
  */
 plan fewest_senders(const topology &t, const facts &f, const std::vector<plan> &all, int64_t least_ns)
 {
@@ -266,7 +266,7 @@ plan fewest_senders(const topology &t, const facts &f, const std::vector<plan> &
     for (const plan &p : all) {
         if (p.predicted_ns > least_ns + least_ns / in_a_loss)
             continue;
-        const uint32_t n = std::max(enough, p.algo->senders(t, p));
+        const uint32_t n = std::max(enough, p.algo->senders(t, p)) * (f.assumed && (p.algo->parameters & uses_entries) ? p.entries : 1);
         if (!best || n < senders || (n == senders && p.predicted_ns < best->predicted_ns))
             best = &p, senders = n;
     }
