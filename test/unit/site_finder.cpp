@@ -187,7 +187,7 @@ std::string check_many_silent()
 {
     std::map<int, int> rounds;
     for (const int silent : {1, 200, 500}) {
-        const auto tells = [&](int h) { return h % 8 == 0 || h >= silent; };     // all first landmarks, and others
+        const auto tells = [&](int h) { return h % 8 == 0 || h >= silent; };
         wan::site_finder f(512);
         const std::string why = find_all(f, 512, [&](int a, int b, int round) {
             rounds[silent] = round;
