@@ -23,7 +23,9 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <string>
+#include <unordered_set>
 
 namespace {
 
@@ -80,6 +82,23 @@ struct world {
     static double now_s() { return sg4::Engine::get_clock(); }
     static int64_t now_ns() { return static_cast<int64_t>(now_s() * 1e9); }
 
+    /**
+     * Messages wait for their latency here, and only then for SimGrid, which takes it before the bandwidth, too, but looks
+     * through all that are under way at the end of each.
+     */
+    std::mt19937_64 drawn{};
+    std::vector<double> latencies{};        // of ways from rank to rank, but for jitter; 0: not looked up yet
+
+    double latency_s(int from, int to)
+    {
+        double &known = latencies[static_cast<size_t>(from) * hosts.size() + static_cast<size_t>(to)];
+        if (known == 0) {
+            std::vector<sg4::Link *> links;
+            hosts[static_cast<size_t>(from)]->route_to(hosts[static_cast<size_t>(to)], links, &known);
+        }
+        return known * (1 + std::uniform_real_distribution<double>(0, set.network.jitter)(drawn));
+    }
+
     void carry(letter l)
     {
         // (Other actors run while one is made, or woken.)
@@ -95,6 +114,7 @@ struct world {
                     c->wake->acquire();
                     letter l = std::move(c->load);
                     sg4::this_actor::sleep_until(l.at_s);
+                    sg4::this_actor::sleep_for(latency_s(l.from, l.to));
                     sg4::Comm::sendto(hosts[static_cast<size_t>(l.from)], hosts[static_cast<size_t>(l.to)], static_cast<uint64_t>(l.size()));
                     process &p = processes[static_cast<size_t>(l.to)];
                     p.inbox.push_back(std::move(l));
@@ -212,6 +232,12 @@ int main(int argc, char **argv)
             w.hosts.push_back(hosts[i]);
             w.site.push_back(sites[i]);
         }
+        w.drawn.seed(w.set.network.seed ^ 0x5eed);
+        w.latencies.resize(w.hosts.size() * w.hosts.size());
+        w.hosts[0]->get_englobing_zone()->get_network_model()->set_lat_factor_cb(
+            [](double, const sg4::Host *, const sg4::Host *, const std::vector<sg4::Link *> &, const std::unordered_set<sg4::NetZone *> &) {
+                return 0.0;
+            });
         std::vector<uint64_t> nodes(w.hosts.size());
         std::iota(nodes.begin(), nodes.end(), uint64_t{1});
         w.processes.resize(w.hosts.size());

@@ -395,6 +395,19 @@ class TableTest(unittest.TestCase):
                          'of two that differ by more than a tenth the faster one is predicted: 0 of 2 (by collective and size, pairs in order less those '
                          'that are not: median -1.00, at least 0.9 in 0 of 1); what is predicted to be the fastest takes 12.0% more than the fastest on average, 24% at most')
 
+    def test_measured_again(self):
+        # What a second measurement does not repeat, no prediction can tell.
+        def of(op, *rows):
+            return [point(op=op, setting=f'{op}:{name}', median_us=us + 500.0, predicted_us=p) for name, us, p in rows]
+
+        first = of('bcast', ('a', 10000.0, 1.0), ('b', 10100.0, 3.0), ('c', 20000.0, 2.0)) + of('scan', ('a', 1000.0, 1.0), ('b', 2000.0, 2.0), ('c', 2100.0, 3.0))
+        second = of('bcast', ('a', 10050.0, 1.0), ('b', 10010.0, 1.0), ('c', 21000.0, 1.0)) + of('scan', ('a', 1100.0, 1.0), ('b', 1900.0, 1.0), ('c', 2200.0, 1.0), ('d', 1.0, 1.0))
+        line = next(x for x in table.model_text(first, second).splitlines() if x.startswith('measured again'))
+        self.assertEqual(line, 'measured again: the rank correlation of both measurements is at least 0.9 in 1 of 2 (median 0.75); that of predictions in 1 of these 1 '
+                               'and in 0 of the other 1. Both put 5 of 6 pairs in one order: 4 are predicted; of the 4 that differ by more than a tenth in both: 3')
+        self.assertIn('measured again: nothing of these', table.model_text(first, of('reduce', ('a', 1.0, 1.0))))
+        self.assertNotIn('measured again', table.model_text(first))
+
     def test_equal_predictions(self):
         # Of two that are predicted alike none is, whichever comes first; and they are no pair in or out of order.
         first, second = point(setting='bcast:tree', median_us=10000.0, predicted_us=9000.0), point(setting='bcast:chain', median_us=20000.0, predicted_us=9000.0)

@@ -10,6 +10,8 @@
 #include "planned.hpp"
 #include "unit.hpp"
 
+#include <set>
+
 namespace {
 
 using namespace wan;
@@ -175,13 +177,83 @@ std::string check_many_sites()
     return "";
 }
 
+/** What a host sends in a chain goes through its interface with the headers of its messages, so that short segments cost some even where processors are idle. */
+std::string check_headers()
+{
+    size_t seen = 0;
+    for (int hosts : {1, 4, 16})
+        for (wan_collective_t c : {WAN_BCAST, WAN_REDUCE, WAN_SCAN, WAN_EXSCAN})
+            for (uint64_t bytes : {uint64_t{65536}, uint64_t{1} << 20}) {
+                const topology t = two_sites(hosts);
+                facts f = lab_facts(t);
+                f.message_ns = 0;
+                f.step_ns = f.lan_ns = 30'000;
+                f.burst_bytes = 9000;
+                const request r = call(c, bytes);
+                for (const plan &p : candidates(t, f, {}, r)) {
+                    if (std::string(p.algo->name) != "chain")
+                        continue;
+                    const uint64_t cuts = (r.bytes + p.segment_bytes - 1) / p.segment_bytes;
+                    uint64_t busiest = 0;
+                    for (int me = 0; me < t.size(); ++me) {
+                        uint64_t messages = 0, sent = 0;
+                        for (const op &o : build_schedule(t, p, me).ops)
+                            if (o.kind == op_kind::send)
+                                ++messages, sent += o.part.hi.of(p.segment_bytes) - o.part.lo.of(p.segment_bytes);
+                        busiest = std::max(busiest, cuts * (messages * header_bytes + sent));
+                    }
+                    ++seen;
+                    WAN_CHECK_THAT(p.predicted_ns >= f.wan_ns + f.wire_ns(busiest / 100 * 99), print(p) + " " + std::to_string(p.predicted_ns) + " for " + std::to_string(busiest));
+                }
+                if (const auto p = choose(t, f, {}, r); p && std::string(p->algo->name) == "chain" && bytes >= 1 << 20)
+                    WAN_CHECK_THAT(p->segment_bytes >= 4096, print(*p));
+            }
+    WAN_CHECK(seen > 100);
+    return "";
+}
+
+/** As long as links are assumed, of plans that are about as fast one opens the fewest connections between sites. */
+std::string check_first_calls()
+{
+    // As their schedules have them.
+    const auto opened = [](const topology &t, const plan &p) {
+        std::set<std::pair<int, int>> far;
+        for (int me = 0; me < t.size(); ++me)
+            for (const op &o : build_schedule(t, p, me).ops)
+                if (o.kind == op_kind::send && t.site_of(o.peer) != t.site_of(me))
+                    far.insert({std::min(me, o.peer), std::max(me, o.peer)});
+        return far.size();
+    };
+    size_t fewer = 0;
+    for (int hosts : {4, 16})
+        for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_BARRIER, WAN_SCAN, WAN_EXSCAN})
+            for (uint64_t bytes : {64, 1024, 8192, 65536}) {
+                const topology t = two_sites(hosts);
+                facts f = facts_of(t);
+                const request r = call(c, kind_of(c).blocks ? bytes * static_cast<uint64_t>(t.size()) : bytes);
+                const auto known = choose(t, f, {}, r);
+                f.assumed = true;
+                const auto first = choose(t, f, {}, r);
+                const auto all = candidates(t, f, {}, r);
+                WAN_CHECK(known && first);
+                const int64_t most = all.front().predicted_ns + all.front().predicted_ns / 16;
+                WAN_CHECK_THAT(first->predicted_ns <= most && known->predicted_ns <= first->predicted_ns, print(*first));
+                for (const plan &p : all)
+                    WAN_CHECK_THAT(p.predicted_ns > most || opened(t, p) >= opened(t, *first), print(*first) + " beside " + print(p));
+                fewer += opened(t, *first) < opened(t, *known);
+            }
+    WAN_CHECK_THAT(fewer > 10, std::to_string(fewer));
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_bounds>), cmocka_unit_test(test<check_choice>), cmocka_unit_test(test<check_windows>),
-        cmocka_unit_test(test<check_chains>), cmocka_unit_test(test<check_many_sites>),
+        cmocka_unit_test(test<check_chains>), cmocka_unit_test(test<check_many_sites>), cmocka_unit_test(test<check_headers>),
+        cmocka_unit_test(test<check_first_calls>),
     };
     return cmocka_run_group_tests_name("planner_ways", tests, nullptr, nullptr);
 }

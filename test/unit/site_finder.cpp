@@ -170,14 +170,55 @@ std::string check_silent()
             WAN_CHECK_THAT(static_cast<int>(seen.size()) == silent, std::to_string(silent) + " silent are " + std::to_string(seen.size()) + " sites");
             WAN_CHECK(f.undecided() == silent);
         }
-    // Nor does one that is silent make one site of hosts that are all far from each other; where most are, nothing is known.
+    // Nor do those that are silent, few or most, make one site of hosts that are all far from each other.
     for (const int silent : {1, 12}) {
         wan::site_finder f(16);
         const std::string why = find_all(f, 16, [&](int a, int b, int) { return a < silent || b < silent ? -30 * ms : 40 * ms; }, 40);
         WAN_CHECK_THAT(why.empty(), why);
         for (int h = 0; h < 16; ++h)
-            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == (silent == 1 ? h : 0), std::to_string(silent) + " silent: " + std::to_string(h));
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h, std::to_string(silent) + " silent: " + std::to_string(h));
         WAN_CHECK(f.undecided() == silent);
+    }
+    return "";
+}
+
+/** Hundreds that are silent wait no longer than one that is: nobody will tell more of the last of them than of the first. */
+std::string check_many_silent()
+{
+    std::map<int, int> rounds;
+    for (const int silent : {1, 200, 500}) {
+        const auto tells = [&](int h) { return h % 8 == 0 || h >= silent; };
+        wan::site_finder f(512);
+        const std::string why = find_all(f, 512, [&](int a, int b, int round) {
+            rounds[silent] = round;
+            return !tells(a) || !tells(b) ? wan::site_finder::unknown_ns : a / 256 == b / 256 ? 60 * us : 40 * ms;
+        }, 40);
+        WAN_CHECK_THAT(why.empty(), why);
+        int alone = 0;
+        for (int h = 0; h < 512; ++h)
+            if (tells(h))
+                WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == f.places()[static_cast<size_t>(h < 256 ? 0 : 504)].site, std::to_string(h));
+            else
+                ++alone;
+        WAN_CHECK_THAT(f.undecided() == alone, std::to_string(f.undecided()) + " undecided of " + std::to_string(alone));
+        WAN_CHECK_THAT(rounds[silent] <= 18, std::to_string(alone) + " silent: " + std::to_string(rounds[silent]) + " rounds");
+    }
+    return "";
+}
+
+/** What a round tells for certain is still known in later ones, which tell only at most. */
+std::string check_remembered()
+{
+    for (const bool near_first : {true, false}) {
+        wan::site_finder f(16);
+        const std::string why = find_all(f, 16, [&](int a, int b, int round) {
+            const bool near = a % 2 == b % 2;
+            return near != (near_first == (round == 0)) ? -80 * ms : near ? 60 * us : 40 * ms;     // one kind in the first round, the other one later
+        }, 3);
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 16; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h % 2, std::to_string(h));
+        WAN_CHECK(f.undecided() == 0 && f.near_ns() == 60 * us && f.far_ns() == 40 * ms);
     }
     return "";
 }
@@ -307,7 +348,7 @@ int main()
         cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
         cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_dark>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
-        cmocka_unit_test(test<check_one_by_one>),
+        cmocka_unit_test(test<check_one_by_one>), cmocka_unit_test(test<check_many_silent>), cmocka_unit_test(test<check_remembered>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

@@ -164,9 +164,34 @@ def prediction_error(pair):
     return abs(predicted / measured - 1)
 
 
-def model_text(points):
-    """What coll/wan predicted beside what was measured: each algorithm, then how good that is."""
-    out = []
+def repeated_text(ops, again):
+    """How far a second measurement puts settings in the order of the first; more is not to be expected of predictions."""
+    ranks, alike, of_all, far, predicted, far_predicted = [], 0, 0, 0, 0, 0
+    for op, rows in ops.items():
+        for size, row in rows.items():
+            both = [(row[name], again[op][size][name][0]) for name in row if name in again.get(op, {}).get(size, {})]
+            first, second = [pair[0] for pair, _ in both], [m for _, m in both]
+            repeated = statistics.rank_correlation(first, second)
+            if repeated is not None:
+                ranks.append((repeated, statistics.rank_correlation(first, [pair[1] for pair, _ in both])))
+            for ((m, p), n), ((o, q), r) in itertools.combinations(both, 2):
+                of_all += 1
+                if (m - o) * (n - r) > 0:
+                    right = (p - q) * (m - o) > 0
+                    wide = max(m, o) > 1.1 * min(m, o) and max(n, r) > 1.1 * min(n, r)
+                    alike, predicted, far, far_predicted = alike + 1, predicted + right, far + wide, far_predicted + (wide and right)
+    if not ranks:
+        return 'measured again: nothing of these'
+    sure = [p for m, p in ranks if m >= 0.9]
+    return (f'measured again: the rank correlation of both measurements is at least 0.9 in {len(sure)} of {len(ranks)} (median '
+            f'{statistics.median([m for m, _ in ranks]):.2f}); that of predictions in {sum(p is not None and p >= 0.9 for p in sure)} of these {len(sure)} and in '
+            f'{sum(p is not None and p >= 0.9 for m, p in ranks if m < 0.9)} of the other {len(ranks) - len(sure)}. Both put {alike} of {of_all} pairs in one order: '
+            f'{predicted} are predicted; of the {far} that differ by more than a tenth in both: {far_predicted}')
+
+
+def model_text(points, again=()):
+    """What coll/wan predicted beside what was measured: each algorithm, then how good that is; and how good a second measurement is."""
+    out, second = [], predictions(again)
     for (network, placement, mode), ops in predictions(points).items():
         errors, ranks, orders, pairs, losses, body = {}, [], [], [], [], []
         for op, rows in ops.items():
@@ -194,6 +219,8 @@ def model_text(points):
                    + f'; of all {len(every)}: {100 * statistics.median(every):.0f}%')
         if ranks:
             out.append(f'rank correlation: median {statistics.median(ranks):.2f}, at least 0.9 in {sum(r >= 0.9 for r in ranks)} of {len(ranks)}')
+        if again:
+            out.append(repeated_text(ops, second.get((network, placement, mode), {})))
         if orders:
             out.append(f'of two that differ by more than a tenth the faster one is predicted: {sum(pairs)} of {len(pairs)} (by collective and size, '
                        f'pairs in order less those that are not: median {statistics.median(orders):.2f}, at least 0.9 in {sum(r >= 0.9 for r in orders)} '

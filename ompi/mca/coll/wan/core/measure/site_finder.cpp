@@ -128,33 +128,49 @@ void site_finder::ask(const std::function<void(int host, std::span<const int> ta
     }
 }
 
+/** Ways that hosts measured in the round: both ends, the lower one first, and the time. */
+template <typename Use> void site_finder::each_way(const std::vector<int> &hosts, const std::vector<int> &targets, Use use)
+{
+    for (int h : hosts)
+        for (size_t k = 0; k < targets.size(); ++k)
+            if (targets[k] != h)
+                use(std::pair(std::min(h, targets[k]), std::max(h, targets[k])), times_[h][k]);
+}
+
 /** Puts together what a round, those before and both ends tell of ways: the shortest time, which tells if one of them does. */
 void site_finder::recall(const cell &c)
 {
-    const auto each = [&](const std::vector<int> &hosts, const std::vector<int> &targets, auto &&use) {
-        for (int h : hosts)
-            for (size_t k = 0; k < targets.size(); ++k)
-                if (targets[k] != h)
-                    use(std::pair(std::min(h, targets[k]), std::max(h, targets[k])), times_[h][k]);
-    };
     const auto keep = [this](const std::pair<int, int> &ends, int64_t ns) {
-        const auto known = doubts_.find(ends);
-        if (known == doubts_.end()) {
+        const auto known = known_.find(ends);
+        if (known == known_.end()) {
             if (only_at_most(ns))
-                doubts_.emplace(ends, ns);
+                known_.emplace(ends, ns);
         } else {
             const int64_t least = std::min(at_most(ns), at_most(known->second));
             known->second = only_at_most(ns) && only_at_most(known->second) ? -least : least;
         }
     };
-    each(c.homeless, c.targets, keep);
-    each(c.helpers, c.doubtful, keep);
-    each(c.homeless, c.targets, [&](const std::pair<int, int> &ends, int64_t &ns) {
-        if (const auto known = doubts_.find(ends); known != doubts_.end()) {
+    each_way(c.homeless, c.targets, keep);
+    each_way(c.helpers, c.doubtful, keep);
+    each_way(c.homeless, c.targets, [&](const std::pair<int, int> &ends, int64_t &ns) {
+        if (const auto known = known_.find(ends); known != known_.end()) {
             keep(ends, ns);     // one end may have told before the other one was in doubt
             ns = known->second;
         }
     });
+}
+
+/** Keeps what hosts told in the round, and those who helped, of ways whose ends have not both a group by now: they are measured again. */
+void site_finder::remember(const cell &c, const std::vector<int> &hosts, const std::vector<int> &doubtful)
+{
+    if (c.homeless.empty())
+        return;
+    const auto keep = [&](const std::pair<int, int> &ends, int64_t ns) {
+        if (is_in(c.homeless, ends.first) || is_in(c.homeless, ends.second))
+            known_.try_emplace(ends, ns);
+    };
+    each_way(hosts, c.targets, keep);
+    each_way(c.helpers, doubtful, keep);
 }
 
 /** Whether it is known how long some way of a host to the targets takes. */
@@ -197,12 +213,9 @@ int site_finder::perhaps_near(const cell &c, int host) const
 /** What is far among all hosts; false: that cannot be said yet. */
 bool site_finder::find_limit(cell &c)
 {
-    std::vector<int> silent;        // few hosts that have told nothing for long do not count
+    std::vector<int> silent;        // who has told nothing for long does not count
     if (c.vain >= most_vain)
         std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(silent), [&](int h) { return !tells_some(c, h); });
-    const auto silent_hosts = static_cast<int>(silent.size());
-    if (2 * silent.size() > c.hosts.size())
-        silent.clear();
     std::vector<int64_t> all;       // but for those that may be anything
     bool anything = false, may_be_near = false;
     for (int h : c.homeless)
@@ -229,7 +242,7 @@ bool site_finder::find_limit(cell &c)
     if (!all.empty() && !anything && at_most(all.front()) > most_near_ns)
         c.limit_ns = most_near_ns / 2;      // nobody is near anybody
     if (c.limit_ns == std::numeric_limits<int64_t>::max())
-        undecided_ = silent_hosts;
+        undecided_ = static_cast<int>(silent.size());
     for (int64_t t : all)
         if (at_most(t) < c.limit_ns)
             near_ns_ = std::max(near_ns_, at_most(t));
@@ -242,13 +255,19 @@ bool site_finder::find_limit(cell &c)
 void site_finder::settle(cell &c)
 {
     recall(c);
-    c.doubtful.clear();
-    if (c.limit_ns == 0 && !find_limit(c)) {    // of all hosts
+    const std::vector<int> measured = c.homeless, helped = std::exchange(c.doubtful, {});
+    if (c.limit_ns == 0 && !find_limit(c))      // of all hosts
         std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(c.doubtful), [&](int h) {
             return std::any_of(times_[h].begin(), times_[h].end(), only_at_most);
         });
-        return;
-    }
+    else
+        group(c);
+    remember(c, measured, helped);
+}
+
+/** Groups of a cell whose limit is known. */
+void site_finder::group(cell &c)
+{
     const bool all_near = c.limit_ns == std::numeric_limits<int64_t>::max();
     const std::vector<bool> dark = dark_targets(c);
     std::set<int> grouped, certain;     // hosts; roots of groups of which all ways are known, of one host at least
@@ -283,6 +302,7 @@ void site_finder::settle(cell &c)
                 grouped.insert({h, nearest});
             } else if (!tells) {
                 alone.insert(h);
+                grouped.insert(h);
             }
         }
         certain.insert(h);
@@ -331,7 +351,12 @@ void site_finder::decide()
                 continue;
             if (const size_t before = c.homeless.size(); !times_.empty()) {
                 settle(c);
-                c.vain = c.rounds >= most_rounds ? most_vain : c.homeless.size() == before ? c.vain + 1 : c.vain < most_vain ? 0 : c.vain;
+                if (c.rounds >= most_rounds)
+                    c.vain = most_vain;
+                else if (c.homeless.size() == before)
+                    ++c.vain;
+                else if (c.vain < most_vain)
+                    c.vain = 0;
             }
             look_again(c);
             awaited_ += c.homeless.size() + c.helpers.size();

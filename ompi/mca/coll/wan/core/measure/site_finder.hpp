@@ -108,13 +108,16 @@ private:
 
     static bool is_in(const std::vector<int> &sorted, int host);
     void decide();
+    template <typename Use> void each_way(const std::vector<int> &hosts, const std::vector<int> &targets, Use use);
     void recall(const cell &c);
+    void remember(const cell &c, const std::vector<int> &hosts, const std::vector<int> &doubtful);
     void look_again(cell &c);
     bool tells_some(const cell &c, int host) const;
     std::vector<bool> dark_targets(const cell &c) const;
     int perhaps_near(const cell &c, int host) const;
     bool find_limit(cell &c);
     void settle(cell &c);
+    void group(cell &c);
     void close();
     void open(cell &c, const std::vector<way> &ways);
     bool in_parts(const cell &c, const std::vector<way> &ways);
@@ -127,7 +130,7 @@ private:
     std::vector<cell> cells_;               // that may have groups
     std::vector<int> parent_;               // hosts of one group have one root, its lowest
     std::map<int, std::vector<int64_t>> times_;     // of the round, by host
-    std::map<std::pair<int, int>, int64_t> doubts_;     // what was known of ways only at most, at first; of both directions
+    std::map<std::pair<int, int>, int64_t> known_;      // of ways in doubt, and of hosts that have no group; of both directions
     size_t awaited_;
     std::vector<way> near_;                 // all that were taken for near so far
     std::vector<place> coming_, place_;
