@@ -15,9 +15,7 @@
  * When they come says nothing of what is tried, so a call that is timed begins when all ranks have come,
  * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
  * What was not quicker in both rounds does not take the place of what serves, since of several equal ones some look
- * quick by chance.  (Of the trials of 213 kinds of calls, with noise drawn as in the lab, 3% of a call and one in twenty up to half as long
- * again: two other ways so, three timed calls of them, choose as well as three, of which all near the best are timed twice, six;
- * with twice that noise better.)  Scores go to all ranks once in a round, so that all decide alike, in
+ * quick by chance; and only what looks quicker is called again for that.  Scores go to all ranks once in a round, so that all decide alike, in
  * the same call.
  *
  * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
