@@ -50,6 +50,7 @@ struct options {
 
 struct tally {
     double empty_us[2] = {-1, -1};      // warm, cold
+    bool begun = false;                 // calls have been made
     bool wrong = false;
 };
 
@@ -178,18 +179,28 @@ json point_line(const point &p, const outcome &o, const facts &f, const tally &t
     return line;
 }
 
-void point_measure(world &w, counters &c, const std::vector<point> &points, std::size_t index,
-                   const limits &l, const facts &f, tally &t) {
+outcome point_control(world &w, counters &c, const std::vector<point> &points, std::size_t index,
+                      const limits &l, outcome (point_run::*how)(const limits &), tally &t) {
     command_send_all(w, {verb::point, {static_cast<std::int64_t>(index)}});
-    const point &p = points[index];
-    point_run run(w, c, p);
-    outcome o = run.control(l);
+    point_run run(w, c, points[index]);
+    outcome o = (run.*how)(l);
     command_send_all(w, {verb::point_end, {}});
     counts_add(report_gather(w, run.counts()), o);
-    const json line = point_line(p, o, f, t);
-    if (p.kind->bound == bound_kind::nothing)
-        t.empty_us[p.cold] = line["median_us"];
     t.wrong = t.wrong || o.wrong > 0;
+    return o;
+}
+
+void point_measure(world &w, counters &c, const std::vector<point> &points, std::size_t index,
+                   const limits &l, const facts &f, tally &t) {
+    const point &p = points[index];
+    const bool empty = p.kind->bound == bound_kind::nothing;
+    if (!empty && !t.begun) {
+        point_control(w, c, points, index, l, &point_run::begin, t);
+        t.begun = true;
+    }
+    const json line = point_line(p, point_control(w, c, points, index, l, &point_run::control, t), f, t);
+    if (empty)
+        t.empty_us[p.cold] = line["median_us"];
     line_write(line);
 }
 

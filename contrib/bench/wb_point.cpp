@@ -17,6 +17,7 @@ constexpr int batch_rounds = 10;            // then the estimate is renewed
 constexpr int settle_rounds = 3;
 constexpr int trial_batches = 14;           // at most, of settle_rounds, while coll/wan tries how to serve these calls
 constexpr int batches_untried = 2;          // without a trial: they have ended, or not begun since links are looked at first
+constexpr int alike_calls = 3, first_calls = 12;    // of a job's first ones: so many take alike, at most so many are made
 constexpr int least_credible = 3;           // fewer: all rounds count, and the point is marked
 constexpr ns_t short_ns = second_ns;        // operations worth settling rounds
 constexpr ns_t long_ns = 10 * second_ns;    // too long to repeat for warmth
@@ -134,6 +135,18 @@ void point_run::rounds_accept(const std::vector<round> &seen) {
             ++outcome_.emulator_rejected;
         }
     outcome_.spoilt = !choosy;
+}
+
+outcome point_run::begin(const limits &l) {
+    ns_t least = long_ns;
+    for (int alike = 0, calls = 0; alike < alike_calls && calls < first_calls; ++calls) {
+        const ns_t took = announce(1, l.lead_ns, 0, 0).end_ns[0];
+        if (took > long_ns)
+            break;
+        alike = took > 2 * least ? 0 : 2 * took < least ? 1 : alike + 1;
+        least = std::min(least, took);
+    }
+    return outcome_;
 }
 
 outcome point_run::control(const limits &l) {

@@ -11,6 +11,8 @@
 // checking while another rank may still be working.  A round that any rank
 // reaches after its start is rejected and measured again, and so is a round
 // during which the lab's emulator was late.
+// A job's first calls may take seconds, as connections are opened and links are
+// measured: they are made before its first point, until calls take alike.
 // warm: about 30 ms of idle network before a round; the first round of each
 // batch comes after the announcement's lead and does not count.
 // cold: at least 1 s of idle network before every round.
@@ -77,6 +79,7 @@ public:
     std::vector<std::int64_t> counts();         // what this rank's counters gained
 
     outcome control(const limits &l);           // rank 0
+    outcome begin(const limits &l);             // rank 0: a job's first calls, whose times are not wanted
 
 private:
     struct report {                             // of the last batch, at rank 0

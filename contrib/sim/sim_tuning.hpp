@@ -27,7 +27,7 @@ public:
     tuning(runner &with, MPI_Comm comm, double lead_s, const wan::tune_options &options)
         : with_(with), comm_(comm), lead_s_(lead_s), options_(options)
     {
-        tuner_.limit(options.share_percent);
+        tuner_.limit(options.share_percent, options.trials);
     }
 
     struct call {

@@ -7,6 +7,7 @@ digests, clocks, and that it notices wrong results and a late emulator.
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import itertools
@@ -579,21 +580,35 @@ class WorkerTest(unittest.TestCase):
         for wrong in ('nothing:1', 'bcast:1:9', 'bcast:1:0:hot'):
             self.assertEqual(self.job(wrong, status=2), [])
 
-    def test_sees_wrong_results(self):
+    @contextlib.contextmanager
+    def preloaded(self, text):
+        """Words of mpirun by which ranks have the functions of a C text first."""
         compiler = shutil.which('mpicc')
         if not compiler:
             self.skipTest('no mpicc')
         with tempfile.TemporaryDirectory() as scratch:
-            source, library = os.path.join(scratch, 'liar.c'), os.path.join(scratch, 'liar.so')
+            source, library = os.path.join(scratch, 'first.c'), os.path.join(scratch, 'first.so')
             with open(source, 'w', encoding='utf-8') as file:
-                file.write(LIAR)
+                file.write(text)
             subprocess.run([compiler, '-shared', '-fPIC', '-o', library, source], check=True)
+            yield ['-x', f'LD_PRELOAD={library}']
+
+    def test_sees_wrong_results(self):
+        with self.preloaded(LIAR) as env:
             lines = self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50',
                              'bcast:1000:0:warm:2', 'allreduce:1000:0:warm:2', 'gather:1000:0:warm:2',
-                             status=3, env=['-x', f'LD_PRELOAD={library}'])
+                             status=3, env=env)
         self.assertEqual(len(lines), 4)
         for line in lines[1:]:
             self.assertGreater(line['wrong'], 0, line['op'])
+
+    def test_slow_first_calls(self):
+        """A job's first calls take long, as links are measured: its first point is as warm as others, with as many rounds."""
+        with self.preloaded(SLOW) as env:
+            line = self.job('--no-calibrate', '--empty-rounds', '0', '--lead', '50', '--warm-gap', '10', '--point-seconds', '1',
+                            'bcast:8:0:warm:3', env=env)[-1]
+        self.assertEqual((line['rounds'], line['only_first'], line['wrong']), (3, False, 0))
+        self.assertLess(max([line['idle_us'], *line['times_us']]), 400e3)
 
 
 # Drops the last byte of a Bcast on one rank, doubles a contribution to an
@@ -618,6 +633,18 @@ int MPI_Gather(const void *in, int n, MPI_Datatype t, void *out, int m, MPI_Data
     int r, rank; char keep[4096]; r = PMPI_Gather(in, n, t, out, m, u, root, c); MPI_Comm_rank(c, &rank);
     if (rank == root) { memcpy(keep, out, n); memcpy(out, (char *) out + n, n); memcpy((char *) out + n, keep, n); }
     return r;
+}
+"""
+
+# Two of the first three calls measure links.
+SLOW = r"""
+#include <mpi.h>
+#include <unistd.h>
+int MPI_Bcast(void *b, int n, MPI_Datatype t, int root, MPI_Comm c)
+{
+    static int calls;
+    if (++calls == 1 || calls == 3) usleep(800000);
+    return PMPI_Bcast(b, n, t, root, c);
 }
 """
 

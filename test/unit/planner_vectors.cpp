@@ -191,10 +191,23 @@ std::string check_vector_sense()
         }
     // Uncombined only the shortest, where ranks share processors; a fast interface is no reason.
     WAN_CHECK(std::string(choose(t, f, {}, call(WAN_REDUCE_SCATTER, 32 * 8))->algo->name) == "swap");
-    facts fast = facts_of(t);
+    facts fast = facts_of(t), wide_link = f;
     fast.byte_ps = 800;
+    // A link that was measured to be ten interfaces wide holds nothing up (lab, 64 B: 13.2 ms, sites 14.1, direct 15.9).
+    wide_link.burst_bytes = 10'240;
+    wide_link.set_pair(wide_link.link_ps, 0, 1, f.byte_ps / 10);
+    for (uint64_t block : {16, 64}) {
+        const request r = call(WAN_REDUCE_SCATTER, 32 * block);
+        const auto p = choose(t, wide_link, {}, r);
+        WAN_CHECK_THAT(std::string(p->algo->name) == "swap", std::to_string(block) + ": " + print(*p));
+        // As wide as four, it would.
+        facts narrow_link = wide_link;
+        narrow_link.set_pair(narrow_link.link_ps, 0, 1, f.byte_ps / 3);
+        const auto q = choose(t, narrow_link, {.algo = p->algo}, r);
+        WAN_CHECK_THAT(q->predicted_ns > p->predicted_ns + f.wire_ns(block * 16 * 16) / 8, std::to_string(block) + ": " + std::to_string(q->predicted_ns));
+    }
     for (uint64_t block : {1024, 4096, 16384})
-        for (const facts &known : {f, fast}) {
+        for (const facts &known : {f, fast, wide_link}) {
             const auto p = choose(t, known, {}, call(WAN_REDUCE_SCATTER, 32 * block));
             WAN_CHECK_THAT(p->algo->crosses == crossing::once, print(*p));
         }

@@ -76,7 +76,7 @@ typedef struct wan_params {
     int tree_phoenix;
     int64_t reduce_timeout;     /* us; 0: automatic */
     int stable;                 /* 1: reductions evaluate one expression whatever the plan */
-    int64_t tune_trials;        /* algorithms tried besides the model's choice; 0: none */
+    int64_t tune_trials;        /* timed calls of others than the model's choice; 0: none */
     int64_t tune_excess;        /* per cent */
     int64_t tune_share;         /* per cent */
     char *tune_file;            /* path, "" if not given */

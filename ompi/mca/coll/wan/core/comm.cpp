@@ -51,7 +51,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
         wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::adaptive_enumerator(collective);
     }
     tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess), static_cast<unsigned>(p.tune_share)};
-    tuning.limit(tune.share_percent);
+    tuning.limit(tune.share_percent, tune.trials);
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));

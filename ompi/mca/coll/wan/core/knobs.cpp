@@ -63,8 +63,9 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "same placement give the same bits; Allreduce and Reduce give those of each other. Long reductions take longer. 0: "
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
     {"tune_trials", WAN_KNOB_INT64, offsetof(wan_params_t, tune_trials), 0, wan::tuner::most_trials, 0, 4, true,
-     "Ways to serve a call that are tried besides the one that is predicted to be fastest, in early blocking calls of a collective and "
-     "a size (two calls each, one more for those that are near the best; coll_wan_tune_share), 0 to 7; 3 is a good number. The fastest is kept. While that lasts, reductions of "
+     "Early blocking calls of a collective and a size that are served in other ways than the one that is predicted to be fastest, and timed, at "
+     "most (coll_wan_tune_share), 0 to 7; 3 is a good number: two other ways once each, after a call that connects, the quicker one once more where it "
+     "seems better. The fastest is kept. While that lasts, reductions of "
      "the same contributions may be rounded differently from call to call (see coll_wan_stable). 0: what is predicted is never tried"},
     {"tune_excess", WAN_KNOB_INT64, offsetof(wan_params_t, tune_excess), 0, 1000, 50, 5, true,
      "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, 0 to 1000 (Nanri's report tried up to 90)"},

@@ -103,7 +103,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
     int64_t worst = 0;
     for (int s = 0; s < t.site_count(); ++s) {
         const int64_t hosts = t.node_count(site_at(s)), ranks = t.rank_count(site_at(s)), received = most_received(t, s);
-        const int64_t far = wire_part(f, bytes, all - ranks, all), uplink = untold_uplink_ns(f, bytes, (all - ranks) * hosts, all);
+        const int64_t far = wire_part(f, bytes, all - ranks, all), uplink = untold_uplink_ns(f, site_at(s), bytes, (all - ranks) * hosts, all);
         const int64_t near = wire_part(f, bytes, ranks, all);
         // What comes in one message: it may need consent, and an idle connection begins slowly.
         const auto message = static_cast<uint64_t>(static_cast<__int128>(bytes) * ranks / all);

@@ -115,12 +115,19 @@ inline int64_t passing_hop_ns(const facts &f, int64_t bytes)
 
 /**
  * Time of num / den of `bytes` over a site's uplink, for algorithms that let more cross than must:
- * where nothing is told of uplinks, one is taken to be as wide as four interfaces.  (Else
- * plan/shared_ways.hpp knows.)
+ * where nothing is told of uplinks, one is taken to be as wide as four interfaces, or as the widest link from
+ * that site that was measured.  (Else plan/shared_ways.hpp knows.)
  */
-inline int64_t untold_uplink_ns(const facts &f, int64_t bytes, int64_t num, int64_t den)
+inline int64_t untold_uplink_ns(const facts &f, site_id from, int64_t bytes, int64_t num, int64_t den)
 {
-    return f.uplink_ps.empty() ? wire_part(f, bytes, num, 4 * den) : 0;
+    if (!f.uplink_ps.empty())
+        return 0;
+    int64_t byte_ps = (f.byte_ps + 3) / 4;
+    for (int to = 0; to < f.sites && !f.link_ps.empty(); ++to)
+        if (const int64_t link = f.pair(f.link_ps, static_cast<int>(value(from)), to); link > 0)
+            byte_ps = std::min(byte_ps, link);
+    const auto ns = static_cast<__int128>(bytes) * num / std::max<int64_t>(1, den) * byte_ps / 1000;
+    return static_cast<int64_t>(std::min<__int128>(ns, INT64_MAX / 4));
 }
 
 /** What handing blocks around inside a site takes: allgather, or reduce-scatter, of one segment. */

@@ -143,7 +143,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     const int64_t words_ns = words * f.widest_ns();
     const auto add = [&](const manner &m, int64_t predicted_ns) {
         const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
-        if (!known && (found.empty() || predicted_ns <= most) && found.size() <= o.trials)
+        if (!known && (found.empty() || predicted_ns <= most) && found.size() <= o.others())
             found.push_back({.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns()});
     };
     add(manner_of(*usual), usual->predicted_ns);

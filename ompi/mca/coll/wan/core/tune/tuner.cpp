@@ -18,8 +18,8 @@ constexpr uint64_t calls_before = 2;
 constexpr uint64_t calls_between = 200;
 /** Of so many that Open MPI's own module serves by choice, one is ours. */
 constexpr uint64_t calls_seen = 16;
-/** Per mille of the best: what is tried again, and what is too little to change for. */
-constexpr int64_t near_best = 1300, little = 970;
+/** Per mille of what serves: too little to change for. */
+constexpr int64_t little = 970;
 
 std::vector<unsigned> numbers(unsigned from, size_t end)
 {
@@ -150,7 +150,7 @@ tune_scores tuner::scores() const
     return v;
 }
 
-/** What is faster than `standing` by more than noise; with `ours`, not Open MPI's own. */
+/** What is faster than `standing` by more than noise, in both rounds where that was tried twice; with `ours`, not Open MPI's own. */
 size_t tuner::best_of(const state &x, size_t standing, bool ours)
 {
     const candidate &now = x.candidates[standing];
@@ -164,6 +164,9 @@ size_t tuner::best_of(const state &x, size_t standing, bool ours)
     return best;
 }
 
+/** What serves calls that do not block. */
+size_t tuner::ours_instead(const state &x) { return x.candidates[x.standing].how.algo ? x.standing : 0; }
+
 bool tuner::decide(const tune_scores &combined, unsigned epoch)
 {
     const size_t i = std::exchange(trying_, SIZE_MAX);
@@ -175,8 +178,6 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
         if (s.round)
             who.again_ns = combined[k];
     }
-    const auto quicker = [](const candidate &a, const candidate &b) { return a.measured_ns < b.measured_ns; };
-    const auto best = static_cast<size_t>(std::min_element(x.candidates.begin(), x.candidates.end(), quicker) - x.candidates.begin());
     // Nothing else could be so much faster that it would be changed for.
     const bool enough = s.alone && !below(x.candidates[0].least_ns, x.candidates[0].measured_ns, little);
     if (enough)
@@ -186,12 +187,13 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
         return false;
     }
     if (s.round++ == 0 && !enough) {
-        std::vector<unsigned> close;
-        for (unsigned k = 0; k < x.candidates.size(); ++k)
-            if (!below(near_best * x.candidates[best].measured_ns / 1000, x.candidates[k].measured_ns, 1000))
-                close.push_back(k);
-        if (close.size() > 1) {
-            round_begin(i, close, false);
+        // What looks quicker does so by chance now and then: once more, beside what serves.
+        std::vector<unsigned> again{static_cast<unsigned>(x.standing)};
+        for (const size_t k : {best_of(x, x.standing, false), best_of(x, ours_instead(x), true)})
+            if (std::find(again.begin(), again.end(), k) == again.end() && x.candidates.size() - 1 + again.size() <= trials_)
+                again.push_back(static_cast<unsigned>(k));
+        if (again.size() > 1) {
+            round_begin(i, again, false);
             return false;
         }
     }
@@ -199,7 +201,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     s.settled = x.calls;
     s.waited = 0;
     x.standing = best_of(x, x.standing, false);
-    const size_t ours = best_of(x, x.candidates[x.standing].how.algo ? x.standing : 0, true);
+    const size_t ours = best_of(x, ours_instead(x), true);
     learned now{epoch, std::nullopt, std::nullopt};
     if (x.standing)
         now.how = x.candidates[x.standing].how;

@@ -4,9 +4,9 @@
  * is kept.  Calls of a class have one collective, and sizes, roots and operators
  * that are alike.
  *
- *      counting ---> trying: each candidate twice ---> those near the best once more ---> settled
- *          ^             (the second is timed)                                               |
- *          +----------- links were measured anew, or calls take far longer <-----------------+
+ *      counting ---> trying: each candidate twice ---> the best, where it looks quicker, and what serves once more ---> settled
+ *          ^             (the second is timed)                                                                             |
+ *          +------------------------- links were measured anew, or calls take far longer <---------------------------------+
  *
  * Trials wait until they have added no more than a share of the time of the class's calls, all as predicted,
  * so that all ranks wait alike: a program that calls seldom pays little.  And where the model's choice takes
@@ -14,8 +14,8 @@
  *
  * When they come says nothing of what is tried, so a call that is timed begins when all ranks have come,
  * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
- * The quicker of two calls counts; and what was not quicker in both rounds does not take the place of what
- * serves, since of several equal ones some look quick by chance.  Scores go to all ranks once in a round, so that all decide alike, in
+ * What was not quicker in both rounds does not take the place of what serves, since of several equal ones some look
+ * quick by chance; and only what looks quicker is called again for that.  Scores go to all ranks once in a round, so that all decide alike, in
  * the same call.
  *
  * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
@@ -52,7 +52,7 @@ using tune_scores = std::array<int64_t, WAN_TUNE_SCORES>;
 
 class tuner {
 public:
-    /** Candidates besides the model's choice, at most. */
+    /** Timed calls of other ways than what serves, at most. */
     static constexpr unsigned most_trials = WAN_TUNE_SCORES - 1;
 
     struct candidate {
@@ -66,8 +66,12 @@ public:
         unsigned trials = 0;
     };
 
-    /** Per cent of the time of a class's calls that trials may add; 100: no limit. */
-    void limit(unsigned percent) { percent_ = percent; }
+    /** Per cent of the time of a class's calls that trials may add; 100: no limit.  And how many may be timed, without those of what serves. */
+    void limit(unsigned percent, unsigned trials = most_trials)
+    {
+        percent_ = percent;
+        trials_ = trials;
+    }
 
     /** How a call is served. */
     struct service {
@@ -137,10 +141,11 @@ private:
     static constexpr size_t most_classes_ = 64;     // later ones are the model's: to forget one would have to be agreed
     std::vector<state> classes_;
     std::vector<slot> slots_;           // by class
-    unsigned percent_ = 100;
+    unsigned percent_ = 100, trials_ = most_trials;
     size_t trying_ = SIZE_MAX;          // class of the trial under way
 
     size_t find(const call_class &c) const;
+    static size_t ours_instead(const state &x);
     static size_t best_of(const state &x, size_t standing, bool ours);
     void round_begin(size_t i, const std::vector<unsigned> &candidates, bool first_untimed);
 };
