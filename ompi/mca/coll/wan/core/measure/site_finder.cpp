@@ -19,6 +19,8 @@ namespace {
 
 /** Landmarks of the first round; each further one has twice as many as that before, but never more than this. */
 constexpr size_t first_landmarks = 8, most_landmarks = 64;
+/** Of more, twice as many: where ranks are shuffled, a site without any takes two rounds more. */
+constexpr int many_hosts = 128;
 /** A site or part with fewer hosts has no parts: two of two hosts are the least. */
 constexpr size_t least_to_part = 4;
 /** Of the ways inside the parts so many may seem far. */
@@ -87,7 +89,10 @@ site_finder::site_finder(int hosts)
 {
 }
 
-std::vector<int> site_finder::first_targets(int hosts) { return spread(everybody(hosts), first_landmarks); }
+std::vector<int> site_finder::first_targets(int hosts)
+{
+    return spread(everybody(hosts), hosts > many_hosts ? 2 * first_landmarks : first_landmarks);
+}
 
 int site_finder::root_of(int host)
 {
