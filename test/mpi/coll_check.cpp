@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -32,6 +33,17 @@ wan_counters counters;
 unsigned long long seen[counter_count];
 char current[256];
 unsigned patience = 20;
+int turns;                          // of that, so far
+double had_before;                  // processor time, when the call began
+constexpr int turns_most = 8;
+
+/** Seconds of a processor that this process had. */
+double had()
+{
+    timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
 
 unsigned long long counter(int i)
 {
@@ -146,9 +158,14 @@ void same_everywhere(const target &t, const std::string &name, const std::vector
     }
 }
 
-/* A call that does not return: say which, show the stack if asked to, and end the job. */
+/* A call that does not return: say which, show the stack if asked to, and end the job.  Who waits looks all the while: one that
+ * had next to nothing of a processor is not stuck, the machine is busy. */
 void stuck(int)
 {
+    if (++turns < turns_most && had() - had_before < patience / 8.) {
+        alarm(patience);
+        return;
+    }
     char line[400];
     const int n = std::snprintf(line, sizeof line, "rank %d (pid %d): %sno end of call %llu: %s\n", now.rank, getpid(), now.phase.c_str(),
                                 static_cast<unsigned long long>(now.calls), current);
@@ -234,6 +251,8 @@ void watch(unsigned seconds)
 void doing(const std::string &what)
 {
     std::snprintf(current, sizeof current, "%s", what.c_str());
+    turns = 0;
+    had_before = had();
     alarm(patience);
 }
 

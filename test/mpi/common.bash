@@ -53,6 +53,9 @@ told() {
     done
 }
 
+# Jobs may take so many times what they are given elsewhere: where transports are slow, or the machine busy.
+patience=${WAN_TEST_PATIENCE:-1}
+
 passed=0 failed=0
 pass() { passed=$((passed + 1)); }
 fail() {

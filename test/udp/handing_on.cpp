@@ -24,12 +24,7 @@ struct outcome {
 /** Four hosts of a job of eight, of which one after the other sends to the next. */
 outcome hand_on(bool crowd_before)
 {
-    config c;
-    c.ordered = false;
-    c.mtu_max = 1472;
-    c.unscheduled = 64 << 10;
-    c.senders = 7;
-    simulator sim(c, 5, 5);
+    simulator sim(job_of_eight(), 5, 5);
     sim.way.delay = 20 * us;
     sim[3].away = 10 * ms;
     for (uint32_t h = 0; h < 5; ++h) {

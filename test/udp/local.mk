@@ -21,6 +21,7 @@ if HAVE_UDP
 if HAVE_CMOCKA
 udp_tests = \
 	test/udp/core_parts \
+	test/udp/devices \
 	test/udp/forged \
 	test/udp/fuzz \
 	test/udp/fuzz_card \
@@ -28,6 +29,7 @@ udp_tests = \
 	test/udp/fuzz_seal \
 	test/udp/handing_on \
 	test/udp/meeting \
+	test/udp/moved \
 	test/udp/path_size \
 	test/udp/random_runs \
 	test/udp/reference \
@@ -65,6 +67,9 @@ test_udp_handing_on_LDADD = $(udp_test_libs)
 test_udp_meeting_SOURCES = test/udp/meeting.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_meeting_CPPFLAGS = $(udp_test_cppflags)
 test_udp_meeting_LDADD = libudp_io.la $(udp_test_libs)
+test_udp_moved_SOURCES = test/udp/moved.cpp $(udp_test_headers)
+test_udp_moved_CPPFLAGS = $(udp_test_cppflags)
+test_udp_moved_LDADD = $(udp_test_libs)
 test_udp_fuzz_seal_SOURCES = test/udp/fuzz_seal.cpp test/udp/fuzz.hpp $(udp_test_headers)
 test_udp_fuzz_seal_CPPFLAGS = $(udp_test_cppflags)
 test_udp_fuzz_seal_LDADD = $(udp_test_libs)
@@ -77,6 +82,9 @@ test_udp_fuzz_crowd_LDADD = $(udp_test_libs)
 test_udp_scenarios_SOURCES = test/udp/scenarios.cpp $(udp_test_headers)
 test_udp_scenarios_CPPFLAGS = $(udp_test_cppflags)
 test_udp_scenarios_LDADD = $(udp_test_libs)
+test_udp_devices_SOURCES = test/udp/devices.cpp $(udp_test_headers)
+test_udp_devices_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
+test_udp_devices_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_socket_calls_SOURCES = test/udp/socket_calls.cpp $(udp_test_headers)
 test_udp_socket_calls_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
 test_udp_socket_calls_LDADD = libudp_io.la $(udp_test_libs)

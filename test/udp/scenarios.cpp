@@ -61,12 +61,7 @@ std::string uses_the_link()
 /** Messages of several round trips, one now and then: none waits in its middle until the peer permits the rest. */
 std::string long_ones_now_and_then()
 {
-    config c;
-    c.ordered = false;
-    c.mtu_max = 1472;
-    c.unscheduled = 64 << 10;
-    c.senders = 7;
-    simulator sim(c, 2, 3);
+    simulator sim(job_of_eight(), 2, 3);
     sim.way.delay = 10 * ms;
     sim[1].rate = 40e6 / 8;
     sim[1].queue_limit = 1'000'000;

@@ -95,6 +95,17 @@ inline std::vector<uint8_t> block_bytes(uint32_t from, uint8_t stream, uint32_t 
     return b;
 }
 
+/** As Open MPI has it: its messages come in any order, over Ethernet. */
+inline config job_of_eight()
+{
+    config c;
+    c.ordered = false;
+    c.mtu_max = 1472;
+    c.unscheduled = 64 << 10;
+    c.senders = 7;
+    return c;
+}
+
 class simulator {
 public:
     /** star: all know host 0, and it knows all; otherwise everybody knows everybody. */
