@@ -415,6 +415,53 @@ std::string check_failed()
     return {};
 }
 
+/** Where MPI_Finalize has begun nothing is begun or answered any more, but the question that somebody may wait for; others go on. */
+std::string check_quiet()
+{
+    job j(4, test_seed() + 8);
+    std::vector<adaptive_service::member *> m;
+    for (int p = 0; p < 4; ++p)
+        m.push_back(j.open(p, 1, up_to(4)));
+    calls all(j, m, 1000);
+    for (size_t r = 0; r < 4; ++r)
+        all.begin(r);
+    WAN_CHECK(j.run([&] { return all.done(); }) && all.right());
+    // In the middle of measuring anew, and with the ways of a communicator that others begin to use.
+    for (adaptive_service::member *x : m)
+        x->node().measure_again();
+    j.services[0]->quiet();
+    WAN_CHECK(j.services[0]->deadline() == INT64_MAX);
+    uint64_t words = 0, answers = 0;
+    const auto from_quiet = [&] {
+        uint64_t n = 0;
+        for (int to = 1; to < 4; ++to)
+            n += j.at(0, to).size();
+        return n;
+    };
+    const uint64_t before = from_quiet();
+    j.run([&, until = j.now + 300 * ms] {        // (others go on asking now and then)
+        words = std::max(words, from_quiet());
+        return j.now >= until;
+    });
+    WAN_CHECK_THAT(words <= before, std::to_string(words));
+    wire_writer w;
+    w.number(1), w.number(0), w.number(0);
+    tell_message question;
+    question.what = tell_kind::redirect;
+    question.tree = {1, true};
+    question.op = 1;
+    w.append(message_put(question));
+    j.services[0]->receive(2, w.bytes(), j.now);
+    for (const job::message &x : j.at(0, 2)) {
+        wire_reader r(x.bytes);
+        (void) r.number(), (void) r.number(), (void) r.number();
+        tell_message told;
+        answers += message_get(told, r.rest(), 4) && told.what == tell_kind::redirected && told.op == 1;
+    }
+    WAN_CHECK(answers == 1 && from_quiet() == 1 && j.services[0]->kept() == 0);
+    return {};
+}
+
 /** A process that takes nothing is not sent all of many short messages. */
 std::string check_bounded()
 {
@@ -447,6 +494,7 @@ int main()
         cmocka_unit_test(test<check_wider>),
         cmocka_unit_test(test<check_failed>),
         cmocka_unit_test(test<check_bounded>),
+        cmocka_unit_test(test<check_quiet>),
     };
     return cmocka_run_group_tests_name("adaptive service", tests, nullptr, nullptr);
 }

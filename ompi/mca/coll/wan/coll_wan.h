@@ -116,6 +116,8 @@ void mca_coll_wan_mail_release(wan_mail_t *mail);
 
 /* Begins, if this is MPI_COMM_WORLD: the rest is done by progress. */
 void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm);
+/* MPI_Finalize begins: nothing is sent any more, and what was has left. */
+void mca_coll_wan_discover_finalize(void);
 /* The communicator goes. */
 void mca_coll_wan_discover_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_discover_close(void);
@@ -330,6 +332,8 @@ void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed);
 int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool waits);
 /* Whether this thread is sending for trees, with their lock: nothing that wants that may be begun. */
 bool mca_coll_wan_trees_sending(void);
+/* MPI_Finalize begins: when what this process has sent has left it, it only answers who may wait for it. */
+void mca_coll_wan_trees_finalize(void);
 /* The communicator goes. */
 void mca_coll_wan_trees_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_trees_close(void);
@@ -514,14 +518,21 @@ void mca_coll_wan_counters_each(void (*f)(const mca_coll_wan_module_t *module));
 /* A communicator is served (WAN_REASON_NONE) or is not ours. */
 void mca_coll_wan_counters_communicator(wan_reason_t reason);
 
+/* ---- MPI_Finalize: coll_wan_finalize.c ----------------------------------------- */
+
+/* For so long what is on its way is waited for there: others may compute, or not receive any more. */
+#define WAN_LEAVES_WITHIN_NS INT64_C(2000000000)
+/* MPI_COMM_SELF among those that Open MPI asks about. */
+void mca_coll_wan_finalize_query(struct ompi_communicator_t *comm);
+
 /* ---- report: coll_wan_report.c; nothing, where this process writes none --------- */
 
 /* Before anything else happens that could be told. */
 void mca_coll_wan_report_open(void);
 /* Writes it. */
 void mca_coll_wan_report_close(void);
-/* MPI_COMM_SELF among those that Open MPI asks about. */
-void mca_coll_wan_report_query(struct ompi_communicator_t *comm);
+/* MPI_Finalize begins. */
+void mca_coll_wan_report_finalizes(void);
 void mca_coll_wan_report_event(const char *what, const char *text);
 /* This communicator is served, is not and why, goes. */
 void mca_coll_wan_report_serves(const mca_coll_wan_module_t *module);

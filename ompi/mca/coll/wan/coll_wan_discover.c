@@ -22,6 +22,7 @@ static struct {
     wan_mail_t mail;
     char (*names)[WAN_DISCOVERY_NAME_MAX];      /* of places, once known */
     int known;                          /* atomic */
+    bool sent;                          /* atomic; all, since MPI_Finalize began */
     bool complete;                      /* and what is measured beyond that */
     int64_t began_ns;                   /* when MPI_COMM_WORLD was made */
 } discover;
@@ -44,6 +45,12 @@ static int letter_take(void *ctx, int rank, const void *bytes, size_t size)
 {
     (void) ctx;
     return wan_discovery_receive(discover.machine, rank, bytes, size);
+}
+
+static int letter_drop(void *ctx, int rank, const void *bytes, size_t size)
+{
+    (void) ctx, (void) rank, (void) bytes, (void) size;
+    return WAN_OK;
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
@@ -109,14 +116,21 @@ static int messages_take(void)
 static wan_step_t discover_step(wan_item_t *item)
 {
     int code = WAN_ERR_PORT;
+    unsigned dropped = 0;
+    bool sent;
 
     (void) item;
     if (NULL == discover.comm) {
         return WAN_STEP_OVER;
     }
-    if (!job_ends()) {
-        const bool sent = mca_coll_wan_mail_reap(&discover.mail);
-
+    sent = mca_coll_wan_mail_reap(&discover.mail);
+    if (job_ends()) {
+        /* Others may be sending still, and wait until it has come: to the end of MPI_COMM_WORLD. */
+        if (discover.complete || WAN_OK == mca_coll_wan_mail_take(&discover.mail, letter_drop, NULL, &dropped)) {
+            __atomic_store_n(&discover.sent, sent, __ATOMIC_RELEASE);
+            return WAN_STEP_IDLE;
+        }
+    } else {
         code = discover.complete ? WAN_DONE : messages_take();
         if (WAN_OK == code) {
             return WAN_STEP_IDLE;
@@ -158,6 +172,15 @@ void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
     free(peers);
 }
 
+void mca_coll_wan_discover_finalize(void)
+{
+    const int64_t until_ns = now_ns() + WAN_LEAVES_WITHIN_NS;
+
+    while (NULL != discover.comm && !__atomic_load_n(&discover.sent, __ATOMIC_ACQUIRE) && now_ns() < until_ns) {
+        opal_progress();
+    }
+}
+
 void mca_coll_wan_discover_end(struct ompi_communicator_t *comm)
 {
     if (NULL == discover.comm || comm != discover.comm) {
@@ -175,7 +198,7 @@ void mca_coll_wan_discover_close(void)
     discover.names = NULL;
     wan_discovery_close(discover.machine);
     discover.machine = NULL;
-    discover.complete = false;
+    discover.complete = discover.sent = false;
 }
 
 bool mca_coll_wan_discover_known(void)

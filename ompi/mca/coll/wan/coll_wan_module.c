@@ -87,7 +87,7 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
     mca_coll_wan_module_t *module;
 
     *priority = -1;
-    mca_coll_wan_report_query(comm);
+    mca_coll_wan_finalize_query(comm);
     if (!mca_coll_wan_component.active) {
         return NULL;
     }

@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ompi/attribute/attribute.h"
-
 static struct {
     wan_report_t *book;         /* NULL: this process writes none */
     char file[PATH_MAX];        /* absolute: programs change their directory */
@@ -200,40 +198,14 @@ void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module)
     wan_report_ends(report.book, module->view, mca_coll_wan_compat_name(module->comm), module->passed);
 }
 
-/* ---- a program that has MPI_T open in MPI_Finalize ------------------------------------ */
-
-/* Whoever has MPI_T open holds the framework, and with it our component. */
-static int finalize_begins(MPI_Comm comm, int keyval, void *value, void *state)
+/* Whoever has MPI_T open holds the framework, and with it our component: it will not be closed. */
+void mca_coll_wan_report_finalizes(void)
 {
-    (void) comm, (void) keyval, (void) value, (void) state;
     if (NULL != report.book && 1 < ompi_coll_base_framework.framework_refcnt) {
         wan_report_finalizes(report.book);
         mca_coll_wan_counters_each(mca_coll_wan_report_ends);
         mca_coll_wan_report_close();
     }
-    return MPI_SUCCESS;
-}
-
-static int copied_never(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *copied WAN_ATTRIBUTE_COPIED_TO)
-{
-    (void) comm, (void) keyval, (void) state, (void) value, (void) copy;
-    *copied = 0;
-    return MPI_SUCCESS;
-}
-
-/* MPI_Finalize first deletes the attributes of MPI_COMM_SELF. */
-void mca_coll_wan_report_query(struct ompi_communicator_t *comm)
-{
-    ompi_attribute_fn_ptr_union_t copy = { .attr_communicator_copy_fn = copied_never };
-    ompi_attribute_fn_ptr_union_t delete = { .attr_communicator_delete_fn = finalize_begins };
-    int keyval;
-
-    if (NULL == report.book || comm != &ompi_mpi_comm_self.comm
-        || OMPI_SUCCESS != ompi_attr_create_keyval(COMM_ATTR, copy, delete, &keyval, NULL, 0, NULL)) {
-        return;
-    }
-    (void) ompi_attr_set_c(COMM_ATTR, comm, &comm->c_keyhash, keyval, NULL, false);
-    (void) ompi_attr_free_keyval(COMM_ATTR, &keyval, false);    /* goes with the attribute */
 }
 
 /* ---- the end -------------------------------------------------------------------------- */

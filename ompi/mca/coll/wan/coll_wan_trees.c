@@ -4,7 +4,7 @@
  * way when that is freed would meet the next one of the same number.
  *
  * Communicators of one job share a way over MPI_COMM_WORLD, from the first that uses
- * trees to its end: others may wait for a word of this process even in MPI_Finalize.
+ * trees to its end: others may wait for a word of this process even in MPI_Finalize, of one kind (wan_trees_quiet()).
  * One of several jobs (spawned, connected) has no such communicator: it gets a way
  * over a copy of its own, made in its first blocking collective.  That copy must be
  * gone on all processes before any of them leaves MPI_Comm_disconnect or
@@ -375,6 +375,34 @@ int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool w
                                               now_ns()), NULL, NULL);
     free(processes);
     return rc;
+}
+
+/* Whether everything that was sent has left. */
+static bool all_sent(void)
+{
+    bool sent = true;
+
+    if (0 != __atomic_exchange_n(&all.stepping, 1, __ATOMIC_ACQUIRE)) {
+        return false;
+    }
+    for (wan_way_t *way = all.ways; NULL != way; way = way->next) {
+        sent = (way->over || mca_coll_wan_mail_reap(&way->mail)) && sent;
+    }
+    __atomic_store_n(&all.stepping, 0, __ATOMIC_RELEASE);
+    return sent;
+}
+
+void mca_coll_wan_trees_finalize(void)
+{
+    const int64_t until_ns = now_ns() + WAN_LEAVES_WITHIN_NS;
+
+    if (!all.under_way) {
+        return;
+    }
+    wan_trees_quiet(all.trees);
+    while (all.under_way && !all_sent() && now_ns() < until_ns) {
+        opal_progress();
+    }
 }
 
 static wan_way_t *way_of(const struct ompi_communicator_t *comm)

@@ -25,6 +25,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_counters.c \
 	ompi/mca/coll/wan/coll_wan_discover.c \
 	ompi/mca/coll/wan/coll_wan_entry.c \
+	ompi/mca/coll/wan/coll_wan_finalize.c \
 	ompi/mca/coll/wan/coll_wan_keep.c \
 	ompi/mca/coll/wan/coll_wan_links.c \
 	ompi/mca/coll/wan/coll_wan_mail.c \

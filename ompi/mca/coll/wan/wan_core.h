@@ -393,6 +393,8 @@ int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t n
  * Any thread, also inside the function that sends.
  */
 void wan_trees_fail(wan_trees_t *trees);
+/* No operation is under way here, and none comes: nothing is begun any more, nor asked; only who may wait for an answer gets it. */
+void wan_trees_quiet(wan_trees_t *trees);
 int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t size, int64_t now_ns);
 /* Now and then; where another thread is at it, it is left to that one. */
 int wan_trees_step(wan_trees_t *trees, int64_t now_ns);

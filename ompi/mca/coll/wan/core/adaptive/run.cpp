@@ -236,6 +236,12 @@ int wan_trees_pass(wan_trees_t *trees, uint64_t number, int64_t now_ns)
     });
 }
 
+void wan_trees_quiet(wan_trees_t *trees)
+{
+    std::lock_guard hold(trees->service.lock);
+    trees->service.quiet();
+}
+
 int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t size, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {

@@ -154,7 +154,7 @@ void adaptive_service::pass(uint64_t number, int64_t now_ns)
 
 bool adaptive_service::closed(adaptive_stream name) const
 {
-    return closed_.count(name) || (name.number < passed_ && !open_.count({name.number, name.more, 0}));
+    return quiet_ || closed_.count(name) || (name.number < passed_ && !open_.count({name.number, name.more, 0}));
 }
 
 size_t adaptive_service::kept() const
@@ -174,7 +174,7 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     name.stream = r.number();
     if (!r.good())
         return;
-    if (const auto at = open_.find(name); at != open_.end()) {
+    if (const auto at = open_.find(name); at != open_.end() && !quiet_) {
         member &m = *at->second;
         if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end() && !m.failed_) {
             m.node_.receive(from->second, r.rest(), now_ns);
@@ -198,6 +198,8 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
 int64_t adaptive_service::deadline() const
 {
     int64_t first = room_again_ ? 0 : INT64_MAX;
+    if (quiet_)
+        return INT64_MAX;
     for (const auto &[id, m] : open_)
         if (!m->failed_)
             first = std::min(first, m->node_.deadline());
@@ -207,6 +209,8 @@ int64_t adaptive_service::deadline() const
 void adaptive_service::step(int64_t now_ns)
 {
     const bool all = std::exchange(room_again_, false);
+    if (quiet_)
+        return;
     for (auto &[id, m] : open_)
         if (!m->failed_ && (all || m->node_.deadline() <= now_ns))
             m->node_.step(now_ns);

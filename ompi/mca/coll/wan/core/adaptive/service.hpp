@@ -93,6 +93,8 @@ public:
     void close(member *m) noexcept;
     /** No communicator of a lower number is opened from now on. */
     void pass(uint64_t number, int64_t now_ns);
+    /** From now on all communicators are as if closed: no operation is under way, and others may leave. */
+    void quiet() { quiet_ = true; }
     /** Streams that are closed, and messages for those that are not open yet, of which something is kept. */
     size_t kept() const;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
@@ -141,6 +143,7 @@ private:
     };
     std::map<int, traffic> traffic_;            // by process
     bool room_again_ = false;
+    bool quiet_ = false;
 };
 
 } // namespace wan
