@@ -128,6 +128,7 @@ std::string run_job(uint64_t seed, sums &all)
             m.view.gate = static_cast<int>((*lies)() % static_cast<uint64_t>(size));
             if ((*lies)() % 2)
                 m.view.ancestors = rank_set::one(static_cast<int>((*lies)() % static_cast<uint64_t>(size)));
+            m.view.slowed = (*lies)() % 8 == 0;
             m.view.connected = m.view.connected || (*lies)() % 4 == 0;
             bytes = message_put(m);
         };
@@ -235,8 +236,18 @@ std::string run_job(uint64_t seed, sums &all)
             more = true;
         }
     };
+    const auto paces = std::make_shared<std::mt19937_64>(seed ^ 111);
+    const uint64_t one_in = seed % 2 ? 0 : 1 + (*paces)() % 200;
     for (int r = 0; r < size; ++r)
-        sim[r].work = [&work, r] { work(r); };
+        sim[r].work = [&, r] {
+            // Ways that look slow, or fast again.
+            const uint64_t rate = 1 + (*paces)() % 10'000'000;
+            const worker &w = workers[static_cast<size_t>(r)];
+            if (size > 1 && one_in && (w.next < job.size() || !w.under_way.empty()) && (*paces)() % one_in == 0)
+                for (int i = 0, to = static_cast<int>((*paces)() % static_cast<uint64_t>(size)); i < 5 && to != r; ++i)
+                    sim[r].node.paced(to, {rate, rate});
+            work(r);
+        };
     uint64_t handled = 0;
     const bool ended = sim.run(20'000 * second, [&] {
         // Bounded: nothing goes round for ever.

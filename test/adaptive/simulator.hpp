@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <queue>
 #include <random>
@@ -37,6 +38,7 @@ struct network {
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
+    std::function<double(int, int, int64_t)> link;        // bytes/s from a site to another, at a time; none: any.  With it room is what has not come
     std::vector<rank_set> unaware;      // of each process: who is beside it, though it does not know; empty: it knows
     bool on_one_host(int a, int b) const { return !host.empty() && host[static_cast<size_t>(a)] == host[static_cast<size_t>(b)]; }
     rank_set beside(int rank) const
@@ -61,6 +63,8 @@ public:
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
     uint64_t under_way(int to) const override;
     uint64_t delivered(int) const override { return 0; }
+    int64_t round_trip_ns(int) const override { return 0; }
+    void limited(int to) override;
 
     int64_t away_until = 0;             // it does not look before
     std::function<void()> work;         // after it has looked
@@ -75,6 +79,8 @@ private:
     int me_;
     int64_t busy_until_ = 0;
     int64_t wakes_ = INT64_MAX;         // the earliest wake-up in line
+    std::map<int, uint64_t> there_;     // under way, to whom
+    std::map<int, pace> paces_;
 };
 
 class simulator {
@@ -117,6 +123,12 @@ public:
             event e = events_.top();
             events_.pop();
             now = std::max(now, e.at);
+            if (e.leaves) {
+                int64_t &until = link_busy_[{net.site[static_cast<size_t>(e.from)], net.site[static_cast<size_t>(e.to)]}];
+                until = std::max(until, now) + static_cast<int64_t>(static_cast<double>(e.bytes.size() + 66) / net.link(net.site[static_cast<size_t>(e.from)], net.site[static_cast<size_t>(e.to)], now) * 1e9);
+                arrive(e.from, e.to, until + e.leaves, std::move(e.bytes));
+                continue;
+            }
             process &p = (*this)[e.to];
             if (const int64_t looks = std::max(p.away_until, net.looks ? net.looks(e.to, now) : now); now < looks) {
                 e.at = looks;
@@ -124,8 +136,11 @@ public:
                 continue;
             }
             ++handled;
-            if (e.from >= 0)
+            if (e.from >= 0) {
+                if (net.link)
+                    arrived(e.from, e.to, e.bytes.size());
                 p.node.receive(e.from, e.bytes, now);
+            }
             else if (p.wakes_ == e.at || p.wakes_ <= now)
                 p.wakes_ = INT64_MAX;
             p.node.step(now);
@@ -157,8 +172,19 @@ private:
         uint64_t number;
         int to, from;               // from -1: a wake-up
         std::vector<std::byte> bytes;
+        int64_t leaves = 0;         // it comes to the link between sites, and arrives so long after it
         bool operator<(const event &other) const { return std::pair(at, number) > std::pair(other.at, other.number); }
     };
+    void arrived(int from, int to, uint64_t bytes)
+    {
+        process &p = (*this)[from];
+        p.there_[to] -= bytes;
+        const auto others = static_cast<uint64_t>(std::count_if(p.paces_.begin(), p.paces_.end(), [](const auto &x) { return x.second.is_limited(); }));
+        if (p.paces_[to].came(now, bytes, others))
+            p.node.paced(to, p.paces_[to].rate());
+        wake(from, now);
+    }
+
     size_t pair_index(int a, int b) const { return static_cast<size_t>(a) * all.size() + static_cast<size_t>(b); }
 
     void carry(int from, int to, std::vector<std::byte> bytes)
@@ -176,14 +202,25 @@ private:
         latency *= 1 + net.jitter * uniform(0, 1);
         if (net.stalls > 0 && uniform(0, 1) < net.stalls)
             latency *= net.stalled;
-        int64_t &last = last_[pair_index(from, to)];
-        last = std::max(last + 1, p.busy_until_ + static_cast<int64_t>(latency));
+        p.there_[to] += bytes.size();
         if (meddle)
             meddle(from, to, bytes);
+        if (net.link && far)
+            events_.push({p.busy_until_, ++number_, to, from, std::move(bytes), static_cast<int64_t>(latency)});
+        else
+            arrive(from, to, p.busy_until_ + static_cast<int64_t>(latency), std::move(bytes));
+    }
+
+    /** Not before what was sent there before. */
+    void arrive(int from, int to, int64_t at, std::vector<std::byte> bytes)
+    {
+        int64_t &last = last_[pair_index(from, to)];
+        last = std::max(last + 1, at);
         events_.push({last, ++number_, to, from, std::move(bytes)});
     }
 
     std::vector<double> pair_;
+    std::map<std::pair<int, int>, int64_t> link_busy_;      // of sites
     std::vector<int64_t> last_;
     std::priority_queue<event> events_;
     uint64_t number_ = 0;
@@ -201,9 +238,18 @@ inline void process::send(int to, std::span<const std::byte> head, std::span<con
 /** A message or two that wait in the network card are as much as there may be: of each byte there so many count. */
 constexpr double room_counts = 8, room_bytes = 128 << 10;
 
-inline uint64_t process::under_way(int) const
+inline uint64_t process::under_way(int to) const
 {
+    if (sim_.net.link) {
+        const auto at = there_.find(to);
+        return at == there_.end() ? 0 : at->second;
+    }
     return sim_.net.rate > 0 ? static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(0, busy_until_ - sim_.now)) * sim_.net.rate / 1e9 * room_counts) : 0;
+}
+
+inline void process::limited(int to)
+{
+    paces_[to].limited();
 }
 
 inline int64_t process::room_from() const

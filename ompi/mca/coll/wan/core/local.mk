@@ -12,6 +12,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/adaptive/node.hpp \
 	ompi/mca/coll/wan/core/adaptive/operation.hpp \
 	ompi/mca/coll/wan/core/adaptive/options.hpp \
+	ompi/mca/coll/wan/core/adaptive/pace.hpp \
 	ompi/mca/coll/wan/core/adaptive/parts.cpp \
 	ompi/mca/coll/wan/core/adaptive/parts.hpp \
 	ompi/mca/coll/wan/core/adaptive/rank_set.cpp \

@@ -9,6 +9,12 @@ namespace wan {
 
 namespace {
 
+/** As one number. */
+template <typename Bool> struct states {
+    Bool &connected, &slowed;
+};
+template <typename Bool> states(Bool &, Bool &) -> states<Bool>;
+
 /** Calls f with each field of a message of this kind, in their order on the wire. */
 template <typename Message, typename F> void each_field(Message &m, F f)
 {
@@ -16,14 +22,15 @@ template <typename Message, typename F> void each_field(Message &m, F f)
     case tell_kind::ping: f(m.value_ns); return;
     case tell_kind::pong: f(m.hint); return;
     case tell_kind::bulk: f(m.last); return;
-    case tell_kind::bulk_done: f(m.value_ns); return;
+    case tell_kind::bulk_done:
+    case tell_kind::pace: f(m.value_ns); return;
     default: break;
     }
     f(m.tree.root), f(m.tree.bandwidth);
     switch (m.what) {
     case tell_kind::ask:
     case tell_kind::tell:
-        f(m.id), f(m.view.connected), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
+        f(m.id), f(states{m.view.connected, m.view.slowed}), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
             f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.end), f(m.view.mover);
         return;
     case tell_kind::attach: f(m.children), f(m.ranks); return;
@@ -44,6 +51,7 @@ template <typename Message, typename F> void each_field(Message &m, F f)
 struct putter {
     wire_writer &w;
     void operator()(const rank_set &s) const { s.put(w); }
+    void operator()(const states<const bool> &s) const { w.number(uint64_t{s.connected} + 2 * uint64_t{s.slowed}); }
     template <typename T> void operator()(const T &x) const { w.number(static_cast<uint64_t>(static_cast<int64_t>(x) + std::is_same_v<T, int>)); }
 };
 
@@ -52,6 +60,11 @@ struct getter {
     int ranks;
     bool &good;
     void operator()(rank_set &s) const { good = good && s.get(r, ranks); }
+    void operator()(const states<bool> &s) const
+    {
+        const uint64_t both = r.number();
+        s.connected = both & 1, s.slowed = both & 2;
+    }
     /** A rank, or -1; or how many. */
     void operator()(int &x) const
     {

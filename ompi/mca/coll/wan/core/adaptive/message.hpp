@@ -6,6 +6,7 @@
  *
  *   measuring    ping, pong        a round trip
  *                bulk, bulk_done   a few in a row, and how fast they came
+ *                pace              how fast operations come to you from me: another figure than was known
  *   a tree       ask, tell         what a process is in it; also told by a parent to its children
  *                attach            "take me, with these below me"
  *                accept, refuse    "from this operation on", "no"
@@ -50,11 +51,12 @@ struct tree_view {
     int tip = -1;               // a process below that has no children, through the nearest child
     int end = -1;               // the last of a chain below that has not left its neighbourhood
     int mover = -1;             // of several children the one whose turn it is to go elsewhere
+    bool slowed = false;        // a way from the root to it has turned out slow
     bool operator==(const tree_view &) const = default;
 };
 
 enum class tell_kind : uint8_t {
-    ping, pong, bulk, bulk_done,
+    ping, pong, bulk, bulk_done, pace,
     ask, tell, attach, accept, refuse, confirm, detach, under, gate,
     deliver, segment, contribute, redirect, redirected,
     kinds
@@ -65,7 +67,7 @@ struct tell_message {
     uint32_t id = 0;            // ask, tell: of the question, 0: unasked
     int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
     int end = -1;               // under
-    int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last
+    int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last; pace: bytes/s
     bool last = false;          // bulk: the last one; contribute: final
     tree_name tree;             // all but those that measure
     tree_view view;             // tell, ask

@@ -121,7 +121,7 @@ void neighbours::measure_again()
     for (int rank : known_) {
         peer &p = peers_[rank];
         p.pings = p.bulks = p.tries = 0;
-        p.bulk_wanted = false;
+        p.bulk_wanted = p.slowed = false;
         p.best_ns = 0;
         queue_.push_back(rank);
     }
@@ -141,6 +141,41 @@ void neighbours::want_bandwidth(int rank)
     else if (std::exchange(peers_[rank].bulk_wanted, true))
         return;
     bulk_queue_.push_front(rank);
+}
+
+void neighbours::want_bandwidth_now(int rank)
+{
+    pauses_until_ns_ = 0;
+    want_bandwidth(rank);
+}
+
+void neighbours::paced(int rank, uint64_t rate)
+{
+    peer &p = peers_[rank];
+    if (p.way.rtt_ns == 0 || rate == 0)
+        return;
+    p.slowed = rate < p.way.bandwidth || p.way.bandwidth == 0;
+    p.way.bandwidth = p.best = rate;
+    p.way.at_ns = std::max(p.way.at_ns, now_ns_);
+    p.bulks = bulks_each;
+    p.bulk_wanted = true;
+    news_.push_back(rank);
+}
+
+bool neighbours::slowed(int rank) const
+{
+    const auto at = peers_.find(rank);
+    return at != peers_.end() && at->second.slowed;
+}
+
+void neighbours::forget_far(int but)
+{
+    for (auto &[rank, p] : peers_)
+        if (rank != but && rank != bulk_to_ && p.way.rtt_ns > 0 && !near(rank)) {
+            p.way.bandwidth = p.best = 0;
+            p.bulks = 0;
+            p.bulk_wanted = std::find(bulk_queue_.begin(), bulk_queue_.end(), rank) != bulk_queue_.end();
+        }
 }
 
 void neighbours::try_bandwidth(int rank)
@@ -299,6 +334,7 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
             send_(from, answer);
         }
         return;
+    case tell_kind::pace: paced(from, static_cast<uint64_t>(std::max<int64_t>(0, m.value_ns))); return;
     case tell_kind::bulk_done: {
         // All but the first part came in that time there; who did not look saw them come at once, but the whole took longer.
         const int64_t parts = static_cast<int64_t>((options_.bulk_bytes + bulk_part - 1) / bulk_part);

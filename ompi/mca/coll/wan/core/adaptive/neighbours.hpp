@@ -47,11 +47,19 @@ public:
      * case: when one is needed, links are busy.
      */
     void want_bandwidth(int rank);
+    /** The same though operations are under way: those to come wait for what comes of it. */
+    void want_bandwidth_now(int rank);
+    /** Operations go there, or come from there, so fast. */
+    void paced(int rank, uint64_t rate);
+    /** And that was slower than was known. */
+    bool slowed(int rank) const;
+    /** Bandwidths of all that are not near, but for this one: as if they had never been measured. */
+    void forget_far(int but);
     /** One that is known once more, a few times at most: the better figure holds. */
     void try_bandwidth(int rank);
     /** busy: operations are under way. */
     void step(int64_t now_ns, bool busy);
-    /** One of ping, pong, bulk, bulk_done. */
+    /** One of ping, pong, bulk, bulk_done, pace. */
     void receive(int from, const tell_message &m, int64_t now_ns);
 
     /** Whom it knows, in the order in which it came to know them. */
@@ -86,6 +94,7 @@ private:
         int64_t best_ns = 0;            // of these
         uint64_t best = 0;
         bool bulk_wanted = false;
+        bool slowed = false;            // as operations show
         int64_t since_ns = 0;
         int64_t coming_ns = -1;         // bulk from there: when its first message came
     };

@@ -18,6 +18,11 @@ constexpr int64_t rtts_before_trees = 4, any_timeout_ns = 200'000'000;
 constexpr uint64_t least_window = 128 << 10;
 /** Behind so much nothing is asked. */
 constexpr uint64_t most_asked_behind = 2 * least_window;
+/** Calls that come by a way so many times as slowly as was known, seen so often in a row, show that it has changed. */
+constexpr uint64_t slow_part = 5;
+constexpr unsigned slow_in_a_row = 4;
+/** Who takes longer than so many times what was measured has not got farther: it does not look. */
+constexpr int64_t most_farther = 8;
 /** However small one is asked for: each has its state and its message. */
 constexpr uint64_t smallest_segment = 64;
 
@@ -42,13 +47,18 @@ void adaptive_node::send(int to, const tell_message &m)
 }
 
 /** Twice what the way there holds: more would only wait, and what else there is to say behind it.  What comes there shows
- *  whether it holds more than was measured, when others were in the way: twice as much is tried each time. */
+ *  whether it holds more than was measured, when others were in the way or it was shorter: twice as much is tried each time. */
 bool adaptive_node::room(int to) const
 {
     // (It may be that only the other one has measured.)
     const uint64_t bandwidth = std::max(near_.bandwidth_or_most(to), port_.delivered(to));
-    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * near_.rtt_or_largest_ns(to) / 1'000'000'000);
-    return port_.under_way(to) < std::max(least_window, 2 * holds);
+    const int64_t known_ns = near_.rtt_or_largest_ns(to);
+    const int64_t rtt_ns = std::max(known_ns, std::min(port_.round_trip_ns(to), most_farther * known_ns));
+    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * rtt_ns / 1'000'000'000);
+    if (port_.under_way(to) < std::max(least_window, 2 * holds))
+        return true;
+    port_.limited(to);
+    return false;
 }
 
 tree &adaptive_node::tree_of(tree_name name)
@@ -181,6 +191,42 @@ void adaptive_node::measure_again()
     next_ns_ = 0;
 }
 
+/** Who sends is the one that knows; who chooses is the one below. */
+void adaptive_node::paced(int to, const pace::seen &seen)
+{
+    if (!options_.has(variant_pace))
+        return;
+    known_pace &p = paces_[to];
+    const uint64_t rate = seen.with_others;
+    p.most = std::max(p.most, seen.rate);
+    const uint64_t usual = std::max(p.most, near_.bandwidth_or_most(to));      // (along a chain nobody waits before)
+    // (One of three children gets a third, and has nothing to complain of.)
+    p.in_a_row = slow_part * seen.rate < usual && 2 * rate < usual ? p.in_a_row + 1 : 0;
+    const bool slow = p.slow ? 2 * rate < usual : p.in_a_row >= slow_in_a_row;
+    if (slow == p.slow)
+        return;
+    bool above = false, below = false;
+    for (const auto &[name, t] : trees_)
+        if (name.bandwidth) {
+            const std::vector<int> children = t->children_for(next_op_);
+            above = above || t->parent() == to;
+            below = below || std::count(children.begin(), children.end(), to);
+        }
+    if (!above && !below)
+        return;             // not any more
+    p.slow = slow;
+    counters_.slowed += slow;
+    if (below) {
+        tell_message m;
+        m.what = tell_kind::pace;
+        m.value_ns = static_cast<int64_t>(seen.rate);
+        send(to, m);
+    }
+    if (above)
+        near_.paced(to, seen.rate);
+    next_ns_ = 0;
+}
+
 bool adaptive_node::done(uint64_t op) const
 {
     const auto at = operations_.find(op);
@@ -241,7 +287,7 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
         ++stray_;
         return;
     }
-    if (m.what <= tell_kind::bulk_done)
+    if (m.what <= tell_kind::pace)
         near_.receive(from, m, now_ns);
     else if (m.what < tell_kind::deliver)
         tree_of(m.tree).receive(from, m, now_ns);

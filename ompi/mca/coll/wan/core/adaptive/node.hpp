@@ -17,6 +17,7 @@
 #define WAN_ADAPTIVE_NODE_HPP
 
 #include "adaptive/operation.hpp"
+#include "adaptive/pace.hpp"
 
 #include <memory>
 
@@ -31,6 +32,10 @@ public:
     virtual uint64_t under_way(int to) const = 0;
     /** bytes/s that have come there, as far as has been seen lately; 0: nothing has. */
     virtual uint64_t delivered(int to) const = 0;
+    /** What the least took that went there alone, and its answer, as far as has been seen lately; 0: nothing has. */
+    virtual int64_t round_trip_ns(int to) const = 0;
+    /** More would be sent there now, but enough is under way. */
+    virtual void limited(int to) = 0;
 
 protected:
     ~adaptive_port() = default;
@@ -69,6 +74,8 @@ public:
     void know(int rank, const measured_way &way) { near_.know(rank, way); }
     /** Links are said to have changed. */
     void measure_again();
+    /** While more waited than the way there holds, so much came there. */
+    void paced(int to, const pace::seen &seen);
     void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
     void step(int64_t now_ns);
     /** When step() has something to do even if no message comes; INT64_MAX: never. */
@@ -124,6 +131,12 @@ private:
     std::set<tree_name> used_;                  // by operations that have begun, here as on all
     std::map<uint64_t, std::unique_ptr<operation>> operations_;
     std::map<uint64_t, uint64_t> before_;       // of an allreduce: its reduction
+    struct known_pace {
+        uint64_t most = 0;
+        unsigned in_a_row = 0;      // that say that it is slow now
+        bool slow = false;
+    };
+    std::map<int, known_pace> paces_;           // to whom operations were sent faster than the way took them
     std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that
     uint64_t next_op_ = 0, stray_ = 0;
     int64_t now_ns_ = 0, next_ns_ = 0;      // next: when step() is due

@@ -48,6 +48,7 @@ struct segments_of {
 
 struct adaptive_counters {
     uint64_t along_tree = 0, direct = 0;        // broadcasts: first segments sent to children, to others
+    uint64_t slowed = 0;                        // ways that turned out slow
     uint64_t timeouts = 0, late = 0, redirected = 0, round = 0, twice = 0;
 };
 

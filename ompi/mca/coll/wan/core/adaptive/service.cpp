@@ -52,8 +52,10 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     ++t.messages;
     ++t.uncounted_messages;
     const bool counted = t.uncounted >= count_every || t.uncounted_messages >= count_every_messages;
-    if (counted)        // (alone on its way: nothing came before it)
-        t.asked_for.push_back({t.come, t.under_way == t.uncounted ? node_.now_ns() : t.last_ns, std::exchange(t.uncounted_messages, 0)});
+    if (counted) {
+        const bool alone = t.under_way == t.uncounted;      // nothing came before it
+        t.asked_for.push_back({t.come, alone ? node_.now_ns() : t.last_ns, std::exchange(t.uncounted_messages, 0), alone ? node_.now_ns() : 0});
+    }
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
 
@@ -79,16 +81,41 @@ uint64_t adaptive_service::member::delivered(int to) const
     return age_ns > 2 * rate_holds_ns ? 0 : age_ns > rate_holds_ns ? t.rate : std::max(t.rate, t.rate_before);
 }
 
+int64_t adaptive_service::member::round_trip_ns(int to) const
+{
+    const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
+    if (at == service_.traffic_.end())
+        return 0;
+    const traffic &t = at->second;
+    return node_.now_ns() - t.since_ns > 2 * rate_holds_ns ? 0 : t.rtt_ns ? t.rtt_ns : t.rtt_before_ns;
+}
+
+void adaptive_service::member::limited(int to)
+{
+    pace &p = service_.traffic_[processes_[static_cast<size_t>(to)]].calls;
+    service_.limited_ += !p.is_limited();
+    p.limited();
+}
+
 void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
 {
     traffic &t = traffic_[process];
     t.under_way -= payload;
+    const uint64_t waiting = limited_;      // they share what leaves here
+    limited_ -= t.calls.is_limited();
+    if (t.calls.came(now_ns, payload, waiting) && !quiet_)
+        for (auto &[name, m] : open_)
+            if (const auto rank = m->rank_of_.find(process); rank != m->rank_of_.end() && !m->failed_)
+                m->node_.paced(rank->second, t.calls.rate());
     t.come += payload;
     room_again_ = true;
     t.last_ns = now_ns;
     if (now_ns - t.since_ns > rate_holds_ns) {
-        t.rate_before = now_ns - t.since_ns > 2 * rate_holds_ns ? 0 : t.rate;
+        const bool old = now_ns - t.since_ns > 2 * rate_holds_ns;
+        t.rate_before = old ? 0 : t.rate;
+        t.rtt_before_ns = old ? 0 : t.rtt_ns;
         t.rate = 0;
+        t.rtt_ns = 0;
         t.since_ns = now_ns;
     }
     if (t.asked_for.empty())
@@ -96,6 +123,8 @@ void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
     const traffic::asked then = t.asked_for.front();
     t.asked_for.pop_front();
     t.messages -= then.messages;
+    if (const int64_t rtt_ns = now_ns - then.alone_ns; then.alone_ns > 0 && rtt_ns > 0)
+        t.rtt_ns = t.rtt_ns ? std::min(t.rtt_ns, rtt_ns) : rtt_ns;
     const auto took_ns = static_cast<uint64_t>(std::max<int64_t>(1'000, now_ns - then.at_ns));
     t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
 }

@@ -72,6 +72,8 @@ public:
         void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
         uint64_t under_way(int to) const override;
         uint64_t delivered(int to) const override;
+        int64_t round_trip_ns(int to) const override;
+        void limited(int to) override;
 
         adaptive_service &service_;
         adaptive_stream name_;
@@ -133,15 +135,19 @@ private:
             uint64_t before;            // what was known to have come then,
             int64_t at_ns;              // and since when
             uint64_t messages;          // since the one before
+            int64_t alone_ns;           // sent then, with nothing else on the way; 0: there was
         };
         uint64_t under_way = 0, come = 0;
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
         uint64_t messages = 0, uncounted_messages = 0;      // the same
         std::deque<asked> asked_for;
         uint64_t rate = 0, rate_before = 0;     // bytes/s: the most, since then and in as long a time before
-        int64_t since_ns = 0, last_ns = 0;      // of `rate`; when something came last
+        int64_t rtt_ns = 0, rtt_before_ns = 0;  // the least that one took that was alone, likewise; 0: there was none
+        int64_t since_ns = 0, last_ns = 0;      // of these; when something came last
+        pace calls;
     };
     std::map<int, traffic> traffic_;            // by process
+    uint64_t limited_ = 0;                      // of these
     bool room_again_ = false;
     bool quiet_ = false;
 };

@@ -110,6 +110,7 @@ void tree::look_again()
     next_look_ns_ = 0;
     turn_ns_ = now_ns_ + turn_pause_ns();
     stays_until_ns_ = 0;
+    measured_for_.clear();
     if (parent_ >= 0)
         near_.want_bandwidth(parent_);      // the link that changed may be this one
     restless();
@@ -337,6 +338,17 @@ void tree::follow_hint(int from, const tree_view &v, int whom)
         ask(whom);
 }
 
+/** Bandwidths of ways to other neighbourhoods are not measured, but by the gate of one that gets all by a slow one: of one process each. */
+void tree::measure_way_out(int candidate, const tree_view &v)
+{
+    if (!mine_.slowed || !is_gate() || !mine_.connected || !v.connected || v.ancestors.contains(me_)
+        || under_.contains(candidate) || near_.rtt_ns(candidate) == 0 || near_.bandwidth(candidate) > 0
+        || promised(candidate, v, v.children + 1) / same() <= mine_.est)
+        return;
+    if (measured_for_.insert(v.gate).second)
+        near_.want_bandwidth_now(candidate);
+}
+
 /** What the parent told last says what this process is. */
 void tree::follow_parent()
 {
@@ -362,6 +374,11 @@ void tree::follow_parent()
         const bool inside = near_.near(parent_) || (!name_.bandwidth && elsewhere * rtt < parents_.dist_ns);
         v.gate = inside ? parents_.gate : me_;
         v.gate_dist_ns = inside ? parents_.gate_dist_ns : v.dist_ns;
+        v.slowed = name_.bandwidth && (parents_.slowed || near_.slowed(parent_));
+    }
+    if (v.slowed && !mine_.slowed) {
+        near_.forget_far(parent_);      // the way to those may be the same one
+        measured_for_.clear();
     }
     view_set(v);
     if (parent_ >= 0 && end_for_parent() != told_end_)
@@ -525,6 +542,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
             follow_hint(from, m.view, m.view.tip);
             compare_gates(m.view);
             consider(from, m.view);
+            measure_way_out(from, m.view);
         }
         return;
     case tell_kind::attach: take_attach(from, m); return;

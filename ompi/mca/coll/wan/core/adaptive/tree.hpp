@@ -26,6 +26,9 @@
  *            in other neighbourhoods then go to tips.  Who would be somebody's child is refused
  *            where that one has more children by then than were told of, so that not all run to
  *            one leaf at once;
+ *   pace     who is told by its parent that operations come far slower than was known counts that way as what it is; all below
+ *            forget how fast other far ways were (they may be the same one), and gates of neighbourhoods measure the way to one process of
+ *            each neighbourhood that promises far more;
  *   order    of several children those far away are served first, then those with the
  *            most below.
  * Processes on one host, as the runtime tells, measure nothing of that: the first of them (the root, if it is there) looks
@@ -146,6 +149,7 @@ private:
     int64_t turn_pause_ns() const;
     void compare_gates(const tree_view &v);
     void follow_hint(int from, const tree_view &v, int whom);
+    void measure_way_out(int candidate, const tree_view &v);
     int end_for_parent() const { return parent_ >= 0 && near_.near(parent_) ? mine_.end : -1; }
     bool moves() const { return options_.has(variant_chains) && parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
 
@@ -178,6 +182,7 @@ private:
     unsigned turn_ = 0;                     // whose it is to move
     int64_t next_look_ns_ = 0;              // at a far parent
     unsigned looks_ = 0;
+    std::set<int> measured_for_;            // neighbourhoods, by gate, that promise more
     unsigned quiet_rounds_ = 0, rounds_ = 0, moves_ = 0, pulls_ = 0, changes_ = 0, cycles_ = 0;
 };
 
