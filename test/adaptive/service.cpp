@@ -398,7 +398,6 @@ std::string check_wider()
     return "";
 }
 
-/** A communicator that failed here takes and sends nothing more; another one over the same processes goes on. */
 /** A way that gets five times as long while it is used holds five times as much. */
 std::string check_farther()
 {
@@ -430,6 +429,7 @@ std::string check_farther()
     return "";
 }
 
+/** A communicator that failed here takes and sends nothing more; another one over the same processes goes on. */
 std::string check_failed()
 {
     job j(3, 5);

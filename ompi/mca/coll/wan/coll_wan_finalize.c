@@ -1,5 +1,5 @@
 /*
- * The beginning of MPI_Finalize, which first deletes the attributes of MPI_COMM_SELF.
+ * The beginning of MPI_Finalize, which first deletes the attributes of MPI_COMM_SELF, the program's own before this one.
  *
  * What is measured goes on until here, and what it has sent may still be on its way: over a connection that is being opened,
  * for some round trips.  All processes leave MPI_Finalize about when the last one has come; one that writes to who has left is
@@ -15,8 +15,8 @@
 static int finalize_begins(MPI_Comm comm, int keyval, void *value, void *state)
 {
     (void) comm, (void) keyval, (void) value, (void) state;
-    mca_coll_wan_discover_finalize();
     mca_coll_wan_trees_finalize();
+    mca_coll_wan_discover_finalize();
     mca_coll_wan_report_finalizes();
     return MPI_SUCCESS;
 }

@@ -155,7 +155,7 @@ void neighbours::paced(int rank, uint64_t rate)
     if (p.way.rtt_ns == 0 || rate == 0)
         return;
     p.slowed = rate < p.way.bandwidth || p.way.bandwidth == 0;
-    p.way.bandwidth = p.best = rate;
+    p.way.bandwidth = p.best = std::min(rate, any_bandwidth);
     p.way.at_ns = std::max(p.way.at_ns, now_ns_);
     p.bulks = bulks_each;
     p.bulk_wanted = true;

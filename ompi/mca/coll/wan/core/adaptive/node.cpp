@@ -186,6 +186,7 @@ void adaptive_node::begin_behind()
 void adaptive_node::measure_again()
 {
     near_.measure_again();
+    paces_.clear();         // what was usual before is not what is known now
     for (auto &[name, t] : trees_)
         t->look_again();
     next_ns_ = 0;

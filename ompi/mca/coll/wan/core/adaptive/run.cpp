@@ -72,7 +72,8 @@ joining joining_of(const wan_comm &comm, const wan_call_t &call)
 bool by_trees(const wan_comm &comm, const wan_call_t &call)
 {
     const bool reduces = kind_of(call.collective).operation;
-    return comm.node && comm.wants_trees[call.collective] && !call.internal && call.dense && !call.counts_vary
+    // (Open MPI itself calls collectives in MPI_Finalize, for files that are still open: after all processes are quiet.)
+    return comm.node && !comm.trees->is_quiet() && comm.wants_trees[call.collective] && !call.internal && call.dense && !call.counts_vary
            && call.element_bytes <= adaptive_most_payload
            && !(reduces && comm.wish[call.collective].stable && !(comm.wants_trees[WAN_REDUCE] && comm.wants_trees[WAN_ALLREDUCE]));
 }

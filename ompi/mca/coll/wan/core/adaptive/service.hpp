@@ -97,6 +97,7 @@ public:
     void pass(uint64_t number, int64_t now_ns);
     /** From now on all communicators are as if closed: no operation is under way, and others may leave. */
     void quiet() { quiet_ = true; }
+    bool is_quiet() const { return quiet_; }
     /** Streams that are closed, and messages for those that are not open yet, of which something is kept. */
     size_t kept() const;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
@@ -149,7 +150,7 @@ private:
     std::map<int, traffic> traffic_;            // by process
     uint64_t limited_ = 0;                      // of these
     bool room_again_ = false;
-    bool quiet_ = false;
+    std::atomic<bool> quiet_ = false;
 };
 
 } // namespace wan
