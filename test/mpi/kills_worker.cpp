@@ -10,8 +10,11 @@
  *
  *     6 killed, 2 right; 5 episodes, 34 calls in them
  *
+ * Who waits too long says so; also whether Open MPI itself can hear nothing any more (deaf.hpp).
+ *
  * Usage: kills_worker SEED KILLS FORMS [adaptive | hosts | plain]
- *   FORMS   of calls, of these letters: b(locking), n(on-blocking), s(everal at once), p(ersistent)
+ *   FORMS   of calls, of these letters: b(locking), n(on-blocking), s(everal at once), p(ersistent),
+ *           r(estarted: one persistent request, started in each round)
  *   adaptive: how often calls cross between sites is not looked at, since trees have to settle
  *   hosts: nor where sites have several hosts, since several may then send across
  *   plain: nor who serves, since it is not coll/wan
@@ -20,6 +23,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "counters.hpp"
+#include "deaf.hpp"
 #include "persistent.hpp"
 #include "pretended_sites.hpp"
 
@@ -32,6 +36,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <random>
 #include <string>
 #include <unistd.h>
@@ -48,6 +53,7 @@ constexpr unsigned patience = 30;
 int world_rank = 0;
 char state[400] = "";       // for who looks at a job that hangs
 long wrong = 0;
+own_queue queue;
 
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...)
 {
@@ -73,6 +79,12 @@ void hangs(int)
     char text[500];
     const int n = std::snprintf(text, sizeof text, "rank %d hangs: %s\n", world_rank, state);
     (void) !write(STDOUT_FILENO, text, static_cast<size_t>(n));
+    const bool deaf = queue.broken();
+    sleep(1);
+    if (deaf && queue.broken()) {
+        const int m = std::snprintf(text, sizeof text, "rank %d is deaf: somebody died in the middle of writing to its queue of shared memory\n", world_rank);
+        (void) !write(STDOUT_FILENO, text, static_cast<size_t>(m));
+    }
     sleep(3);       // the others' words, too
     _exit(4);
 }
@@ -80,19 +92,27 @@ void hangs(int)
 /** One call of a kind on a communicator, with its buffers. */
 class call {
 public:
-    call(MPI_Comm comm, int kind, int count, int root, long round) : comm_(comm), kind_(kind), count_(count), root_(root), round_(round)
+    call(MPI_Comm comm, int kind, int count, int root, long round) : comm_(comm), kind_(kind), count_(count), root_(root)
     {
         MPI_Comm_rank(comm, &me_);
         MPI_Comm_size(comm, &size_);
         const size_t all = static_cast<size_t>(count) * static_cast<size_t>(size_);
         in_.resize(all);
-        out_.assign(all, -1);
+        out_.resize(all);
+        fill(round);
+    }
+
+    /** Its buffers for another round. */
+    void fill(long round)
+    {
+        round_ = round;
+        out_.assign(out_.size(), -1);
         for (int block = 0; block < size_; ++block)
-            for (int i = 0; i < count; ++i)
+            for (int i = 0; i < count_; ++i)
                 in_[at(block, i)] = value(me_, block, i);
-        if (kind == 0)
-            for (int i = 0; i < count; ++i)
-                out_[at(0, i)] = me_ == root ? value(root, 0, i) : -1;
+        if (kind_ == 0)
+            for (int i = 0; i < count_; ++i)
+                out_[at(0, i)] = me_ == root_ ? value(root_, 0, i) : -1;
     }
 
     int blocking()
@@ -177,7 +197,7 @@ private:
 
     MPI_Comm comm_;
     int kind_, count_, root_, me_ = 0, size_ = 0;
-    long round_;
+    long round_ = 0;
     values in_, out_;
 };
 
@@ -240,6 +260,32 @@ void die_after(long ns)
         raise(SIGKILL);
 }
 
+/** The kind that a persistent request has, of two. */
+int persistent_kind(const episode &e) { return e.kind % 2 == 0 ? 0 : 2; }
+
+/** One round of an episode whose calls are the starts of one request. */
+int round_of_starts(MPI_Comm comm, const episode &e, long round)
+{
+    static std::unique_ptr<call> made;
+    static MPI_Request request = MPI_REQUEST_NULL;
+    int rc = MPI_SUCCESS;
+    if (round == 0) {
+        made = std::make_unique<call>(comm, persistent_kind(e), e.count, e.root, round);
+        rc = made->init(&request);
+    } else {
+        made->fill(round);
+    }
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Start(&request);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS && !made->right())
+        complain("wrong result of a start");
+    if (rc != MPI_SUCCESS && request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+    return rc;
+}
+
 /** One round.  The first error; results of what gave none are looked at. */
 int round_of(MPI_Comm comm, const episode &e, long round, long *calls)
 {
@@ -248,13 +294,15 @@ int round_of(MPI_Comm comm, const episode &e, long round, long *calls)
     int first = MPI_SUCCESS;
     const int n = e.form == 's' ? 4 : 1;
     int size;
+    *calls += n;
+    if (e.form == 'r')
+        return round_of_starts(comm, e, round);
     MPI_Comm_size(comm, &size);
     all.reserve(static_cast<size_t>(n));
     for (int k = 0; k < n; ++k) {
-        const int kind = e.form == 'p' ? (e.kind % 2 == 0 ? 0 : 2) : (e.kind + k) % kind_count;
+        const int kind = e.form == 'p' ? persistent_kind(e) : (e.kind + k) % kind_count;
         all.emplace_back(comm, kind, e.count, (e.root + k) % size, round);
     }
-    *calls += n;
     if (e.form == 'b') {
         first = all[0].blocking();
         if (first == MPI_SUCCESS && !all[0].right())
@@ -423,6 +471,7 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    queue.find(world_rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     watched w;
     if (who != "plain" && !w.open()) {

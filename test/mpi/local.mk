@@ -40,7 +40,7 @@ test_mpi_comings_worker_SOURCES = test/mpi/comings_worker.cpp test/mpi/counters.
 test_mpi_comings_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_comings_worker_LDADD = $(OMPI_LIBS)
 
-test_mpi_kills_worker_SOURCES = test/mpi/counters.hpp test/mpi/kills_worker.cpp test/mpi/persistent.hpp
+test_mpi_kills_worker_SOURCES = test/mpi/counters.hpp test/mpi/deaf.hpp test/mpi/kills_worker.cpp test/mpi/persistent.hpp
 test_mpi_kills_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_kills_worker_LDADD = $(OMPI_LIBS)
 

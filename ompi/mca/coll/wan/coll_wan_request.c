@@ -472,6 +472,7 @@ void mca_coll_wan_line_move(mca_coll_wan_module_t *module)
 
 static int request_start(size_t count, ompi_request_t **requests)
 {
+    mca_coll_wan_compat_listen();
     for (size_t i = 0; i < count; ++i) {
         mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) requests[i];
         bool settling, saved;
