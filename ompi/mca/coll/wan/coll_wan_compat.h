@@ -223,7 +223,8 @@ static inline int mca_coll_wan_compat_failure(ompi_communicator_t *comm, int rc)
 
 /*
  * That somebody is dead is heard in progress, which a process never makes whose calls have nothing to wait for: it would
- * send for ever, while the others wait for it in MPIX_Comm_shrink.
+ * send for ever, while the others wait for it in MPIX_Comm_shrink.  Who calls this asks mca_coll_wan_compat_broken after it, since
+ * where all that a call sends is taken at once it would succeed: Open MPI itself looks only at its blocking collectives.
  */
 static inline void mca_coll_wan_compat_listen(void)
 {

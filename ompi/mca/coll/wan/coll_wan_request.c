@@ -293,10 +293,13 @@ static void request_go(mca_coll_wan_request_t *request)
 {
     mca_coll_wan_module_t *module = request->module;
     const bool persistent = request->base.super.req_persistent;
+    const int broken = mca_coll_wan_compat_broken(module->comm);
     int rc = WAN_NOT_OURS;
 
     request->passed_on = false;
-    if (WAN_STATE_BROKEN == module->state && !request_is_neighbor(request)) {
+    if (OMPI_SUCCESS != broken) {
+        rc = broken;
+    } else if (WAN_STATE_BROKEN == module->state && !request_is_neighbor(request)) {
         rc = module->error;
     } else if (request_may_run(request) && !request_stays_saved(request)) {
         rc = request_run(request, false);
@@ -584,6 +587,9 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     int rc;
 
     mca_coll_wan_compat_listen();
+    if (OMPI_SUCCESS != (rc = mca_coll_wan_compat_broken(module->comm))) {
+        return rc;
+    }
     if (neighbor && mca_coll_wan_neighbors_ours(module) && !(persistent && WAN_TAGS_PERSISTENT <= module->neighbors.inits)) {
         return neighbor_icall(module, args, persistent, handle);
     }

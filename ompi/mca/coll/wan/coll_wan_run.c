@@ -305,6 +305,9 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     int rc;
 
     mca_coll_wan_compat_listen();
+    if (OMPI_SUCCESS != (rc = mca_coll_wan_compat_broken(module->comm))) {
+        return rc;
+    }
     if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {
         return neighbor_call(module, args);
     }
