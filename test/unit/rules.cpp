@@ -145,6 +145,16 @@ std::string check_saved()
     WAN_CHECK_THAT(said.find("# mine\nallreduce: leaders\n") != said.npos && said.find("tree") == said.npos
                        && said.find("placement blocks: vandegeijn links 2") != said.npos && said.find("scan bytes 0 ") != said.npos, said);
     std::remove(file);
+    {
+        // A map, named by mistake, stays what it is.
+        const std::string map = std::string(file) + ".map", text = "host[1-4] paris\ndefault boston\n";
+        std::ofstream(map) << text;
+        WAN_CHECK(!rules_save(map, learned_rules(t, classes), e) && e.where == map && !e.remedy.empty());
+        std::ostringstream now;
+        now << std::ifstream(map).rdbuf();
+        WAN_CHECK_THAT(now.str() == text, now.str());
+        unlink(map.c_str());
+    }
     WAN_CHECK(!rules_save("/nonexistent/learned", learned_rules(t, classes), e) && e.where == "/nonexistent/learned" && !e.remedy.empty());
     return "";
 }

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
+#include "wan_unknown.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -216,6 +217,16 @@ static bool series_fits(void)
            && 0 == strncmp(running, WAN_OMPI_SERIES, strlen(WAN_OMPI_SERIES));
 }
 
+static void unknown_say(const char *name)
+{
+    wan_message_t message;
+
+    snprintf(message.where, sizeof(message.where), "%s", name);
+    snprintf(message.what, sizeof(message.what), "there is no parameter of that name: nobody reads it");
+    snprintf(message.remedy, sizeof(message.remedy), "'ompi_info --param coll wan --level 9' lists them");
+    mca_coll_wan_message_show("bad-parameter", &message);
+}
+
 static int component_register(void)
 {
     if (!series_fits()) {
@@ -228,6 +239,7 @@ static int component_register(void)
         }
     }
     mca_coll_wan_counters_register();
+    wan_unknown_parameters("coll_wan_", unknown_say);
     return OMPI_SUCCESS;
 }
 

@@ -48,7 +48,7 @@ typedef struct mca_btl_udp_component {
     mca_btl_base_component_3_0_0_t super;
     udp_params_t params;
     udp_params_t taken;         /* strings never NULL */
-    bool params_bad;
+    bool refused;               /* security is to be what there is none of: not opened rather than open to all */
 } mca_btl_udp_component_t;
 
 OPAL_DECLSPEC extern mca_btl_udp_component_t mca_btl_udp_component;

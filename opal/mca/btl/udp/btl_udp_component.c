@@ -16,6 +16,7 @@
 #include "opal/mca/installdirs/installdirs.h"
 #include "opal/util/proc.h"
 #include "wan_show_help.h"
+#include "wan_unknown.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -113,6 +114,39 @@ static void knob_check(const udp_knob_t *knob)
     knob_reset(knob);
 }
 
+/* Text that is none of the names.  Who asked for security that there is none of is not to run with less. */
+static void knob_refuse_name(const udp_knob_t *knob)
+{
+    udp_message_t message;
+    size_t length = 0;
+
+    snprintf(message.where, sizeof(message.where), "btl_udp_%s", knob->name);
+    message.what[0] = '\0';
+    for (int k = 0; NULL != udp_knob_enumerator(knob, k) && length < sizeof(message.what); ++k) {
+        length += snprintf(message.what + length, sizeof(message.what) - length, "%s%s",
+                           0 == k ? "the value is none of " : ", ", udp_knob_enumerator(knob, k));
+    }
+    knob_reset(knob);
+    if (&mca_btl_udp_component.params.security == knob_storage(knob)) {
+        mca_btl_udp_component.refused = true;
+        snprintf(message.remedy, sizeof(message.remedy), "give one of these; btl/udp is not used until then");
+    } else {
+        snprintf(message.remedy, sizeof(message.remedy), "give one of these; the default '%s' is used now",
+                 udp_knob_enumerator(knob, (int) knob->initial));
+    }
+    mca_btl_udp_message_show("bad-parameter", &message);
+}
+
+static void unknown_say(const char *name)
+{
+    udp_message_t message;
+
+    snprintf(message.where, sizeof(message.where), "%s", name);
+    snprintf(message.what, sizeof(message.what), "there is no parameter of that name: nobody reads it");
+    snprintf(message.remedy, sizeof(message.remedy), "'ompi_info --param btl udp --level 9' lists them");
+    mca_btl_udp_message_show("bad-parameter", &message);
+}
+
 static int knob_register(const udp_knob_t *knob)
 {
     mca_base_var_enum_t *enumerator = NULL;
@@ -144,7 +178,7 @@ static int knob_register(const udp_knob_t *knob)
         OBJ_RELEASE(enumerator);
     }
     if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
-        knob_reset(knob);       /* Open MPI has shown the allowed values */
+        knob_refuse_name(knob);
         return OPAL_SUCCESS;
     }
     if (0 > rc) {
@@ -159,7 +193,9 @@ static int knob_register(const udp_knob_t *knob)
 static int component_register(void)
 {
     mca_btl_base_module_t *btl = &mca_btl_udp_module.super;
+    int found;
 
+    mca_btl_udp_component.refused = false;
     for (size_t i = 0; i < udp_knob_count(); ++i) {
         int rc = knob_register(udp_knob_get(i));
 
@@ -179,7 +215,9 @@ static int component_register(void)
     btl->btl_flags = MCA_BTL_FLAGS_SEND;
     btl->btl_bandwidth = 1000;
     btl->btl_latency = 100;
-    return mca_btl_base_param_register(&mca_btl_udp_component.super.btl_version, btl);
+    found = mca_btl_base_param_register(&mca_btl_udp_component.super.btl_version, btl);
+    wan_unknown_parameters("btl_udp_", unknown_say);
+    return found;
 }
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -242,7 +280,7 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
     (void) progress_threads;
     (void) mpi_threads;
     *count = 0;
-    if (!asked_for()) {
+    if (!asked_for() || mca_btl_udp_component.refused) {
         return NULL;
     }
     rc = udp_engine_open(&module->engine, &mca_btl_udp_component.taken,

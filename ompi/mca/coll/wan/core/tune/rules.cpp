@@ -246,12 +246,19 @@ bool rules_save(const std::string &file, const std::vector<rule> &learned, input
         text = "# What coll/wan has learned by trial, a line for each kind of call.  To be read, edited and\n"
                "# shipped: --mca coll_wan_tune_file FILE, or, before all that is learned, --mca coll_wan_rules FILE.\n";
     std::istringstream lines(text);
+    size_t understood = 0, others = 0;
     for (std::string line, fault; std::getline(lines, line);) {
         const std::string_view said = without_comment(line);
         const auto old = blank(said) ? std::nullopt : line_parse(said, fault);
+        if (!blank(said))
+            ++(old ? understood : others);
         const bool anew = old && std::any_of(learned.begin(), learned.end(), [&](const rule &r) { return calls_of(r) == calls_of(*old); });
         if (!anew)
             kept += line + '\n';
+    }
+    if (others != 0 && understood == 0) {
+        error = {file, "it has lines, and none of what jobs learn: nothing is written into it", "is it another kind of file? Name one of its own in coll_wan_tune_file"};
+        return false;
     }
     for (const rule &r : learned)
         kept += print(r) + '\n';
