@@ -21,6 +21,9 @@ AC_DEFUN([WAN_OPENMPI], [
         [AS_HELP_STRING([--with-plugin-dir=DIR],
             [where `make install' puts the plugin and its help text (default: Open MPI's own component directory)])],
         [], [with_plugin_dir=no])
+    AS_CASE([$with_plugin_dir],
+        [no|yes|/*|'$'*], [],
+        [AC_MSG_ERROR([--with-plugin-dir=$with_plugin_dir: give an absolute directory])])
 
     AS_CASE([$with_ompi],
         [no], [AC_MSG_ERROR([coll/wan is a part for Open MPI and cannot be built --without-ompi])],

@@ -313,6 +313,10 @@ int check_run(const std::vector<std::string> &maps, const std::vector<std::strin
         wan::cluster_map map;
         if (!mistakes_print(file, false, [&](const std::string &text, wan::input_error &error) { return wan::cluster_map::parse(text, file, map, error); })) {
             good = false;
+            wan::rules all;
+            wan::input_error ignored;
+            if (wan::rules::read(file, false, all, ignored) && all.size() > 0)
+                std::cout << file << ": these are rules, not a map: wan-info check --rules " << file << "\n";
             continue;
         }
         const auto found = doubts(map, file);

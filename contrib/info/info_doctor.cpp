@@ -149,6 +149,34 @@ struct open_mpi {
     }
 };
 
+/** A line `NAME = VALUE` of a parameter file. */
+struct file_parameter {
+    std::string name, value, where;     // where: "FILE:LINE"
+};
+
+/** Of coll/wan, in the order in which Open MPI reads them: of equal names the first one counts. */
+std::vector<file_parameter> file_parameters(const open_mpi &mpi)
+{
+    const auto trimmed = [](std::string s) {
+        s.erase(0, std::min(s.size(), s.find_first_not_of(" \t")));
+        s.erase(s.find_last_not_of(" \t\r") + 1);
+        return s;
+    };
+    std::vector<file_parameter> found;
+    std::istringstream files(mpi.parameter_value("mca:base:param:mca_base_param_files").value_or(""));
+    for (std::string file; std::getline(files, file, ',');) {
+        std::ifstream lines(file);
+        int number = 0;
+        for (std::string line; std::getline(lines, line);) {
+            ++number;
+            const size_t equals = line.find('=');
+            if (const std::string name = trimmed(line.substr(0, equals)); equals != line.npos && name.starts_with("coll_wan_"))
+                found.push_back({name, trimmed(line.substr(equals + 1)), file + ":" + std::to_string(number)});
+        }
+    }
+    return found;
+}
+
 /** Where Open MPI looks for components, in that order. */
 struct component_path {
     std::string text, source;           // as set
@@ -322,6 +350,7 @@ void text_judge(findings &f, const open_mpi &mpi, const component_path &path)
 parameters parameters_seen(findings &f, const open_mpi &mpi)
 {
     parameters params;
+    const std::vector<file_parameter> from_files = file_parameters(mpi);
     for (size_t i = 0; i < wan_knob_count(); ++i) {
         const std::string name = wan_knob_get(i)->name, full = "coll_wan_" + name;
         std::string value = mpi.parameter_value("coll:wan:param:" + full).value_or("");
@@ -330,6 +359,11 @@ parameters parameters_seen(findings &f, const open_mpi &mpi)
             // Not shown, or shown as the default that Open MPI or coll/wan took for a value that they refused.
             value = parameters::environment(name);
             source = "environment";
+        } else if (source.starts_with("file")) {
+            // As it is written: what was refused is shown as the default, too.
+            for (const file_parameter &p : from_files)
+                if (p.name == full && source.find(p.where) != source.npos)
+                    value = p.value;
         }
         if (value.empty())
             continue;
@@ -343,21 +377,24 @@ parameters parameters_seen(findings &f, const open_mpi &mpi)
     return params;
 }
 
-/** Open MPI says nothing of names in the environment that nobody has registered. */
-void names_judge(findings &f)
+/** Open MPI says nothing of names in the environment and in parameter files that nobody has registered. */
+void names_judge(findings &f, const open_mpi &mpi)
 {
-    const std::string prefix = "OMPI_MCA_coll_wan_";
+    const std::string all = "OMPI_MCA_", prefix = "coll_wan_";
+    const auto judge = [&](const std::string &where, const std::string &written, const std::string &name) {
+        for (size_t i = 0; i < wan_knob_count(); ++i)
+            if (name == prefix + wan_knob_get(i)->name)
+                return;
+        f.wrong(where + " has " + written + ", and there is no parameter of that name: nobody reads it",
+                "ompi_info --param coll wan --level 9 lists them.");
+    };
     for (char **entry = environ; *entry; ++entry) {
         const std::string text = *entry, name = text.substr(0, text.find('='));
-        if (!name.starts_with(prefix))
-            continue;
-        bool known = false;
-        for (size_t i = 0; i < wan_knob_count(); ++i)
-            known |= name == prefix + wan_knob_get(i)->name;
-        if (!known)
-            f.wrong("the environment has " + name + ", and there is no parameter of that name: nobody reads it",
-                    "ompi_info --param coll wan --level 9 lists them.");
+        if (name.starts_with(all + prefix))
+            judge("the environment", name, name.substr(all.size()));
     }
+    for (const file_parameter &p : file_parameters(mpi))
+        judge(p.where, p.name, p.name);
 }
 
 void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)
@@ -496,7 +533,7 @@ int doctor_run(const doctor_words &w)
         if (!w.no_jobs)
             jobs_judge(f);
     }
-    names_judge(f);
+    names_judge(f, mpi);
     if (!own_site_print(parameters_seen(f, mpi)))
         ++f.bad;
     kernel_judge(f, mpi, w);

@@ -25,7 +25,8 @@ constexpr entry entries[] = {
      "complete the map for the host that is named (a line 'default SITE' takes the rest), or name the site of all hosts, or of none: then they are "
      "found by measuring"},
     {WAN_REASON_NO_PLUGIN, "no_plugin", "a process runs without coll/wan",
-     "install it on the host that is named as on the others, and look there: wan-info doctor"},
+     "install it on the host that is named as on the others, and look there: wan-info doctor; where it is installed, it stays out by "
+     "coll_wan_priority -1, by `coll` without wan, or by a bad file or name, of which it has told itself"},
     {WAN_REASON_OTHER_BUILD, "other_build", "a process runs another version or build of coll/wan",
      "install the same on all hosts, built from the same sources"},
     {WAN_REASON_OTHER_PRIORITY, "other_priority", "a process has another coll_wan_priority", "make it equal on all hosts"},
@@ -44,7 +45,8 @@ constexpr entry entries[] = {
     {WAN_REASON_NO_TAGS, "no_tags", "the transport has too few tags, or the ranks are too far apart in their use",
      "free communicators and requests that are not used any more, or take another transport"},
     {WAN_REASON_NO_MODULE, "no_module", "no other component serves its collectives",
-     "leave the parameter `coll` empty, or name others beside wan in it (--mca coll wan,tuned,libnbc,basic)"},
+     "leave the parameter `coll` empty, or name others beside wan in it (--mca coll wan,tuned,libnbc,basic); coll_wan_priority, where it is set, "
+     "must be above theirs (tuned: 30)"},
 };
 
 constexpr bool in_order()
