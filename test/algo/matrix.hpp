@@ -228,6 +228,19 @@ inline uint64_t expected_crossing(const topology &t, const std::vector<site_id> 
             runs += static_cast<int>(value(site_of(r))) == a && (r == 0 || static_cast<int>(value(site_of(r - 1))) != a);
         return runs * o.count;
     }
+    if (name == "counterpart") {    // of each host's block: b's share, and what a's comes to
+        uint64_t sum = 0;
+        const auto hosts = static_cast<uint32_t>(t.node_count(site_at(a)));
+        const uint32_t owners = p.inner == inner_steps::halving ? std::bit_floor(hosts) : hosts;
+        for (size_t from = 0; from < o.count; from += o.segment)
+            for (uint32_t i = 0; i < owners; ++i)
+                for (int s : {a, b}) {
+                    const span_of one = block(i * static_cast<uint32_t>(sites) + static_cast<uint32_t>(s), owners * static_cast<uint32_t>(sites));
+                    const size_t length = std::min(o.segment, o.count - from);
+                    sum += one.hi.of(length) - one.lo.of(length);
+                }
+        return sum;
+    }
     if (name == "leaders")  // the leader to each host that combines
         return static_cast<uint64_t>(postal_entries(t.node_count(site_at(b)), p, 1)) * o.count;
     return o.count;         // rabenseifner, twotier
@@ -244,11 +257,11 @@ inline int possible_gateways(const topology &t, const plan &p, int s)
 
 /**
  * Whether shared_ways knows exactly what an algorithm lets cross: not of those whose shares are rounded
- * ("ordered"), or that hear by other trees ("leaders", bcast "tree"), nor of Scan.
+ * ("ordered", "counterpart"), or that hear by other trees ("leaders", bcast "tree"), nor of Scan.
  */
 inline bool crossing_is_told(const algorithm &a)
 {
-    return a.crosses != crossing::by_entries && std::string_view(a.name) != "ordered" && a.collective != WAN_SCAN && a.collective != WAN_EXSCAN;
+    return a.crosses != crossing::by_entries && a.crosses != crossing::by_share && std::string_view(a.name) != "ordered" && a.collective != WAN_SCAN && a.collective != WAN_EXSCAN;
 }
 
 /** "" or what is wrong with the traffic: bytes exactly, senders at most n, and n where there are n gateways. */

@@ -26,7 +26,7 @@ std::string check_random()
     // Algorithms in turn; some serve part of the topologies only.
     const size_t all = algorithms().size(), trials = all * (is_long() ? 2'000 : 64);
     for (size_t trial = 0; trial < trials; ++trial) {
-        const int ranks = 10 + static_cast<int>(random() % 56);
+        int ranks = 10 + static_cast<int>(random() % 56);
         const int sites = 2 + static_cast<int>(random() % static_cast<uint64_t>(std::min(15, ranks - 1)));
         std::vector<int> sizes(static_cast<size_t>(sites), 1);
         const auto shape = random() % 3;
@@ -44,6 +44,11 @@ std::string check_random()
         asked.commutative = !a->keeps_order;
         if (!serves(*a, t, asked))      // perhaps it wants ranks in blocks
             t = lay_out(sizes, placement::block, lanes, 0);
+        if (!serves(*a, t, asked)) {    // perhaps sites of as many hosts
+            sizes.assign(static_cast<size_t>(std::max(3, sites)), std::max(1, ranks / sites));
+            t = lay_out(sizes, how, lanes, random());
+            ranks = t.size();
+        }
         plan p;
         p.algo = a;
         p.root = kind_of(a->collective).root ? static_cast<int>(random() % static_cast<uint64_t>(ranks)) : 0;
@@ -440,8 +445,7 @@ std::string check_nasty_shapes()
 std::string check_wide()
 {
     for (int width : {26, 27, 28, 63, 64, 65, 127, 129}) {
-        const int sizes[] = {width, 2};
-        const topology t = topology::blocks(sizes);
+        const topology unlike = topology::blocks(std::vector<int>{width, 2}), alike = topology::blocks(std::vector<int>{width, width, width});
         for (const algorithm *a : algorithms()) {
             verify_options o;
             o.collective = a->collective;
@@ -449,6 +453,7 @@ std::string check_wide()
             o.commutative = !kind_of(a->collective).operation || !a->keeps_order;
             if (kind_of(a->collective).blocks)
                 o.count = o.segment = 2;
+            const topology &t = serves(*a, unlike, o) ? unlike : alike;
             if (!serves(*a, t, o))
                 continue;
             plan p;
@@ -467,9 +472,10 @@ std::string check_wide()
     // The most hosts that an algorithm takes: only the text is looked at, at some ranks.
     std::set<std::string> looked_at;
     for (int hosts : {4096, 700, 239, 120, 64}) {
-        const int sizes[] = {hosts, hosts - 1};
-        const topology t = topology::blocks(sizes);
+        const topology unlike = topology::blocks(std::vector<int>{hosts, hosts - 1}), alike = topology::blocks(std::vector<int>(3, hosts));
         for (const algorithm *a : algorithms()) {
+            const bool needs_alike = std::string_view(a->name) == "counterpart" && a->collective == WAN_ALLREDUCE;
+            const topology &t = needs_alike ? alike : unlike;
             const request r{.collective = a->collective, .root = 0, .bytes = kind_of(a->collective).blocks ? 1024 * static_cast<uint64_t>(t.size()) : 1 << 20, .element_bytes = 1,
                             .commutative = !a->only_ordered};
             // (The look is quadratic in operations, of which vectors have one for each rank.)

@@ -449,7 +449,8 @@ std::string check_mutants()
         placement how;
         int lanes;
     };
-    std::vector<shape> shapes{{{2, 2}, placement::block, 1}, {{3, 2}, placement::roundrobin, 1}, {{2, 1, 1}, placement::shuffled, 1}, {{4, 2}, placement::block, 2}};
+    std::vector<shape> shapes{{{2, 2}, placement::block, 1}, {{3, 2}, placement::roundrobin, 1}, {{2, 1, 1}, placement::shuffled, 1},
+                              {{4, 2}, placement::block, 2}, {{2, 2, 2}, placement::block, 1}};
     if (is_long())
         shapes.insert(shapes.end(), {{{3, 3, 2}, placement::shuffled, 1}, {{5, 4}, placement::block, 1}, {{4, 4}, placement::roundrobin, 2}});
     for (const auto &[sizes, how, lanes] : shapes) {

@@ -20,7 +20,7 @@ using namespace wan_test;
 std::string check_round_trip()
 {
     std::set<const algorithm *> seen;
-    for (const auto &sizes : {std::vector<int>{3, 2}, {4, 1, 2}})
+    for (const auto &sizes : {std::vector<int>{3, 2}, {4, 1, 2}, {2, 2, 2}})
         for (const auto &[how, lanes] : {std::pair{placement::shuffled, 1}, {placement::shuffled, 2}, {placement::block, 2}}) {
             const topology t = lay_out(sizes, how, lanes, test_seed());
             for (const algorithm *a : algorithms()) {
@@ -135,7 +135,7 @@ std::string check_damaged()
 std::string golden_text()
 {
     std::string text = "Schedules of all ranks for a few small plans. Written by test/unit/schedule.cpp, which says how.\n";
-    const int two[] = {2, 2}, three[] = {3, 2, 1}, wider[] = {4, 3}, five[] = {5, 5};
+    const int two[] = {2, 2}, three[] = {3, 2, 1}, wider[] = {4, 3}, five[] = {5, 5}, even[] = {2, 2, 2};
     auto show = [&](const char *title, const topology &t, const char *line) {
         const auto p = parse_plan(line);
         text += "\n# " + std::string(title) + "\n# " + line + "\n";
@@ -143,7 +143,7 @@ std::string golden_text()
             text += print(build_schedule(t, *p, r));
     };
     const topology a = topology::blocks(two), b = topology::blocks(three), c = topology::blocks(two, 2), d = topology::blocks(wider),
-                   e = topology::blocks(five);
+                   e = topology::blocks(five), f = topology::blocks(even);
     show("2 sites of 2 hosts", a, "bcast tree root 0");
     show("2 sites of 2 hosts", a, "bcast vandegeijn root 0 links 2");
     show("2 sites of 2 hosts", a, "bcast farfirst root 1");
@@ -157,6 +157,7 @@ std::string golden_text()
     show("sites of 4 and 3 hosts", d, "allreduce rabenseifner links 4");
     show("sites of 4 and 3 hosts", d, "allreduce rabenseifner links 2 inner ring");
     show("2 sites of 5 hosts: 4 blocks in both", e, "bcast vandegeijn root 0 links 5");
+    show("3 sites of 2 hosts", f, "allreduce counterpart");
     show("2 sites of 2 hosts with 2 ranks each", c, "bcast tree root 3 lambda 2 entries 2");
     return text;
 }

@@ -27,7 +27,11 @@ std::string check_uplinks()
     WAN_CHECK_THAT(slow->order == site_order::chain && slow->segment_bytes <= r.bytes / 8, print(*slow));
     WAN_CHECK(slow->predicted_ns >= least && slow->predicted_ns < least + least / 4 && fast->predicted_ns < least / 2);
     const auto summed = choose(four, all_uplinks(facts_of(four), 10), {}, call(WAN_ALLREDUCE, 16 << 20));
-    WAN_CHECK_THAT(summed->predicted_ns >= least + 2 * (least - facts_of(four).wan_ns), print(*summed));    // to three others
+    const int64_t one_ns = least - facts_of(four).wan_ns;
+    // A quarter to each of three others, and what comes of its own; where sites have unlike numbers of hosts, all to both others.
+    WAN_CHECK_THAT(summed->algo->crosses == crossing::by_share && summed->predicted_ns >= 2 * 3 * one_ns / 4 && summed->predicted_ns < 2 * one_ns, print(*summed));
+    const auto unlike = choose(three, all_uplinks(facts_of(three), 10), {}, call(WAN_ALLREDUCE, 16 << 20));
+    WAN_CHECK_THAT(unlike->algo->crosses == crossing::once && unlike->predicted_ns >= 2 * one_ns, print(*unlike));
     for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE}) {
         const auto p = choose(two, all_uplinks(facts_of(two), 10), {}, call(c, 16 << 20));
         WAN_CHECK_THAT(p->algo->long_messages && p->segment_bytes <= 2 << 20, print(*p));

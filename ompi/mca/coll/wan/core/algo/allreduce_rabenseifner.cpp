@@ -16,6 +16,13 @@
  * where the paper's form (one segment) takes L + M/(nB) + 2M/B.  Where n is
  * less than the p hosts of a site, the n gateways are handed what crosses and
  * hand out the result: their interfaces carry (p-n)/p M/(nB) more each way.
+ *
+ * `counterpart`, for more than two sites of as many hosts each: the S owners of
+ * a block combine a share of it each, and hand each other what comes of that.
+ * A host sends 2(S-1)/S of a block across, not S-1 blocks, in two latencies:
+ *
+ *     T = max(2(pS-1)/(pS) M/B, 2L + M/B) + a segment's bytes/B + small
+ *
  * Source: Matsuda et al., Efficient Collective Algorithms for Grid
  * Environment, section 3; inner steps: circulant graphs (Traeff), any p.
  *
@@ -31,7 +38,70 @@ namespace wan {
 
 namespace {
 
-void build(const topology &t, const plan &p, builder &b)
+/** How sites combine what each has of a block. */
+enum class across_sites : uint8_t {
+    each,       // every site has all of the others' and combines them by itself
+    shared      // each combines its share, for all
+};
+
+/** Share s of the block that `own` has, where each of so many sites combines one. */
+span_of share(const team &own, int s, int sites)
+{
+    const auto n = static_cast<uint32_t>(sites);
+    return block(static_cast<uint32_t>(own.me) * n + static_cast<uint32_t>(s), own.blocks * n);
+}
+
+/** An owner's block, of which it has this site's `part`, to `out`: with those who own it in the other sites. */
+void combine_shares(builder &b, const std::vector<team> &owners, int mine, buffer part)
+{
+    const int sites = static_cast<int>(owners.size());
+    const team &own = owners[static_cast<size_t>(mine)];
+    if (static_cast<uint32_t>(own.me) >= own.blocks)
+        return;
+    const auto counterpart = [&](int s) { return owners[static_cast<size_t>(s)].rank(static_cast<uint32_t>(own.me)); };
+    std::vector<buffer> from_site;
+    for (int s = 0; s < sites; ++s)
+        from_site.push_back(s == mine ? part : b.scratch());
+    for (int k = 1; k < sites; ++k) {
+        const int to = (mine + k) % sites, from = (mine + sites - k) % sites;
+        b.send(part, share(own, to, sites), counterpart(to), label::cross);
+        b.recv(from_site[static_cast<size_t>(from)], share(own, mine, sites), counterpart(from), label::cross);
+    }
+    fold(b, from_site, buffer::out, share(own, mine, sites));
+    for (int k = 1; k < sites; ++k) {
+        const int to = (mine + k) % sites, from = (mine + sites - k) % sites;
+        b.send(buffer::out, share(own, mine, sites), counterpart(to), label::cross_out);
+        b.recv(buffer::out, share(own, from, sites), counterpart(from), label::cross_out);
+    }
+}
+
+/** What the hosts of a site have of blocks goes to all other sites, over gateways; each combines the same, and its hosts gather. */
+void combine_each(builder &b, const std::vector<team> &owners, int mine, const plan &p, buffer part)
+{
+    const int me = b.me(), sites = static_cast<int>(owners.size());
+    const gateways gates(p.links, owners);
+    const team &own = owners[static_cast<size_t>(mine)];
+    const team across = gates.of(own, me);
+    if (!gates.direct()) {
+        const buffer mine_alone = part;
+        part = b.scratch();
+        reshare(b, own, across, mine_alone, part, label::cross_in);
+    }
+    std::vector<buffer> from_site;
+    for (int s = 0; s < sites; ++s)
+        from_site.push_back(s == mine ? part : b.scratch());
+    for (int k = 1; k < sites; ++k) {
+        const int to = (mine + k) % sites;
+        const int from = (mine + sites - k) % sites;
+        const team there = gates.of(owners[static_cast<size_t>(to)], me);
+        const team here = gates.of(owners[static_cast<size_t>(from)], me);
+        reshare(b, across, there, part, part, label::cross);
+        reshare(b, here, across, from_site[static_cast<size_t>(from)], from_site[static_cast<size_t>(from)], label::cross);
+    }
+    fold_and_gather(b, from_site, owners, gates, own, p.inner);
+}
+
+template <across_sites how> void build(const topology &t, const plan &p, builder &b)
 {
     const int me = b.me();
     const int leader = node_leader(t, me);
@@ -42,9 +112,7 @@ void build(const topology &t, const plan &p, builder &b)
         std::vector<team> owners;
         for (int s = 0; s < t.site_count(); ++s)
             owners.push_back(block_owners(p, site_team(t, site_at(s), me)));
-        const gateways gates(p.links, owners);
         const team &own = owners[static_cast<size_t>(mine)];
-        const team across = gates.of(own, me);
 
         const bool exchanging = exchanges(p);
         buffer part = buffer::out;
@@ -56,23 +124,11 @@ void build(const topology &t, const plan &p, builder &b)
         if (exchanging || p.inner != inner_steps::ring)
             b.turn();
 
-        if (!gates.direct()) {
-            const buffer mine_alone = part;
-            part = b.scratch();
-            reshare(b, own, across, mine_alone, part, label::cross_in);
-        }
-        std::vector<buffer> from_site;
-        for (int s = 0; s < t.site_count(); ++s)
-            from_site.push_back(s == mine ? part : b.scratch());
-        for (int k = 1; k < t.site_count(); ++k) {
-            const int to = (mine + k) % t.site_count();
-            const int from = (mine + t.site_count() - k) % t.site_count();
-            const team there = gates.of(owners[static_cast<size_t>(to)], me);
-            const team here = gates.of(owners[static_cast<size_t>(from)], me);
-            reshare(b, across, there, part, part, label::cross);
-            reshare(b, here, across, from_site[static_cast<size_t>(from)], from_site[static_cast<size_t>(from)], label::cross);
-        }
-        fold_and_gather(b, from_site, owners, gates, own, p.inner);
+        if constexpr (how == across_sites::shared) {
+            combine_shares(b, owners, mine, part);
+            allgather(b, own, buffer::out, p.inner);
+        } else
+            combine_each(b, owners, mine, p, part);
     }
     node_broadcast(b, t, leader, buffer::out);
 }
@@ -101,35 +157,43 @@ bool serves(const topology &t, const request &r)
     return true;
 }
 
-int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+/** As many hosts in every site: each has one counterpart in every other.  (Of two sites, each has half of a block then, in twice the latency.) */
+bool serves_counterparts(const topology &t, const request &r)
 {
+    return t.site_count() > 2 && widest_site(t) == narrowest_site(t) && int64_t{widest_site(t)} * t.site_count() <= UINT16_MAX && serves(t, r);
+}
+
+template <across_sites how> int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
+{
+    constexpr bool shared = how == across_sites::shared;
     const cut c(r.bytes, p.segment_bytes);
     const int64_t widest = widest_site(t), narrowest = narrowest_site(t);
-    const int64_t links = p.links >= static_cast<uint64_t>(widest) ? narrowest : std::min<int64_t>(p.links, narrowest);
+    const int64_t links = shared || p.links >= static_cast<uint64_t>(widest) ? narrowest : std::min<int64_t>(p.links, narrowest);
     const int64_t bytes = static_cast<int64_t>(r.bytes);
-    const int64_t remote = t.site_count() - 1;
-    const bool gateways = p.links < static_cast<uint64_t>(widest);
+    const int64_t remote = t.site_count() - 1, times = shared ? 2 : 1, sharers = shared ? t.site_count() : 1;
+    const bool gateways = !shared && p.links < static_cast<uint64_t>(widest);
     const int64_t n = std::min<int64_t>(p.links, widest);      // of the widest site, where gateways hand most in and out
     const int64_t hand = gateways ? wire_part(f, bytes, widest - n, n * widest) : 0;
     const int64_t hands = gateways ? (widest + n - 1) / n : 0;      // hosts of a gateway
-    const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
+    const int64_t across = wire_part(f, bytes, times * remote, sharers * links);
+    const int64_t wire = 2 * wire_part(f, bytes, widest - 1, widest) + across + hand;
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     const int64_t handed_in = p.inner == inner_steps::halving && !halving_all(t) ? f.wire_ns(r.bytes) : 0;
-    const int64_t messages = 2 * inner.messages + 2 * remote + 2 * lanes + 2 * hands;
-    const int64_t far = crossing_ns(f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes));
+    const int64_t messages = 2 * inner.messages + 2 * times * remote + 2 * lanes + 2 * hands;
+    const int64_t far = times * crossing_ns(f.widest_ns(), longest_part(t, r, shared ? UINT32_MAX : p.links, c.segment_bytes) / sharers);
     const int64_t connections = inner.connections + std::min(remote, inner.connections);
     const int64_t last_hops = (2 + 2 * lanes + (gateways ? 2 : 0)) * hop_ns(f, 0);
     if (exchanges(p)) {
-        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
+        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + across + hand;
         const int64_t through = shared_wire(outward, widest - 1 + remote), all = shared_wire(wire, widest - 1 + connections);
-        const int64_t sent = 2 * (widest - 1) + 2 * remote + 2 * lanes + 2 * hands;
+        const int64_t sent = 2 * (widest - 1) + 2 * times * remote + 2 * lanes + 2 * hands;
         return std::max(pipeline(f, all, c.segments, sent + inner.messages), pipeline(f, through, c.segments, sent) + far)
                + 2 * hand / c.segments + inner.last_ns + f.step_ns + last_hops;
     }
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
-        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + wire_part(f, bytes, remote, links) + hand;
+        const int64_t outward = wire_part(f, bytes, widest - 1, widest) + across + hand;
         const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments, messages);
         const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments, messages) + far;
         // (Half of the steps' waiting hides behind other segments: 256 KB, 2 x 16 hosts: 121 to 138 ms; 64 KB, 3 x 11: 38 to 42.)
@@ -142,7 +206,6 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // 3 x 11: 47 to 55, 39 to 42; 8 x 2: 77, 1 MB 1032, where what crosses alone takes 51 and 734).
     const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
-    const int64_t across = wire_part(f, bytes, remote, links);
     const int64_t met = remote > 1 ? std::min(across, 2 * inside) : 0;
     const int64_t busy = pipeline(f, shared_wire(2 * inside + across + met + hand, 2 * connections), c.segments, messages);
     // While the last segment is on its way, gathering the others keeps the interfaces busy, or not.
@@ -152,7 +215,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // last one's comes after it.
     const int64_t reduce = gather + inner.steps_ns;
     const int64_t handed = hand / c.segments;
-    const int64_t forward = reduce + handed + across / c.segments + (remote + lanes + hands) * f.handling_ns();
+    const int64_t forward = reduce + handed + across / c.segments + (times * remote + lanes + hands) * f.handling_ns();
     const int64_t first_back = forward + far + c.segments * (gather + handed) + inner.steps_ns;
     const int64_t last_back = c.segments * forward + far + handed + reduce;
     return std::max({busy + idle, first_back, last_back}) + last_hops;
@@ -173,8 +236,27 @@ const algorithm allreduce_rabenseifner = {
     .senders = gateway_senders,
     .serves = serves,
     .buffers = [](const topology &t, const plan &p) { return exchange_buffers(t, p) + exchanged_buffers(t, p); },
-    .cost = cost,
-    .build = build,
+    .cost = cost<across_sites::each>,
+    .build = build<across_sites::each>,
+    .groupings = computes(association::tree),
+};
+
+extern const algorithm allreduce_counterpart;
+const algorithm allreduce_counterpart = {
+    .collective = WAN_ALLREDUCE,
+    .name = "counterpart",
+    .summary = "rabenseifner, but the hosts that own a block, one in each site, combine a share of it each; for three sites or more of as many hosts",
+    .source = "coll/wan",
+    .parameters = uses_segment | uses_inner,
+    .automatic = true,
+    .long_messages = true,
+    .keeps_order = false,
+    .senders = [](const topology &t, const plan &) { return static_cast<uint32_t>(widest_site(t)); },
+    .serves = serves_counterparts,
+    .buffers = [](const topology &t, const plan &p) { return exchange_buffers(t, p) + exchanged_buffers(t, p); },
+    .cost = cost<across_sites::shared>,
+    .build = build<across_sites::shared>,
+    .crosses = crossing::by_share,
     .groupings = computes(association::tree),
 };
 

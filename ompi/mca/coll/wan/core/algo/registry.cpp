@@ -13,7 +13,7 @@ namespace wan {
 
 extern const algorithm bcast_tree, bcast_vandegeijn, bcast_farfirst, bcast_chain;
 extern const algorithm allreduce_flat, allreduce_leaders, allreduce_rabenseifner, allreduce_twotier, allreduce_ordered,
-    allreduce_runs;
+    allreduce_runs, allreduce_counterpart;
 extern const algorithm reduce_flat, reduce_leaders, reduce_rabenseifner, reduce_chain, reduce_twotier, reduce_runs;
 extern const algorithm barrier_leaders;
 extern const algorithm scan_leaders, scan_collect, scan_chain, scan_runs;
@@ -36,6 +36,7 @@ std::span<const algorithm *const> algorithms()
         &allreduce_twotier,
         &allreduce_ordered,
         &allreduce_runs,
+        &allreduce_counterpart,
         &reduce_flat,
         &reduce_leaders,
         &reduce_rabenseifner,

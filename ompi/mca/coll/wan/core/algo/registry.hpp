@@ -47,9 +47,12 @@ enum uses : uint16_t {
     uses_far_limit = 256    // entries: from far_limit(), not searched
 };
 
-/** How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them, from each host. */
-enum class crossing : uint8_t { once, by_entries, by_rank, by_run, by_host };
-constexpr size_t crossings = static_cast<size_t>(crossing::by_host) + 1;
+/**
+ * How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them, from each host;
+ * each of the S sites' shares of it, to the site that combines it, and from there: 2/S times, one after the other.
+ */
+enum class crossing : uint8_t { once, by_entries, by_rank, by_run, by_host, by_share };
+constexpr size_t crossings = static_cast<size_t>(crossing::by_share) + 1;
 
 /** A set of associations. */
 constexpr uint8_t computes(association a) { return static_cast<uint8_t>(1u << static_cast<unsigned>(a)); }

@@ -37,13 +37,16 @@ uint64_t scratch_bytes(const topology &t, const plan &p)
 /** Segments that the limit of scratch lets be under way. */
 uint64_t fitting(uint64_t scratch) { return std::max<uint64_t>(1, most_scratch_bytes / std::max<uint64_t>(1, scratch)); }
 
+/** Latencies that a segment crosses one after the other, of what sites exchange. */
+int64_t crossings_in_turn(const plan &p) { return p.algo->crosses == crossing::by_share ? 2 : 1; }
+
 uint32_t window_for(const topology &t, const facts &f, const plan &p, uint64_t bytes, uint64_t scratch)
 {
     // Enough segments under way to fill twice the longest path, and a few for jitter.  (Where stripes end, a host is at
     // both ends of a chain.)
     const auto segment = static_cast<int64_t>(std::min(p.segment_bytes, bytes));
     const int64_t one = std::max<int64_t>(1, f.wire_ns(static_cast<uint64_t>(segment)));
-    const int64_t far = f.widest_ns() + ((p.algo->parameters & uses_stripes) && p.links > 1 ? widest_site(t) * hop_ns(f, segment) : 0);
+    const int64_t far = crossings_in_turn(p) * f.widest_ns() + ((p.algo->parameters & uses_stripes) && p.links > 1 ? widest_site(t) * hop_ns(f, segment) : 0);
     return static_cast<uint32_t>(std::min<uint64_t>(
         fitting(scratch), std::clamp<uint64_t>(static_cast<uint64_t>(least_window + 2 * far / one), least_window, most_window)));
 }
@@ -77,7 +80,7 @@ int64_t with_windows(const topology &t, const facts &f, const request &r, const 
     const int64_t latency = kind_of(r.collective).root ? f.farthest_ns(t.site_of(r.root)) : f.widest_ns();
     const uint32_t links = p.algo->crosses == crossing::by_rank ? 1 : p.algo->senders(t, p);
     const int64_t parts = (p.algo->parameters & uses_stripes) ? stripes_of(t, p) : fewest_parts(t, r, links);
-    const int64_t held = (exchanged ? latency : 0) + consent_ns(static_cast<int64_t>(std::min(p.segment_bytes, r.bytes)) / parts, latency);
+    const int64_t held = (exchanged ? crossings_in_turn(p) * latency : 0) + consent_ns(static_cast<int64_t>(std::min(p.segment_bytes, r.bytes)) / parts, latency);
     const auto in_turn = static_cast<int64_t>(static_cast<__int128>(cuts) * held / p.window);
     const int64_t windows = std::max({int64_t{0}, in_turn - held, flows_ns(crossing_bytes, latency, parts)});
     const int64_t far = std::min(latency, predicted_ns), rest = predicted_ns - far;

@@ -76,6 +76,7 @@ int64_t crossing_copies(const topology &t, wan_collective_t c, crossing kind, in
     case crossing::by_rank: return t.rank_count(site_at(c == WAN_ALLGATHER ? b : a));    // straight to each, or from each
     case crossing::by_run: return t.run_count(site_at(a));
     case crossing::by_host: return t.node_count(site_at(a));
+    case crossing::by_share: return 2;
     case crossing::once:
     case crossing::by_entries: break;
     }
@@ -118,7 +119,8 @@ shared_ways::shared_ways(const topology &t, const facts &f, const request &r)
                 const size_t pair = from * static_cast<size_t>(sites) + to;
                 for (size_t kind = 0; least && kind < kinds; ++kind) {
                     const auto copies = static_cast<uint64_t>(crossing_copies(t, r.collective, static_cast<crossing>(kind), a, b));
-                    const auto bytes = static_cast<unsigned __int128>(least) * copies;
+                    const auto shares = static_cast<crossing>(kind) == crossing::by_share ? static_cast<uint64_t>(sites) : 1;
+                    const auto bytes = static_cast<unsigned __int128>(least) * copies / shares;
                     of[kind].out[from] += bytes;
                     of[kind].in[to] += bytes;
                     of[kind].busiest = std::max(of[kind].busiest, static_cast<__int128>(bytes) * rate(f.link_ps, pair));
