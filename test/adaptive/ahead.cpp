@@ -181,10 +181,24 @@ std::string check_ahead_closed()
     return {};
 }
 
+/** For a process that has given a communicator up nobody waits there. */
+std::string check_ahead_failed()
+{
+    job j(2, test_seed() + 12);
+    j.rate = 1'000'000'000;
+    adaptive_node &n = j.open(0, 1, {0, 1})->node();
+    j.open(1, 1, {0, 1})->abandon();
+    std::vector<std::byte> some(20 << 20);
+    const uint64_t op = n.broadcast_begin(0, some);
+    WAN_CHECK(j.run([&] { return n.done(op); }) && j.services[1]->kept_bytes() == 0);
+    return {};
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_ahead>), cmocka_unit_test(test<check_ahead_of_earlier>), cmocka_unit_test(test<check_ahead_closed>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_ahead>), cmocka_unit_test(test<check_ahead_of_earlier>), cmocka_unit_test(test<check_ahead_closed>),
+                                cmocka_unit_test(test<check_ahead_failed>)};
     return cmocka_run_group_tests_name("adaptive ahead", tests, nullptr, nullptr);
 }

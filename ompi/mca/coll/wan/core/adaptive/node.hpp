@@ -9,7 +9,7 @@
  * agreed on.
  *
  * Where to read next: tree.hpp (who is whose parent), operation.hpp (how a
- * message travels), message.hpp (what it says).
+ * message travels), ahead.hpp (how far one may be ahead of another), message.hpp (what it says).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

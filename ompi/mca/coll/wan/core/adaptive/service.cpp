@@ -244,9 +244,11 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     name.stream = r.number();
     if (!r.good())
         return;
-    if (const auto at = open_.find(name); at != open_.end() && !quiet_) {
+    const auto at = open_.find(name);
+    const bool broken = at != open_.end() && at->second->failed_;
+    if (at != open_.end() && !quiet_ && !broken) {
         member &m = *at->second;
-        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end() && !m.failed_) {
+        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end()) {
             m.node_.receive(from->second, r.rest(), now_ns);
             m.node_.step(now_ns);
         }
@@ -254,7 +256,7 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     }
     tell_message m;
     const bool good = message_get(m, r.rest(), any_ranks);
-    if (!closed(name)) {
+    if (!closed(name) && !broken) {
         std::vector<waiting> &those = early_[name];
         // Who gets no answer asks again: the last question is enough.
         if (good && m.what == tell_kind::ask)
@@ -262,7 +264,7 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
         those.push_back({process, good && m.what == tell_kind::ask ? std::optional(m.tree) : std::nullopt, {bytes.begin(), bytes.end()}});
         return;
     }
-    if (!good || (m.what != tell_kind::redirect && m.what != tell_kind::when))
+    if (!good || !((m.what == tell_kind::redirect && (quiet_ || !broken)) || m.what == tell_kind::when))
         return;
     tell_message answer = redirected_answer(m);
     if (m.what == tell_kind::when) {        // (nobody waits with what is needed here)
