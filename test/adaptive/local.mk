@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/parts test/adaptive/random_runs test/adaptive/rings test/adaptive/service test/adaptive/trees
+adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/random_runs test/adaptive/rings test/adaptive/service test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
 
+test_adaptive_pace_SOURCES = test/adaptive/pace.cpp test/adaptive/job.hpp $(unit_headers)
+test_adaptive_pace_CPPFLAGS = $(unit_cppflags)
+test_adaptive_pace_LDADD = $(unit_libs)
+test_adaptive_ahead_SOURCES = test/adaptive/ahead.cpp test/adaptive/job.hpp $(unit_headers)
+test_adaptive_ahead_CPPFLAGS = $(unit_cppflags)
+test_adaptive_ahead_LDADD = $(unit_libs)
 test_adaptive_parts_SOURCES = test/adaptive/parts.cpp $(unit_headers)
 test_adaptive_parts_CPPFLAGS = $(unit_cppflags)
 test_adaptive_parts_LDADD = $(unit_libs)
@@ -16,7 +22,7 @@ test_adaptive_random_runs_LDADD = $(unit_libs)
 test_adaptive_rings_SOURCES = test/adaptive/rings.cpp $(unit_headers)
 test_adaptive_rings_CPPFLAGS = $(unit_cppflags)
 test_adaptive_rings_LDADD = $(unit_libs)
-test_adaptive_service_SOURCES = test/adaptive/service.cpp $(unit_headers)
+test_adaptive_service_SOURCES = test/adaptive/job.hpp test/adaptive/service.cpp $(unit_headers)
 test_adaptive_service_CPPFLAGS = $(unit_cppflags)
 test_adaptive_service_LDADD = $(unit_libs)
 test_adaptive_trees_SOURCES = test/adaptive/trees.cpp test/adaptive/simulator.hpp $(unit_headers)

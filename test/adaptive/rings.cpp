@@ -92,7 +92,7 @@ public:
     }
     uint64_t next_op() const override { return works_; }
     void child_gone(tree_name, int, uint64_t, uint64_t) override {}
-    bool room(int) const override { return true; }
+    bool room(int, uint64_t) override { return true; }
     tree &tree_of(tree_name) override { return tree_; }
     adaptive_counters &counters() override { return counters_; }
     int64_t timeout_ns(tree_name, uint64_t) const override { return timeout_ns_; }

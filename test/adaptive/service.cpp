@@ -5,108 +5,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "adaptive/service.hpp"
+#include "job.hpp"
 #include "unit.hpp"
-
-#include <algorithm>
-#include <deque>
-#include <numeric>
-#include <random>
-#include <tuple>
 
 namespace {
 
-using namespace wan;
+using namespace adaptive_test;
 using namespace wan_test;
-
-constexpr int64_t us = 1000, ms = 1'000'000, second_ns = 1'000'000'000;
-constexpr int64_t step = 20 * us, quiet_for = 600 * ms;
-
-void add(const std::byte *in, std::byte *inout, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; ++i)
-        inout[i] = static_cast<std::byte>(static_cast<int>(inout[i]) + static_cast<int>(in[i]));
-}
-
-/** Processes whose messages a seeded network carries, in order between any two. */
-struct job {
-    struct message {
-        std::vector<std::byte> bytes;
-        uint64_t counted;
-        int64_t due;
-    };
-    explicit job(int n, uint64_t seed) : random(seed)
-    {
-        way.resize(static_cast<size_t>(n) * static_cast<size_t>(n));
-        free.resize(static_cast<size_t>(n));
-        for (int p = 0; p < n; ++p)
-            known.push_back(std::make_unique<measured_table>());
-        for (int p = 0; p < n; ++p)
-            services.push_back(std::make_unique<adaptive_service>(
-                adaptive_options{}, [this, p](int to, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
-                    std::vector<std::byte> bytes(head.begin(), head.end());
-                    bytes.insert(bytes.end(), payload.begin(), payload.end());
-                    ++sent;
-                    auto &free_ns = free[static_cast<size_t>(p)];
-                    free_ns = std::max(free_ns, now) + (rate ? static_cast<int64_t>(bytes.size() * 1'000'000'000 / rate) : 0);
-                    at(p, to).push_back({std::move(bytes), counted, free_ns + delay});
-                }, *known[static_cast<size_t>(p)], 1));
-    }
-    size_t size() const { return services.size(); }
-    std::deque<message> &at(int from, int to) { return way[static_cast<size_t>(from) * size() + static_cast<size_t>(to)]; }
-
-    adaptive_service::member *open(int process, uint64_t number, std::vector<int> processes, uint64_t stream = 0)
-    {
-        int me = 0;
-        while (processes[static_cast<size_t>(me)] != process)
-            ++me;
-        return opened[{process, number, stream}] = services[static_cast<size_t>(process)]->open({number, 0, stream}, std::move(processes), me, [](int, size_t) {}, now);
-    }
-
-    void close(int process, uint64_t number, uint64_t stream)
-    {
-        services[static_cast<size_t>(process)]->close(opened.at({process, number, stream}));
-    }
-
-    /** Carries messages until `until` is true or nothing has been sent for a long time. */
-    bool run(const std::function<bool()> &until)
-    {
-        for (int idle = 0; idle < quiet_for / step;) {
-            if (until())
-                return true;
-            now += step;
-            bool any = false;
-            for (size_t i = 0; i < way.size(); ++i) {
-                auto &q = way[(i + random() % way.size()) % way.size()];
-                const auto index = static_cast<size_t>(&q - way.data());
-                const int from = static_cast<int>(index / size()), to = static_cast<int>(index % size());
-                if (q.empty() || deaf == to || q.front().due > now)
-                    continue;
-                const message m = std::move(q.front());
-                q.pop_front();
-                any = true;
-                services[static_cast<size_t>(to)]->receive(from, m.bytes, now);
-                if (m.counted)
-                    services[static_cast<size_t>(from)]->arrived(to, m.counted, now);
-            }
-            for (auto &s : services)
-                s->step(now);
-            idle = any ? 0 : idle + 1;
-        }
-        return until();
-    }
-
-    std::mt19937_64 random;
-    std::vector<std::unique_ptr<measured_table>> known;
-    std::vector<std::unique_ptr<adaptive_service>> services;
-    std::vector<std::deque<message>> way;
-    std::map<std::tuple<int, uint64_t, uint64_t>, adaptive_service::member *> opened;
-    int64_t now = 0, delay = 0;
-    uint64_t rate = 0;          // bytes/s out of a process; 0: any
-    std::vector<int64_t> free;  // its interface, from then on
-    int deaf = -1;              // a process that does not receive
-    uint64_t sent = 0;
-};
 
 /** An allreduce and a broadcast on one communicator, checked. */
 struct calls {
@@ -149,16 +54,6 @@ private:
     job &job_;
 };
 
-/** As it travels. */
-std::vector<std::byte> message(uint64_t number, uint64_t stream, const tell_message &m)
-{
-    wire_writer w;
-    for (uint64_t x : {number, uint64_t{0}, stream})
-        w.number(x);
-    w.append(message_put(m));
-    return {w.bytes().begin(), w.bytes().end()};
-}
-
 /** Whether this says that operation 3 of that one has nothing to come. */
 bool answers(std::span<const std::byte> bytes, uint64_t number, uint64_t stream)
 {
@@ -166,13 +61,6 @@ bool answers(std::span<const std::byte> bytes, uint64_t number, uint64_t stream)
     tell_message m;
     return r.number() == number && r.number() == 0 && r.number() == stream && message_get(m, r.rest(), 2)
            && m.what == tell_kind::redirected && m.op == 3 && m.tree == (tree_name{1, true});
-}
-
-std::vector<int> up_to(int n)
-{
-    std::vector<int> v(static_cast<size_t>(n));
-    std::iota(v.begin(), v.end(), 0);
-    return v;
 }
 
 /** One process opens and calls long after the others' messages have come. */
@@ -286,7 +174,7 @@ std::string check_shared_table()
     return "";
 }
 
-/** Who has closed a communicator answers the one question that somebody may wait for, and no other. */
+/** Who has closed a communicator answers the questions that somebody may wait for, and no other. */
 std::string check_closed()
 {
     job j(2, test_seed() + 2);
@@ -295,14 +183,17 @@ std::string check_closed()
     j.run([] { return false; });
     for (auto &q : j.way)
         q.clear();
-    for (tell_kind what : {tell_kind::ask, tell_kind::redirect}) {
+    for (tell_kind what : {tell_kind::ask, tell_kind::redirect, tell_kind::when}) {
         tell_message t;
         t.what = what;
         t.tree = {1, true};
         t.op = 3;
         j.services[1]->receive(0, message(5, 0, t), j.now);
     }
-    WAN_CHECK(j.at(1, 0).size() == 1 && answers(j.at(1, 0)[0].bytes, 5, 0));
+    WAN_CHECK(j.at(1, 0).size() == 2 && answers(j.at(1, 0)[0].bytes, 5, 0));
+    wire_reader r(j.at(1, 0)[1].bytes);
+    tell_message begun;
+    WAN_CHECK(r.number() == 5 && r.number() == 0 && r.number() == 0 && message_get(begun, r.rest(), 2) && begun.what == tell_kind::begun && begun.op > 3);
     return "";
 }
 
@@ -498,30 +389,6 @@ std::string check_quiet()
     return {};
 }
 
-/** How fast a way takes what waits for it: nothing is said of one for which nothing waits, and who comes late now and then does not count. */
-std::string check_pace()
-{
-    for (int stalls : {0, 1}) {
-        pace p, idle;
-        int64_t now = second_ns;
-        for (int i = 0; i < 100; ++i) {
-            p.limited();
-            now += stalls && i % 40 == 20 ? 1500 * ms : 32 * ms;
-            p.came(now, 32'000, 1);
-            idle.came(now, 32'000, 1);
-            WAN_CHECK(i >= 20 || p.rate().rate == 0);
-        }
-        WAN_CHECK_THAT(p.rate().rate > 900'000 && p.rate().rate < 1'100'000, std::to_string(p.rate().rate));
-        WAN_CHECK(idle.rate().rate == 0);
-        for (int i = 0; i < 20; ++i) {       // ten times as slow, two waiting
-            p.limited();
-            p.came(now += 320 * ms, 32'000, 2);
-        }
-        WAN_CHECK_THAT(p.rate().rate > 90'000 && p.rate().rate < 110'000 && p.rate().with_others == 2 * p.rate().rate, std::to_string(p.rate().rate));
-    }
-    return {};
-}
-
 /** A process that takes nothing is not sent all of many short messages. */
 std::string check_bounded()
 {
@@ -556,7 +423,6 @@ int main()
         cmocka_unit_test(test<check_failed>),
         cmocka_unit_test(test<check_bounded>),
         cmocka_unit_test(test<check_quiet>),
-        cmocka_unit_test(test<check_pace>),
     };
     return cmocka_run_group_tests_name("adaptive service", tests, nullptr, nullptr);
 }

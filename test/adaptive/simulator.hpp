@@ -65,10 +65,17 @@ public:
     uint64_t delivered(int) const override { return 0; }
     int64_t round_trip_ns(int) const override { return 0; }
     void limited(int to) override;
+    uint64_t ahead(int to) const override
+    {
+        const auto at = ahead_.find(to);
+        return at == ahead_.end() ? 0 : at->second;
+    }
+    void ahead_by(int to, int64_t more) override { ahead_[to] += static_cast<uint64_t>(more); }
 
     int64_t away_until = 0;             // it does not look before
     std::function<void()> work;         // after it has looked
     uint64_t sent = 0, data_sent = 0;
+    size_t most_payload = 0;            // of a message of an operation
     adaptive_node node;
 
 private:
@@ -80,6 +87,7 @@ private:
     int64_t busy_until_ = 0;
     int64_t wakes_ = INT64_MAX;         // the earliest wake-up in line
     std::map<int, uint64_t> there_;     // under way, to whom
+    std::map<int, uint64_t> ahead_;
     std::map<int, pace> paces_;
 };
 
@@ -181,7 +189,7 @@ private:
         p.there_[to] -= bytes;
         const auto others = static_cast<uint64_t>(std::count_if(p.paces_.begin(), p.paces_.end(), [](const auto &x) { return x.second.is_limited(); }));
         if (p.paces_[to].came(now, bytes, others))
-            p.node.paced(to, p.paces_[to].rate());
+            p.node.paced(to, p.paces_[to].rate(), now);
         wake(from, now);
     }
 
@@ -231,7 +239,10 @@ inline void process::send(int to, std::span<const std::byte> head, std::span<con
     std::vector<std::byte> bytes(head.begin(), head.end());
     bytes.insert(bytes.end(), payload.begin(), payload.end());
     ++sent;
-    data_sent += !head.empty() && static_cast<uint8_t>(head[0]) >= static_cast<uint8_t>(tell_kind::deliver);
+    if (!head.empty() && static_cast<uint8_t>(head[0]) >= static_cast<uint8_t>(tell_kind::deliver)) {
+        ++data_sent;
+        most_payload = std::max(most_payload, payload.size());
+    }
     sim_.carry(me_, to, std::move(bytes));
 }
 

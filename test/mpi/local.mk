@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/probe test/mpi/discover test/mpi/forgetful test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/comings_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
+mpi_test_programs = test/mpi/behind test/mpi/probe test/mpi/discover test/mpi/forgetful test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/comings_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
 # Needs the extensions of Open MPI with fault tolerance: made by the test that needs it.
 EXTRA_PROGRAMS += test/mpi/kills_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
@@ -11,6 +11,10 @@ EXTRA_PROGRAMS += $(mpi_test_programs)
 test_mpi_probe_SOURCES = test/mpi/counters.hpp test/mpi/probe.cpp
 test_mpi_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 test_mpi_probe_LDADD = $(OMPI_LIBS)
+
+test_mpi_behind_SOURCES = test/mpi/behind.cpp
+test_mpi_behind_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
+test_mpi_behind_LDADD = $(OMPI_LIBS)
 
 test_mpi_discover_SOURCES = test/mpi/counters.hpp test/mpi/discover.cpp
 test_mpi_discover_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX

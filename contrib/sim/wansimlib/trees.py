@@ -11,6 +11,7 @@ from . import jobs
 
 NAMES = {'mpich': 'MPICH-like', 'magpie': 'MagPIe-like', 'list': 'List', 'phoenix': "Phoenix's rules", 'adaptive': 'adaptive'}
 VARIANTS = 0            # not the paper's: what each of our changes is good for
+# (`pace`: only where links change, which here they do not.)
 # Of each figure: hosts of the clusters, operation, sizes, what is compared.
 FIGURES = {
     6: ('67,67,67', 'bcast', '1', ('mpich', 'magpie', 'phoenix', 'adaptive')),

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 core_sources = \
+	ompi/mca/coll/wan/core/adaptive/ahead.hpp \
 	ompi/mca/coll/wan/core/adaptive/broadcast.cpp \
 	ompi/mca/coll/wan/core/adaptive/message.cpp \
 	ompi/mca/coll/wan/core/adaptive/message.hpp \

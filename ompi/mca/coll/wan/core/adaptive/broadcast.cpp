@@ -30,11 +30,9 @@ void broadcast::begin(std::span<std::byte> buffer)
     begun_ = true;
     out_ = buffer.data();
     wanted_ = buffer.size();
-    if (!routed_) {
-        at_ = out_;
+    if (!routed_)
         cut_.bytes = wanted_;
-    } else if (have_ == cut_.count())
-        hand_over();
+    hand_over();
 }
 
 /** In the order of all, towards its nearer end first: of two sites, a chain leaves the first one when it has been to all of it. */
@@ -80,18 +78,27 @@ void broadcast::route(rank_set listed)
     }
 }
 
-/** What came before the caller did. */
+/** What came before the caller did; what comes later goes where the caller wants it, if it fits there. */
 void broadcast::hand_over()
 {
-    if (const uint64_t n = std::min(cut_.bytes, wanted_))
+    if (const uint64_t n = std::min<uint64_t>(kept_.size(), wanted_))
         std::memcpy(out_, kept_.data(), n);
+    if (wanted_ < cut_.bytes)
+        return;
+    at_ = out_;
+    kept_ = {};
 }
 
 void broadcast::take(std::span<const std::byte> payload)
 {
     const uint64_t from = cut_.from(have_);
-    if (from + payload.size() <= cut_.bytes && !payload.empty())
+    if (from + payload.size() <= cut_.bytes && !payload.empty()) {
+        if (!begun_ || at_ != out_) {
+            kept_.resize(from + payload.size());
+            at_ = kept_.data();
+        }
         std::memcpy(at_ + from, payload.data(), payload.size());
+    }
     if (++have_ == cut_.count() && begun_ && at_ != out_)
         hand_over();
 }
@@ -101,11 +108,8 @@ void broadcast::receive(int, const tell_message &m, int64_t)
     if (m.what == tell_kind::deliver) {
         tree_ = m.tree;
         cut_.each = std::max<uint64_t>(1, m.segment_bytes);
-        if (!begun_) {
+        if (!begun_)
             cut_.bytes = m.bytes;
-            kept_.resize(cut_.bytes);
-            at_ = kept_.data();
-        }
         route(m.ranks - rank_set::one(host_.me()));
     }
     take(m.payload);
@@ -116,7 +120,7 @@ void broadcast::step(int64_t)
     for (bool more = true; more;) {
         more = false;
         for (target &t : targets_) {        // by turns
-            if (t.next >= have_ || !host_.room(t.rank))
+            if (t.next >= have_ || !host_.room(t.rank, op_))
                 continue;
             tell_message m;
             m.tree = tree_;

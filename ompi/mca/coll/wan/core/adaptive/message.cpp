@@ -22,8 +22,10 @@ template <typename Message, typename F> void each_field(Message &m, F f)
     case tell_kind::ping: f(m.value_ns); return;
     case tell_kind::pong: f(m.hint); return;
     case tell_kind::bulk: f(m.last); return;
-    case tell_kind::bulk_done:
-    case tell_kind::pace: f(m.value_ns); return;
+    case tell_kind::bulk_done: f(m.value_ns); return;
+    case tell_kind::pace: f(m.value_ns), f(m.slow); return;
+    case tell_kind::when:
+    case tell_kind::begun: f(m.op); return;
     default: break;
     }
     f(m.tree.root), f(m.tree.bandwidth);

@@ -6,7 +6,7 @@
  *
  *   measuring    ping, pong        a round trip
  *                bulk, bulk_done   a few in a row, and how fast they came
- *                pace              how fast operations come to you from me: another figure than was known
+ *                pace              how fast operations come to you from me, now that this is far slower than was known, or no longer so
  *   a tree       ask, tell         what a process is in it; also told by a parent to its children
  *                attach            "take me, with these below me"
  *                accept, refuse    "from this operation on", "no"
@@ -15,6 +15,8 @@
  *                under             "these are below me", one of them that has no children, and the end of
  *                                  the chain in the parent's neighbourhood (-1: this is another one)
  *                gate              "that one is nearer to the root than you, and near to you"
+ *   being ahead  when              "tell me when you have begun this operation"
+ *                begun             "I have begun all before this operation"
  *   operations   deliver           a broadcast, to those listed: its first segment
  *                segment           the others, along the same way, in order
  *                contribute        of a reduction, of those listed; `final`: no more of this segment
@@ -58,6 +60,7 @@ struct tree_view {
 enum class tell_kind : uint8_t {
     ping, pong, bulk, bulk_done, pace,
     ask, tell, attach, accept, refuse, confirm, detach, under, gate,
+    when, begun,
     deliver, segment, contribute, redirect, redirected,
     kinds
 };
@@ -69,9 +72,10 @@ struct tell_message {
     int end = -1;               // under
     int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last; pace: bytes/s
     bool last = false;          // bulk: the last one; contribute: final
-    tree_name tree;             // all but those that measure
+    bool slow = false;          // pace: far slower than was known
+    tree_name tree;             // all of trees and operations
     tree_view view;             // tell, ask
-    uint64_t op = 0;            // accept, confirm, detach, operations
+    uint64_t op = 0;            // accept, confirm, detach, when, begun, operations
     int children = 0;           // attach: how many it believes the other has
     rank_set ranks;             // attach, under, deliver, contribute
     uint64_t bytes = 0;         // deliver: of the whole broadcast

@@ -149,14 +149,14 @@ void neighbours::want_bandwidth_now(int rank)
     want_bandwidth(rank);
 }
 
-void neighbours::paced(int rank, uint64_t rate)
+void neighbours::paced(int rank, uint64_t rate, bool slow, int64_t now_ns)
 {
     peer &p = peers_[rank];
     if (p.way.rtt_ns == 0 || rate == 0)
         return;
-    p.slowed = rate < p.way.bandwidth || p.way.bandwidth == 0;
+    p.slowed = slow;
     p.way.bandwidth = p.best = std::min(rate, any_bandwidth);
-    p.way.at_ns = std::max(p.way.at_ns, now_ns_);
+    p.way.at_ns = std::max(p.way.at_ns, now_ns);
     p.bulks = bulks_each;
     p.bulk_wanted = true;
     news_.push_back(rank);
@@ -334,7 +334,7 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
             send_(from, answer);
         }
         return;
-    case tell_kind::pace: paced(from, static_cast<uint64_t>(std::max<int64_t>(0, m.value_ns))); return;
+    case tell_kind::pace: paced(from, static_cast<uint64_t>(std::max<int64_t>(0, m.value_ns)), m.slow, now_ns); return;
     case tell_kind::bulk_done: {
         // All but the first part came in that time there; who did not look saw them come at once, but the whole took longer.
         const int64_t parts = static_cast<int64_t>((options_.bulk_bytes + bulk_part - 1) / bulk_part);

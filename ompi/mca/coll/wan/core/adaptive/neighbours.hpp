@@ -49,9 +49,8 @@ public:
     void want_bandwidth(int rank);
     /** The same though operations are under way: those to come wait for what comes of it. */
     void want_bandwidth_now(int rank);
-    /** Operations go there, or come from there, so fast. */
-    void paced(int rank, uint64_t rate);
-    /** And that was slower than was known. */
+    /** Operations go there, or come from there, so fast; slow: far slower than was known, else no longer so. */
+    void paced(int rank, uint64_t rate, bool slow, int64_t now_ns);
     bool slowed(int rank) const;
     /** Bandwidths of all that are not near, but for this one: as if they had never been measured. */
     void forget_far(int but);

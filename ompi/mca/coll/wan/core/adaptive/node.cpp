@@ -16,6 +16,10 @@ namespace {
 constexpr int64_t rtts_before_trees = 4, any_timeout_ns = 200'000'000;
 /** Where little is known of the way, and for processes that look now and then only. */
 constexpr uint64_t least_window = 128 << 10;
+/** Of operations that have not begun at a process all others together send it about so much, each at least and at most so much. */
+constexpr uint64_t ahead_of_all = 64 << 20, least_ahead = 256 << 10, most_ahead_near = 4 << 20;
+/** More by a way that holds more, since it takes a round trip to learn that they have begun; but never more than that. */
+constexpr uint64_t most_ahead_far = 16 << 20;
 /** Behind so much nothing is asked. */
 constexpr uint64_t most_asked_behind = 2 * least_window;
 /** Calls that come by a way so many times as slowly as was known, seen so often in a row, show that it has changed. */
@@ -44,20 +48,59 @@ void adaptive_node::send(int to, const tell_message &m)
     if (m.what == tell_kind::ask && port_.under_way(to) >= most_asked_behind)
         return;
     port_.send(to, message_put(m), m.payload);
+    if (m.what != tell_kind::deliver && m.what != tell_kind::segment && m.what != tell_kind::contribute)
+        return;
+    const uint64_t bytes = m.payload.size() + options_.message_room_bytes;
+    if (!lead_.sent(to, m.op, bytes))
+        return;
+    port_.ahead_by(to, static_cast<int64_t>(bytes));
+    if (port_.ahead(to) > most_ahead(to) / 2)
+        ask_when(to, m.op);
+}
+
+void adaptive_node::post(int to, tell_kind what, uint64_t op)
+{
+    tell_message m;
+    m.what = what;
+    m.op = op;
+    send(to, m);
+}
+
+void adaptive_node::ask_when(int to, uint64_t op)
+{
+    if (lead_.ask(to, op))
+        post(to, tell_kind::when, op);
+}
+
+uint64_t adaptive_node::most_ahead(int to) const
+{
+    if (options_.ahead_bytes)
+        return options_.ahead_bytes;
+    const uint64_t near = std::clamp(ahead_of_all / static_cast<uint64_t>(size_), least_ahead, most_ahead_near);
+    return std::max(near, std::min(window(to), most_ahead_far));
 }
 
 /** Twice what the way there holds: more would only wait, and what else there is to say behind it.  What comes there shows
  *  whether it holds more than was measured, when others were in the way or it was shorter: twice as much is tried each time. */
-bool adaptive_node::room(int to) const
+uint64_t adaptive_node::window(int to) const
 {
     // (It may be that only the other one has measured.)
     const uint64_t bandwidth = std::max(near_.bandwidth_or_most(to), port_.delivered(to));
     const int64_t known_ns = near_.rtt_or_largest_ns(to);
     const int64_t rtt_ns = std::max(known_ns, std::min(port_.round_trip_ns(to), most_farther * known_ns));
     const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * rtt_ns / 1'000'000'000);
-    if (port_.under_way(to) < std::max(least_window, 2 * holds))
+    return std::max(least_window, 2 * holds);
+}
+
+bool adaptive_node::room(int to, uint64_t op)
+{
+    if (port_.under_way(to) >= window(to)) {
+        port_.limited(to);
+        return false;
+    }
+    if (lead_.has_begun(to, op) || port_.ahead(to) < most_ahead(to))
         return true;
-    port_.limited(to);
+    ask_when(to, op);
     return false;
 }
 
@@ -193,10 +236,11 @@ void adaptive_node::measure_again()
 }
 
 /** Who sends is the one that knows; who chooses is the one below. */
-void adaptive_node::paced(int to, const pace::seen &seen)
+void adaptive_node::paced(int to, const pace::seen &seen, int64_t now_ns)
 {
     if (!options_.has(variant_pace))
         return;
+    now_ns_ = now_ns;
     known_pace &p = paces_[to];
     const uint64_t rate = seen.with_others;
     p.most = std::max(p.most, seen.rate);
@@ -206,25 +250,29 @@ void adaptive_node::paced(int to, const pace::seen &seen)
     const bool slow = p.slow ? 2 * rate < usual : p.in_a_row >= slow_in_a_row;
     if (slow == p.slow)
         return;
-    bool above = false, below = false;
+    bool above = false;
+    size_t below = 0;           // children of a tree, with that one
     for (const auto &[name, t] : trees_)
         if (name.bandwidth) {
             const std::vector<int> children = t->children_for(next_op_);
             above = above || t->parent() == to;
-            below = below || std::count(children.begin(), children.end(), to);
+            if (std::count(children.begin(), children.end(), to))
+                below = std::max(below, children.size());
         }
-    if (!above && !below)
+    if (!above && below == 0)
         return;             // not any more
     p.slow = slow;
     counters_.slowed += slow;
-    if (below) {
+    if (below > 0) {
         tell_message m;
         m.what = tell_kind::pace;
-        m.value_ns = static_cast<int64_t>(seen.rate);
+        // What it would get alone: it divides that by the children who share it.
+        m.value_ns = static_cast<int64_t>(std::min(seen.with_others, seen.rate * below));
+        m.slow = slow;
         send(to, m);
     }
     if (above)
-        near_.paced(to, seen.rate);
+        near_.paced(to, seen.rate, slow, now_ns);
     next_ns_ = 0;
 }
 
@@ -252,6 +300,15 @@ void adaptive_node::abandon()
     behind_.clear();
     before_.clear();
     operations_.clear();
+    lead_.forget([&](int to, uint64_t bytes) { port_.ahead_by(to, -static_cast<int64_t>(bytes)); });
+}
+
+uint64_t adaptive_node::kept() const
+{
+    uint64_t bytes = 0;
+    for (const auto &[op, o] : operations_)
+        bytes += o->kept();
+    return bytes;
 }
 
 void adaptive_node::child_gone(tree_name tree, int child, uint64_t first, uint64_t end)
@@ -290,8 +347,12 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
     }
     if (m.what <= tell_kind::pace)
         near_.receive(from, m, now_ns);
-    else if (m.what < tell_kind::deliver)
+    else if (m.what <= tell_kind::gate)
         tree_of(m.tree).receive(from, m, now_ns);
+    else if (m.what == tell_kind::when)
+        lead_.asked(from, m.op);
+    else if (m.what == tell_kind::begun)
+        port_.ahead_by(from, -static_cast<int64_t>(lead_.told(from, m.op)));
     else
         operation_message(from, m);
 }
@@ -303,6 +364,7 @@ void adaptive_node::step(int64_t now_ns)
     for (auto &[name, t] : trees_)
         t->step(now_ns);
     begin_behind();
+    lead_.answer(next_op_, [&](int to) { post(to, tell_kind::begun, next_op_); });
     for (auto &[number, o] : operations_)
         o->step(now_ns);
     next_ns_ = next_deadline();

@@ -9,13 +9,14 @@
  * agreed on.
  *
  * Where to read next: tree.hpp (who is whose parent), operation.hpp (how a
- * message travels), message.hpp (what it says).
+ * message travels), ahead.hpp (how far one may be ahead of another), message.hpp (what it says).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef WAN_ADAPTIVE_NODE_HPP
 #define WAN_ADAPTIVE_NODE_HPP
 
+#include "adaptive/ahead.hpp"
 #include "adaptive/operation.hpp"
 #include "adaptive/pace.hpp"
 
@@ -36,6 +37,10 @@ public:
     virtual int64_t round_trip_ns(int to) const = 0;
     /** More would be sent there now, but enough is under way. */
     virtual void limited(int to) = 0;
+    /** Bytes that were sent there of operations that have not begun there, on all communicators. */
+    virtual uint64_t ahead(int to) const = 0;
+    /** So many more, or fewer. */
+    virtual void ahead_by(int to, int64_t more) = 0;
 
 protected:
     ~adaptive_port() = default;
@@ -75,7 +80,7 @@ public:
     /** Links are said to have changed. */
     void measure_again();
     /** While more waited than the way there holds, so much came there. */
-    void paced(int to, const pace::seen &seen);
+    void paced(int to, const pace::seen &seen, int64_t now_ns);
     void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
     void step(int64_t now_ns);
     /** When step() has something to do even if no message comes; INT64_MAX: never. */
@@ -98,12 +103,16 @@ public:
     int64_t now_ns() const { return now_ns_; }
     /** Operations under way. */
     size_t open() const { return operations_.size(); }
+    /** Bytes that have come for operations that have not begun here. */
+    uint64_t kept() const;
+    /** Bytes that may be sent there of operations that have not begun there: kept there until they do. */
+    uint64_t most_ahead(int to) const;
     /** Messages of operations that are over, or malformed: none, ever. */
     uint64_t stray() const { return stray_; }
 
 private:
     void send(int to, const tell_message &m) override;
-    bool room(int to) const override;
+    bool room(int to, uint64_t op) override;
     uint64_t next_op() const override { return next_op_; }
     void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
     tree &tree_of(tree_name name) override;
@@ -118,6 +127,9 @@ private:
     template <typename T> T *operation_at(uint64_t op);
     uint64_t contribute(contribution mine);
     uint64_t segment_for(uint64_t bytes, uint64_t element_bytes) const;
+    uint64_t window(int to) const;
+    void post(int to, tell_kind what, uint64_t op);
+    void ask_when(int to, uint64_t op);
     void operation_message(int from, const tell_message &m);
     void begin_behind();
     int64_t next_deadline() const;
@@ -137,6 +149,7 @@ private:
         bool slow = false;
     };
     std::map<int, known_pace> paces_;           // to whom operations were sent faster than the way took them
+    lead lead_;
     std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that
     uint64_t next_op_ = 0, stray_ = 0;
     int64_t now_ns_ = 0, next_ns_ = 0;      // next: when step() is due

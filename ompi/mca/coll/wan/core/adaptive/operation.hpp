@@ -55,8 +55,8 @@ struct adaptive_counters {
 class operation_host {
 public:
     virtual void send(int to, const tell_message &m) = 0;
-    /** Whether one more segment to there may be sent now. */
-    virtual bool room(int to) const = 0;
+    /** Whether one more segment of this operation may be sent there now. */
+    virtual bool room(int to, uint64_t op) = 0;
     virtual tree &tree_of(tree_name name) = 0;
     virtual adaptive_counters &counters() = 0;
     virtual int64_t timeout_ns(tree_name name, uint64_t bytes) const = 0;
@@ -81,6 +81,8 @@ public:
     /** Whether the caller may go on: nothing here needs this process any more. */
     virtual bool done() const = 0;
     virtual int64_t deadline() const { return INT64_MAX; }
+    /** Bytes that have come for a caller that has not. */
+    virtual uint64_t kept() const { return 0; }
 
 protected:
     operation_host &host_;
@@ -97,6 +99,7 @@ public:
     void receive(int from, const tell_message &m, int64_t now_ns) override;
     void step(int64_t now_ns) override;
     bool done() const override;
+    uint64_t kept() const override { return begun_ ? 0 : kept_.size() + have_ * host_.options().message_room_bytes; }
 
 private:
     struct target {
@@ -142,6 +145,7 @@ public:
     {
         return begun_ && !timed_out_ && !am_root() && !mine_.in_turn && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX;
     }
+    uint64_t kept() const override;
 
 private:
     struct child {

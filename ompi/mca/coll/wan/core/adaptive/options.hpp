@@ -50,6 +50,9 @@ struct adaptive_options {
     int64_t reduce_timeout_ns = 0;
     /** 0: so that filling a chain of all processes adds 4%. */
     uint64_t segment_bytes = 0;
+    /** Of operations that have not begun at another process it is sent so much, and has to keep it; 0: a few MB, and what the way
+     *  there holds (adaptive_node::most_ahead). */
+    uint64_t ahead_bytes = 0;
     /** What a message on its way takes up besides its payload, in memory and of what a transport holds: a process that does not
      *  look is not sent thousands. */
     uint64_t message_room_bytes = 512;

@@ -22,6 +22,8 @@ public:
     /** More would be sent, but as much as the way holds has been and has not come. */
     void limited() { limited_ = true; }
     bool is_limited() const { return limited_; }
+    /** Nothing waits here any more. */
+    void unlimited() { limited_ = false; }
     /** bytes/s; 0: not enough has been seen.  `with_others`: had those not been that waited meanwhile, too. */
     struct seen {
         uint64_t rate = 0, with_others = 0;

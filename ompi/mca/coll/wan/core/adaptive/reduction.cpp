@@ -224,7 +224,7 @@ void reduction::step(int64_t now_ns)
         const int to = o.to < 0 ? parent_ : o.to;
         if (o.ranks.empty() && to == mine_.tree.root)
             continue;           // it counts contributions
-        if (!host_.room(to))
+        if (!host_.room(to, op_))
             break;
         tell_message m;
         m.what = tell_kind::contribute;
@@ -237,6 +237,14 @@ void reduction::step(int64_t now_ns)
         host_.send(to, m);
     }
     line_.erase(line_.begin(), line_.begin() + static_cast<std::ptrdiff_t>(sent));
+}
+
+uint64_t reduction::kept() const
+{
+    uint64_t bytes = 0;
+    for (const early &e : early_)
+        bytes += e.payload.size() + host_.options().message_room_bytes;
+    return bytes;
 }
 
 bool reduction::done() const

@@ -62,7 +62,18 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
 void adaptive_service::member::abandon()
 {
     failed_ = true;
+    forget();
+}
+
+/** Nothing of it is ahead of anybody or waits any more: of what goes to a process that is dead nothing arrives, which would show that. */
+void adaptive_service::member::forget()
+{
     node_.abandon();
+    for (int process : processes_)
+        if (const auto at = service_.traffic_.find(process); at != service_.traffic_.end() && at->second.calls.is_limited()) {
+            at->second.calls.unlimited();       // (others of its communicators say so again)
+            --service_.limited_;
+        }
 }
 
 uint64_t adaptive_service::member::under_way(int to) const
@@ -97,16 +108,34 @@ void adaptive_service::member::limited(int to)
     p.limited();
 }
 
+uint64_t adaptive_service::member::ahead(int to) const
+{
+    const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
+    return at == service_.traffic_.end() ? 0 : at->second.ahead;
+}
+
+void adaptive_service::member::ahead_by(int to, int64_t more)
+{
+    service_.traffic_[processes_[static_cast<size_t>(to)]].ahead += static_cast<uint64_t>(more);
+    service_.room_again_ = service_.room_again_ || more < 0;        // for others of its communicators, too
+}
+
 void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
 {
     traffic &t = traffic_[process];
     t.under_way -= payload;
     const uint64_t waiting = limited_;      // they share what leaves here
     limited_ -= t.calls.is_limited();
-    if (t.calls.came(now_ns, payload, waiting) && !quiet_)
+    const bool news = t.calls.came(now_ns, payload, waiting);
+    count(t, payload, now_ns);
+    if (news && !quiet_)
         for (auto &[name, m] : open_)
             if (const auto rank = m->rank_of_.find(process); rank != m->rank_of_.end() && !m->failed_)
-                m->node_.paced(rank->second, t.calls.rate());
+                m->node_.paced(rank->second, t.calls.rate(), now_ns);
+}
+
+void adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
+{
     t.come += payload;
     room_again_ = true;
     t.last_ns = now_ns;
@@ -163,6 +192,7 @@ void adaptive_service::close(member *m) noexcept
     } catch (...) {
         failed = true;      // what comes for it would wait for ever
     }
+    m->forget();
     open_.erase(name);
 }
 
@@ -194,6 +224,17 @@ size_t adaptive_service::kept() const
     return n;
 }
 
+uint64_t adaptive_service::kept_bytes() const
+{
+    uint64_t n = 0;
+    for (const auto &[name, come] : early_)
+        for (const waiting &w : come)
+            n += w.bytes.size();
+    for (const auto &[name, m] : open_)
+        n += m->node_.kept();
+    return n;
+}
+
 void adaptive_service::receive(int process, std::span<const std::byte> bytes, int64_t now_ns)
 {
     wire_reader r(bytes);
@@ -203,24 +244,36 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     name.stream = r.number();
     if (!r.good())
         return;
-    if (const auto at = open_.find(name); at != open_.end() && !quiet_) {
+    const auto at = open_.find(name);
+    const bool broken = at != open_.end() && at->second->failed_;
+    if (at != open_.end() && !quiet_ && !broken) {
         member &m = *at->second;
-        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end() && !m.failed_) {
+        if (const auto from = m.rank_of_.find(process); from != m.rank_of_.end()) {
             m.node_.receive(from->second, r.rest(), now_ns);
             m.node_.step(now_ns);
         }
         return;
     }
-    if (!closed(name)) {
-        early_[name].push_back({process, {bytes.begin(), bytes.end()}});
+    tell_message m;
+    const bool good = message_get(m, r.rest(), any_ranks);
+    if (!closed(name) && !broken) {
+        std::vector<waiting> &those = early_[name];
+        // Who gets no answer asks again: the last question is enough.
+        if (good && m.what == tell_kind::ask)
+            std::erase_if(those, [&](const waiting &w) { return w.process == process && w.asks == m.tree; });
+        those.push_back({process, good && m.what == tell_kind::ask ? std::optional(m.tree) : std::nullopt, {bytes.begin(), bytes.end()}});
         return;
     }
-    tell_message m;
-    if (!message_get(m, r.rest(), any_ranks) || m.what != tell_kind::redirect)
+    if (!good || !((m.what == tell_kind::redirect && (quiet_ || !broken)) || m.what == tell_kind::when))
         return;
+    tell_message answer = redirected_answer(m);
+    if (m.what == tell_kind::when) {        // (nobody waits with what is needed here)
+        answer.what = tell_kind::begun;
+        answer.op = UINT64_MAX;
+    }
     wire_writer w;
     put(w, name);
-    w.append(message_put(redirected_answer(m)));
+    w.append(message_put(answer));
     send_(process, w.bytes(), {}, 0);
 }
 

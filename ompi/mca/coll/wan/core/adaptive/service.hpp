@@ -22,6 +22,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 
 namespace wan {
@@ -74,6 +75,9 @@ public:
         uint64_t delivered(int to) const override;
         int64_t round_trip_ns(int to) const override;
         void limited(int to) override;
+        uint64_t ahead(int to) const override;
+        void ahead_by(int to, int64_t more) override;
+        void forget();
 
         adaptive_service &service_;
         adaptive_stream name_;
@@ -100,6 +104,8 @@ public:
     bool is_quiet() const { return quiet_; }
     /** Streams that are closed, and messages for those that are not open yet, of which something is kept. */
     size_t kept() const;
+    /** Bytes of these, and of what communicators keep for operations that have not begun here. */
+    uint64_t kept_bytes() const;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
     /** So many bytes of payload have come there. */
     void arrived(int process, uint64_t payload, int64_t now_ns);
@@ -115,6 +121,7 @@ public:
 private:
     struct waiting {
         int process;
+        std::optional<tree_name> asks;      // it is a question about that
         std::vector<std::byte> bytes;
     };
     void remember(member &m);
@@ -141,12 +148,14 @@ private:
         uint64_t under_way = 0, come = 0;
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
         uint64_t messages = 0, uncounted_messages = 0;      // the same
+        uint64_t ahead = 0;             // of operations that have not begun there
         std::deque<asked> asked_for;
         uint64_t rate = 0, rate_before = 0;     // bytes/s: the most, since then and in as long a time before
         int64_t rtt_ns = 0, rtt_before_ns = 0;  // the least that one took that was alone, likewise; 0: there was none
         int64_t since_ns = 0, last_ns = 0;      // of these; when something came last
         pace calls;
     };
+    void count(traffic &t, uint64_t payload, int64_t now_ns);
     std::map<int, traffic> traffic_;            // by process
     uint64_t limited_ = 0;                      // of these
     bool room_again_ = false;
