@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/random_runs test/adaptive/rings test/adaptive/service test/adaptive/trees
+adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/random_runs test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
@@ -22,6 +22,9 @@ test_adaptive_random_runs_LDADD = $(unit_libs)
 test_adaptive_rings_SOURCES = test/adaptive/rings.cpp $(unit_headers)
 test_adaptive_rings_CPPFLAGS = $(unit_cppflags)
 test_adaptive_rings_LDADD = $(unit_libs)
+test_adaptive_rules_SOURCES = test/adaptive/rules.cpp $(unit_headers)
+test_adaptive_rules_CPPFLAGS = $(unit_cppflags)
+test_adaptive_rules_LDADD = $(unit_libs)
 test_adaptive_service_SOURCES = test/adaptive/job.hpp test/adaptive/service.cpp $(unit_headers)
 test_adaptive_service_CPPFLAGS = $(unit_cppflags)
 test_adaptive_service_LDADD = $(unit_libs)

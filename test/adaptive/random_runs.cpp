@@ -243,14 +243,18 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
     const auto paces = std::make_shared<std::mt19937_64>(seed ^ 111);
     uint64_t most_kept = 0;
     const uint64_t one_in = seed % 2 ? 0 : 1 + (*paces)() % 200;
+    std::vector<int64_t> quiet_until(workers.size());      // else each answer to it would be another occasion
     for (int r = 0; r < size; ++r)
         sim[r].work = [&, r] {
-            // Ways that look slow, or fast again.
+            // Ways that look slow, or fast again: ten times as often as pace.hpp may tell.
             const uint64_t rate = 1 + (*paces)() % 10'000'000;
             const worker &w = workers[static_cast<size_t>(r)];
-            if (size > 1 && one_in && (w.next < job.size() || !w.under_way.empty()) && (*paces)() % one_in == 0)
+            int64_t &quiet = quiet_until[static_cast<size_t>(r)];
+            if (size > 1 && one_in && (w.next < job.size() || !w.under_way.empty()) && (*paces)() % one_in == 0 && sim.now >= quiet) {
+                quiet = sim.now + 6 * ms;
                 for (int i = 0, to = static_cast<int>((*paces)() % static_cast<uint64_t>(size)); i < 5 && to != r; ++i)
                     sim[r].node.paced(to, {rate, rate}, sim.now);
+            }
             work(r);
             if (const uint64_t kept = o.ahead_bytes ? sim[r].node.kept() : 0; kept > 0) {
                 uint64_t longest = 0;

@@ -37,6 +37,8 @@ constexpr int64_t elsewhere = 3;
 /** Moves to who is nearer than a parent that is near as well: round trips of a busy machine differ by more than that, and who
  *  goes to the nearest again and again undoes what others have moved. */
 constexpr unsigned free_pulls = 3;
+/** Hints followed one after the other: where views are old, and somebody does not look who could mend them, they lead round. */
+constexpr unsigned hints_in_a_row = 8;
 
 } // namespace
 
@@ -93,10 +95,10 @@ void tree::tell_under()
     post(parent_, m);
 }
 
-void tree::ask(int whom)
+void tree::ask(int whom, unsigned hints)
 {
     question &q = asked_[whom];
-    q = {q.id + 1, now_ns_};
+    q = {q.id + 1, now_ns_, hints};
     tell_message m;
     m.what = tell_kind::ask;
     m.id = q.id;
@@ -324,10 +326,11 @@ void tree::take_accept(int from, uint64_t op)
     restless();
 }
 
-/** Where there may be one to go to: without children, or without any in its neighbourhood. */
-void tree::follow_hint(int from, const tree_view &v, int whom)
+/** Where there may be one to go to: without children, or without any in its neighbourhood.  `hints`: that were followed to `from`. */
+void tree::follow_hint(int from, const tree_view &v, int whom, unsigned hints)
 {
-    if (!options_.has(variant_chains) || !name_.bandwidth || fixed_ >= 0 || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_)
+    if (!options_.has(variant_chains) || !name_.bandwidth || fixed_ >= 0 || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_
+        || whom == from || !v.connected || hints >= hints_in_a_row)
         return;
     if (!moves() && !(from != parent_ && whom == v.tip && closer(from)))
         return;
@@ -335,7 +338,7 @@ void tree::follow_hint(int from, const tree_view &v, int whom)
     if (!moves())
         near_.want_bandwidth(whom);
     if (!told_.count(whom) || told_[whom].children > 0 || from == parent_)
-        ask(whom);
+        ask(whom, hints + 1);
 }
 
 /** Bandwidths of ways to other neighbourhoods are not measured, but by the gate of one that gets all by a slow one: of one process each. */
@@ -526,25 +529,29 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
             waiting_.insert(from);      // it may go nowhere else
         return;
     case tell_kind::gate: near_.hint(m.hint, true); return;
-    case tell_kind::tell:
+    case tell_kind::tell: {
         told_[from] = m.view;
-        if (const auto asked = asked_.find(from); asked != asked_.end() && asked->second.id == m.id)
+        unsigned hints = m.id == 0 ? 0 : hints_in_a_row;        // an old answer: the last one is on its way
+        if (const auto asked = asked_.find(from); asked != asked_.end() && asked->second.id == m.id) {
             near_.answered(from, now_ns - asked->second.at_ns);
+            hints = asked->second.hints;
+        }
         if (from == parent_) {
             parents_ = m.view;
             follow_parent();
-            follow_hint(from, m.view, m.view.tip);
+            follow_hint(from, m.view, m.view.tip, hints);
             if (m.view.end != m.view.tip)
-                follow_hint(from, m.view, m.view.end);
+                follow_hint(from, m.view, m.view.end, hints);
         } else {
             if (options_.has(variant_gates) && fixed_ < 0)
                 near_.hint(m.view.gate, near_.near(from));
-            follow_hint(from, m.view, m.view.tip);
+            follow_hint(from, m.view, m.view.tip, hints);
             compare_gates(m.view);
             consider(from, m.view);
             measure_way_out(from, m.view);
         }
         return;
+    }
     case tell_kind::attach: take_attach(from, m); return;
     case tell_kind::accept:
         if (from == pending_)

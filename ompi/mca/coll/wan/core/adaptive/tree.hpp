@@ -123,7 +123,7 @@ private:
     void post(int to, tell_message m) const;
     void tell(int to, uint32_t id = 0) const;
     void tell_under();
-    void ask(int whom);
+    void ask(int whom, unsigned hints = 0);
     int place_on_host() const;
     void consider(int candidate, const tree_view &v);
     bool better(int candidate, const tree_view &v) const;
@@ -148,7 +148,7 @@ private:
     bool turns_left() const;
     int64_t turn_pause_ns() const;
     void compare_gates(const tree_view &v);
-    void follow_hint(int from, const tree_view &v, int whom);
+    void follow_hint(int from, const tree_view &v, int whom, unsigned hints);
     void measure_way_out(int candidate, const tree_view &v);
     int end_for_parent() const { return parent_ >= 0 && near_.near(parent_) ? mine_.end : -1; }
     bool moves() const { return options_.has(variant_chains) && parent_ >= 0 && parents_.mover == me_ && parents_.children > 1; }
@@ -171,6 +171,7 @@ private:
     struct question {
         uint32_t id;
         int64_t at_ns;
+        unsigned hints;                     // that led to it, one after the other
     };
     std::map<int, question> asked_;         // last
     std::set<int> waiting_;                 // on this host, until this process is connected
