@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The emulated path without TUNs, root or a clock: delay, rate, queue, order, loss.
+// The emulated path without TUNs, root or a clock: delay, jitter, rate, queue, order, loss.
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -30,7 +31,7 @@ Path two_sites(double rate_mbit, std::int64_t queue_bytes, double delay_ms, doub
         site.egress.settings = site.ingress.settings = {rate_mbit, queue_bytes};
         path.site_add(site);
     }
-    path.pair(0, 1).settings = {delay_ms, loss};
+    path.pair(0, 1).settings = {delay_ms, loss, 0};
     return path;
 }
 
@@ -58,10 +59,11 @@ std::vector<time_ns> drain(Path& path)
     return times;
 }
 
-std::vector<bool> lost_pattern(std::uint64_t seed)
+std::vector<bool> lost_pattern(std::uint64_t seed, double jitter = 0)
 {
     Path path = two_sites(0, 0, 1, 0.1);
     path.seed_set(seed);
+    path.pair(0, 1).settings.jitter = jitter;
     std::vector<bool> lost;
     for (int i = 0; i < 2000; ++i) {
         lost.push_back(!path.admit(i * ms, packet_of(1500)));
@@ -127,6 +129,39 @@ void order_kept()
            "a shorter delay does not let packets overtake");
 }
 
+/// Delays of packets that are far from each other, and of some that come together.
+std::vector<time_ns> jittered(std::uint64_t seed, double jitter, time_ns gap, int count = 2000)
+{
+    Path path = two_sites(0, 0, 10, 0);
+    path.seed_set(seed);
+    path.pair(0, 1).settings.jitter = jitter;
+    for (int i = 0; i < count; ++i) {
+        path.admit(i * gap, packet_of(100));
+    }
+    auto times = drain(path);
+    for (int i = 0; i < static_cast<int>(times.size()); ++i) {
+        times[static_cast<std::size_t>(i)] -= i * gap;
+    }
+    return times;
+}
+
+void jitter_is_drawn()
+{
+    const auto one = jittered(1, 0.2, 100 * ms);
+    double sum = 0;
+    for (const time_ns t : one) {
+        sum += static_cast<double>(t);
+    }
+    const auto [least, most] = std::minmax_element(one.begin(), one.end());
+    expect(one.size() == 2000 && *least >= 8 * ms && *most <= 12 * ms, "a jitter of a fifth is 8 to 12 of 10 ms");
+    expect(*least < 8 * ms + ms / 10 && *most > 12 * ms - ms / 10 && sum / 2000 > 9.9 * ms && sum / 2000 < 10.1 * ms, "all of that, 10 in the mean");
+    expect(one == jittered(1, 0.2, 100 * ms) && one != jittered(2, 0.2, 100 * ms), "and seeded");
+    expect(jittered(1, 0, 100 * ms, 3) == std::vector<time_ns>(3, 10 * ms), "none, if none was asked for");
+    const auto together = jittered(1, 0.2, 0, 100);
+    expect(std::is_sorted(together.begin(), together.end()) && together.back() > 11 * ms, "packets keep their order");
+    expect(lost_pattern(1, 0.2) == lost_pattern(1), "and jitter changes nothing in what is lost");
+}
+
 void ingress_shared()
 {
     Path path = two_sites(0, 0, 10, 0);
@@ -168,6 +203,7 @@ int main()
     late_spells();
     queue_drops();
     order_kept();
+    jitter_is_drawn();
     ingress_shared();
     loss_is_seeded();
     json_is_read();

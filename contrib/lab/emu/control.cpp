@@ -4,7 +4,7 @@
 //   {"op":"daemon","socket":PATH,"tick_us":100,"priority":50,"seed":1}
 //   {"op":"site","name":"a","net":"10.1.0.0","bits":16,"netns":PATH,"tun":"wan0"}
 //   {"op":"uplink","site":"a","direction":"egress|ingress|both","rate_mbit":400,"queue_bytes":N}
-//   {"op":"pair","from":"a","to":"b","delay_ms":10,"loss":0,"rate_mbit":0,"queue_bytes":N}
+//   {"op":"pair","from":"a","to":"b","delay_ms":10,"loss":0,"jitter":0,"rate_mbit":0,"queue_bytes":N}
 //   {"op":"stat","reset":true}   {"op":"reset"}   {"op":"seed","seed":7}
 //   {"op":"late","from_us":T,"to_us":T}      of CLOCK_MONOTONIC: spells of more than 1 ms, summed
 //
@@ -83,9 +83,9 @@ std::string pair_json(const Pair& way, const Site& from, const Site& to, time_ns
 {
     char text[320];
     std::snprintf(text, sizeof text,
-                  "\"delay_ms\":%g,\"loss\":%g,\"packets\":%llu,\"bytes\":%llu,\"lost\":%llu,"
+                  "\"delay_ms\":%g,\"loss\":%g,\"jitter\":%g,\"packets\":%llu,\"bytes\":%llu,\"lost\":%llu,"
                   "\"queue_drops\":%llu,\"late_max_us\":%.1f,\"link\":",
-                  way.settings.delay_ms, way.settings.loss,
+                  way.settings.delay_ms, way.settings.loss, way.settings.jitter,
                   static_cast<unsigned long long>(way.counters.packets),
                   static_cast<unsigned long long>(way.counters.bytes),
                   static_cast<unsigned long long>(way.counters.lost),
@@ -227,7 +227,8 @@ std::string Daemon::pair_set(const FlatJson& line)
     LinkSettings link = way.link.settings;
     std::string why;
     if (!number_in(line, "delay_ms", 0, 100000, settings_new.delay_ms, why) ||
-        !number_in(line, "loss", 0, 1, settings_new.loss, why) || !link_read(line, link, why)) {
+        !number_in(line, "loss", 0, 1, settings_new.loss, why) ||
+        !number_in(line, "jitter", 0, 1, settings_new.jitter, why) || !link_read(line, link, why)) {
         return refusal(why);
     }
     way.settings = settings_new;

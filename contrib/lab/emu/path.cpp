@@ -4,6 +4,16 @@
 
 namespace wan::lab {
 
+namespace {
+
+/// From 0 to less than 1.
+double draw(std::mt19937_64& random)
+{
+    return static_cast<double>(random() >> 11) * 0x1.0p-53;
+}
+
+}  // namespace
+
 void Path::site_add(Site site)
 {
     sites_.push_back(std::move(site));
@@ -18,6 +28,8 @@ void Path::seed_set(std::uint64_t seed)
         std::seed_seq sequence{static_cast<std::uint32_t>(seed),
                                static_cast<std::uint32_t>(seed >> 32),
                                static_cast<std::uint32_t>(i)};
+        pairs_[i].random.seed(sequence);
+        pairs_[i].random_delay.seed(pairs_[i].random());
         pairs_[i].random.seed(sequence);
     }
 }
@@ -57,12 +69,9 @@ bool Path::admit(time_ns now, const Packet& packet)
     Pair& way = pair(packet.from, packet.to);
     // Loss is drawn first, so that the same packets of a pair are lost for one
     // seed whatever the queues do.
-    if (way.settings.loss > 0) {
-        const double drawn = static_cast<double>(way.random() >> 11) * 0x1.0p-53;
-        if (drawn < way.settings.loss) {
-            way.counters.lost += packet.frames;
-            return false;
-        }
+    if (way.settings.loss > 0 && draw(way.random) < way.settings.loss) {
+        way.counters.lost += packet.frames;
+        return false;
     }
     auto left = sites_[packet.from].egress.send(now, packet.wire_bytes);
     if (left) {
@@ -72,7 +81,8 @@ bool Path::admit(time_ns now, const Packet& packet)
         way.counters.queue_drops += packet.frames;
         return false;
     }
-    const auto delay = static_cast<time_ns>(way.settings.delay_ms * 1e6);
+    const double off = way.settings.jitter > 0 ? way.settings.jitter * (2 * draw(way.random_delay) - 1) : 0;
+    const auto delay = static_cast<time_ns>(way.settings.delay_ms * (1 + off) * 1e6);
     way.last_due_ns = std::max(way.last_due_ns, *left + delay);
     queue_.push(Event{way.last_due_ns, order_++, true, packet});
     return true;

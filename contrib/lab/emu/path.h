@@ -5,7 +5,7 @@
 //
 // Pure: no sockets, no clock (`now` is an argument), so a test can run a second
 // of traffic in a millisecond. Packets of one pair never overtake each other,
-// also when the delay is shortened meanwhile. Next: daemon.h gives it TUNs.
+// also when the delay is shortened meanwhile, or drawn shorter (jitter): who is faster waits. Next: daemon.h gives it TUNs.
 #pragma once
 
 #include <array>
@@ -24,6 +24,7 @@ namespace wan::lab {
 struct PairSettings {
     double delay_ms = 0;   ///< one way
     double loss = 0;       ///< probability that a packet is lost, 0..1
+    double jitter = 0;     ///< each packet's delay is drawn from delay * (1 - jitter) to delay * (1 + jitter)
 };
 
 struct PairCounters {
@@ -39,6 +40,7 @@ struct Pair {
     Link link;                   ///< optional own rate of this pair
     PairCounters counters;
     std::mt19937_64 random;      ///< own stream: one pair's traffic leaves the others' loss alone
+    std::mt19937_64 random_delay;    ///< and jitter leaves the loss alone
     time_ns last_due_ns = 0;     ///< keeps the pair in order
 };
 

@@ -47,7 +47,7 @@ def parser_make():
     change.add_argument('target', help="a:b (a pair), 'a>b' (one direction), a (a site's uplink), "
                         'a3 (a host), all').words = ['all']
     change.add_argument('settings', nargs='+', metavar='KEY=VALUE',
-                        help='pair or all: delay (ms) loss (0..1) rate (Mb/s, 0: none) queue (bytes); '
+                        help='pair or all: delay (ms) jitter (part of it, 0..1) loss (0..1) rate (Mb/s, 0: none) queue (bytes); '
                         'site or all: uplink (Mb/s) uplink-queue (bytes); host, site or all: nic (Mb/s)'
                         ).words = [f'{key}=' for key in (*shape.PAIR_KEYS, *UPLINK_KEYS, 'nic')]
     stat = add('stat', 'what the WAN and the NICs did since the last reset')
@@ -72,6 +72,8 @@ def up_arguments(up):
                     '(default: %(default)s)')
     up.add_argument('--delay', default='10', help='one-way delay between sites, ms (default: %(default)s)')
     up.add_argument('--loss', default='0', help='probability that a frame is lost between sites')
+    up.add_argument('--jitter', default='0', help="each packet's delay is drawn from so much less to so much more than that "
+                    '(0.2: a fifth); packets of two sites keep their order')
     up.add_argument('--queue', help='bytes that may wait for an uplink (default: rate x longest '
                     'round trip, at least 1000000)')
     up.add_argument('--nic-queue', default='2000000', help='bytes that may wait for a NIC or a switch '
@@ -79,10 +81,10 @@ def up_arguments(up):
     up.add_argument('--burst', default='10240', help='bytes a NIC may send at once after a pause '
                     '(default: %(default)s)')
     up.add_argument('--pair', action='append', default=[], metavar='A:B,KEY=VALUE,..',
-                    help="other delay, rate, loss, queue between two sites; 'A>B,..' for one direction")
+                    help="other delay, jitter, rate, loss, queue between two sites; 'A>B,..' for one direction")
     up.add_argument('--cc', default='cubic', help="TCP congestion control; 'inherit': the machine's "
                     '(default: %(default)s)')
-    up.add_argument('--seed', default='1', help='of the loss (default: %(default)s)')
+    up.add_argument('--seed', default='1', help='of loss and jitter (default: %(default)s)')
     up.add_argument('--tick', default='100', help='the WAN daemon wakes at most this often, us '
                     '(default: %(default)s)')
     up.add_argument('--priority', default='50', help='its SCHED_FIFO priority, 0: none '
@@ -129,7 +131,7 @@ def up_facts(options):
         raise LabError('say the shape once: lab up 2x16, lab up 3+11+5, or lab up --hosts 3,11,5')
     sizes = shape.parse_sites(options.sites or options.hosts)
     facts = {'sizes': sizes, 'pairs': options.pair, 'cc': options.cc}
-    for key, low, high in (('nic', 0, 1e6), ('uplink', 0, 1e6), ('delay', 0, 1e5), ('loss', 0, 1),
+    for key, low, high in (('nic', 0, 1e6), ('uplink', 0, 1e6), ('delay', 0, 1e5), ('loss', 0, 1), ('jitter', 0, 1),
                            ('nic_queue', 3000, 1e10), ('burst', 1600, 1e9), ('seed', 0, 2**32),
                            ('tick', 0, 10000), ('priority', 0, 99)):
         facts[key] = shape.number(getattr(options, key), '--' + key.replace('_', '-'), low, high)
@@ -145,7 +147,8 @@ def up_facts(options):
 
 def describe(facts):
     return (f"{shape.shape_text(facts['sizes'])}: NIC {facts['nic']:g} Mb/s, uplink {facts['uplink']:g}, "
-            f"{facts['delay']:g} ms one way, loss {facts['loss']:g}, queues {facts['queue']:.0f} (uplink) "
+            f"{facts['delay']:g} ms one way" + (f", jitter {facts['jitter']:g}" if facts['jitter'] else '') +
+            f", loss {facts['loss']:g}, queues {facts['queue']:.0f} (uplink) "
             f"and {facts['nic_queue']:.0f} (NIC) bytes, burst {facts['burst']:.0f}, TCP "
             f"{facts['cc'] or 'as the machine has it'}" +
             ''.join(f', {pair}' for pair in facts['pairs']))

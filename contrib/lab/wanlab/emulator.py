@@ -59,7 +59,7 @@ def configuration(state, facts, switch_pids):
         for b in names:
             if a != b:
                 lines.append({'op': 'pair', 'from': a, 'to': b, 'delay_ms': facts['delay'],
-                              'loss': facts['loss'], 'queue_bytes': facts['queue']})
+                              'loss': facts['loss'], 'jitter': facts['jitter'], 'queue_bytes': facts['queue']})
     for text in facts['pairs']:
         ways, settings = shape.parse_pair(text, names)
         for a, b in ways:

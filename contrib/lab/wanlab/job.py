@@ -161,10 +161,10 @@ def report(state, out, reset=False):
     answer = collect(state, reset)
     late, wake = answer['lateness'], answer['wake']
     print(f"since reset {answer['seconds']:.1f} s", file=out)
-    print(f"{'way':>6} {'delay ms':>9} {'loss':>8} {'packets':>10} {'bytes':>13} {'lost':>7} "
+    print(f"{'way':>6} {'delay ms':>9} {'jitter':>7} {'loss':>8} {'packets':>10} {'bytes':>13} {'lost':>7} "
           f"{'dropped':>8} {'late max us':>12}", file=out)
     for pair in answer['pairs']:
-        print(f"{pair['from'] + '>' + pair['to']:>6} {pair['delay_ms']:9g} {pair['loss']:8g} "
+        print(f"{pair['from'] + '>' + pair['to']:>6} {pair['delay_ms']:9g} {pair['jitter']:7g} {pair['loss']:8g} "
               f"{pair['packets']:10d} {pair['bytes']:13d} {pair['lost']:7d} "
               f"{pair['queue_drops']:8d} {pair['late_max_us']:12.0f}", file=out)
     dropping = {name: nic['drops'] for name, nic in answer['nics'].items() if nic['drops']}

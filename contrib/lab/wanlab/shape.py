@@ -11,7 +11,7 @@ from . import LabError
 
 SITES_MAX = 26
 HOSTS_MAX = 4000
-PAIR_KEYS = {'delay': 'delay_ms', 'rate': 'rate_mbit', 'loss': 'loss', 'queue': 'queue_bytes'}
+PAIR_KEYS = {'delay': 'delay_ms', 'rate': 'rate_mbit', 'loss': 'loss', 'jitter': 'jitter', 'queue': 'queue_bytes'}
 GATEWAY = '10.%d.255.254'
 HEAD = 'head'                           # mpirun's own host, in site a, no ranks
 
@@ -64,7 +64,7 @@ def parse_settings(words, allowed, what):
         key, equals, value = word.partition('=')
         if not equals or key not in allowed:
             raise LabError(f"{what}: '{word}' is none of " + ', '.join(f'{k}=..' for k in allowed))
-        settings[key] = number(value, f'{what}: {key}', 0, 1 if key == 'loss' else 1e12)
+        settings[key] = number(value, f'{what}: {key}', 0, 1 if key in ('loss', 'jitter') else 1e12)
     return settings
 
 
