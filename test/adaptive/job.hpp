@@ -35,7 +35,7 @@ struct job {
         uint64_t counted;
         int64_t due;
     };
-    explicit job(int n, uint64_t seed) : random(seed)
+    explicit job(int n, uint64_t seed, const adaptive_options &o = {}) : random(seed)
     {
         way.resize(static_cast<size_t>(n) * static_cast<size_t>(n));
         free.resize(static_cast<size_t>(n));
@@ -43,7 +43,7 @@ struct job {
             known.push_back(std::make_unique<measured_table>());
         for (int p = 0; p < n; ++p)
             services.push_back(std::make_unique<adaptive_service>(
-                adaptive_options{}, [this, p](int to, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
+                o, [this, p](int to, std::span<const std::byte> head, std::span<const std::byte> payload, uint64_t counted) {
                     std::vector<std::byte> bytes(head.begin(), head.end());
                     bytes.insert(bytes.end(), payload.begin(), payload.end());
                     ++sent;
@@ -51,7 +51,7 @@ struct job {
                         sends(p, head);
                     auto &free_ns = free[static_cast<size_t>(p)];
                     free_ns = std::max(free_ns, now) + (rate ? static_cast<int64_t>(bytes.size() * 1'000'000'000 / rate) : 0);
-                    at(p, to).push_back({std::move(bytes), counted, free_ns + delay});
+                    at(p, to).push_back({std::move(bytes), counted, free_ns + (delay_of ? delay_of(p, to) : delay)});
                 }, *known[static_cast<size_t>(p)], 1));
     }
     size_t size() const { return services.size(); }
@@ -104,6 +104,7 @@ struct job {
     std::vector<std::deque<message>> way;
     std::map<std::tuple<int, uint64_t, uint64_t>, adaptive_service::member *> opened;
     int64_t now = 0, delay = 0;
+    std::function<int64_t(int from, int to)> delay_of;      // in place of delay
     uint64_t rate = 0;          // bytes/s out of a process; 0: any
     std::vector<int64_t> free;  // its interface, from then on
     int deaf = -1;              // a process that does not receive

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/random_runs test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/trees
+adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
@@ -16,6 +16,9 @@ test_adaptive_ahead_LDADD = $(unit_libs)
 test_adaptive_parts_SOURCES = test/adaptive/parts.cpp $(unit_headers)
 test_adaptive_parts_CPPFLAGS = $(unit_cppflags)
 test_adaptive_parts_LDADD = $(unit_libs)
+test_adaptive_places_SOURCES = test/adaptive/places.cpp test/adaptive/job.hpp $(unit_headers)
+test_adaptive_places_CPPFLAGS = $(unit_cppflags)
+test_adaptive_places_LDADD = $(unit_libs)
 test_adaptive_random_runs_SOURCES = test/adaptive/random_runs.cpp test/adaptive/simulator.hpp $(unit_headers)
 test_adaptive_random_runs_CPPFLAGS = $(unit_cppflags)
 test_adaptive_random_runs_LDADD = $(unit_libs)

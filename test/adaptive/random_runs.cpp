@@ -1,6 +1,6 @@
 /*
  * Random jobs of adaptive trees: sites, latencies, operations of all kinds with
- * several under way, several processes a host, processes that come late or do not look for a hundred
+ * several under way, several processes a host, processes that remember where they were, that come late or do not look for a hundred
  * timeouts, timeouts that are far too short, and views that are made wrong on
  * their way, so that trees have cycles and children that are none (contributions that come round: rings.cpp).  Whatever they
  * do, every rank gets every broadcast once, every contribution is counted once,
@@ -77,6 +77,36 @@ struct sums {
     uint64_t cycles = 0, limited = 0;
 };
 
+/** Nobody, all, or some remember where they were: along a chain, or anywhere, below processes that were below them. */
+std::vector<std::map<tree_name, former_place>> former_places(uint64_t seed, int size)
+{
+    std::mt19937_64 random(seed ^ 131);
+    const auto below = [&](uint64_t n) { return random() % n; };
+    std::vector<std::map<tree_name, former_place>> all;
+    if (below(2))
+        return all;
+    all.resize(static_cast<size_t>(size));
+    std::vector<int> chain(all.size());
+    std::iota(chain.begin(), chain.end(), 0);
+    std::shuffle(chain.begin(), chain.end(), random);
+    const uint64_t nonsense = below(3), part = 1 + below(4);       // of processes that remember nonsense: none, some, all; so many of four remember
+    for (int root = 0; root < size; ++root)
+        for (bool bandwidth : {false, true}) {
+            rank_set above = rank_set::one(root);
+            for (int rank : chain) {
+                if (below(4) < part && rank != root) {
+                    former_place &f = all[static_cast<size_t>(rank)][{root, bandwidth}];
+                    f.dist_ns = static_cast<int64_t>(below(200)) * ms;
+                    f.ancestors = above;
+                    for (int other = 0; below(2) < nonsense && other < size; ++other)
+                        f.ancestors |= below(3) ? rank_set{} : rank_set::one(other);
+                }
+                above |= rank_set::one(rank);
+            }
+        }
+    return all;
+}
+
 /** ahead: what is sent there of operations that have not begun at a process is limited to little in most jobs, as drawn. */
 std::string run_job(uint64_t seed, sums &all, bool ahead = true)
 {
@@ -118,6 +148,8 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
     o.seed = seed;
     if (const uint64_t x = mixed(seed, 3, 3); ahead && x % 4)
         o.ahead_bytes = x % 4 == 1 ? 1 : 1 + x / 4 % 20'000;
+    if (ahead)
+        net.former = former_places(seed, size);
     simulator sim(net, o, seed ^ 77);
     if (below(2)) {
         // Views that are not true: nearer or farther than they are, without some or all ancestors.

@@ -29,6 +29,7 @@ struct network {
     std::vector<int> site;              // of each process
     std::vector<int> host;              // of each process; empty: each has its own
     std::vector<int> order;             // of all; empty: that of ranks
+    std::vector<std::map<tree_name, former_place>> former;      // of each process; empty: none was anywhere
     int64_t beside_ns = us;             // one way, on a host
     int64_t near_ns = 50 * us;          // inside a site
     int64_t far_ns = 10 * ms;           // between sites
@@ -101,7 +102,7 @@ public:
             p = 1 + net.spread * uniform(-1, 1);
         last_.assign(pair_.size(), 0);
         for (int r = 0; r < size; ++r)
-            all.push_back(std::make_unique<process>(*this, o, size, r, adaptive_places{n.beside(r), n.order}));
+            all.push_back(std::make_unique<process>(*this, o, size, r, adaptive_places{n.beside(r), n.order, n.former.empty() ? std::map<tree_name, former_place>{} : n.former[static_cast<size_t>(r)]}));
         for (int r = 0; r < size; ++r)
             wake(r, 0);
     }

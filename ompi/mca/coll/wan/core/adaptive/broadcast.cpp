@@ -56,7 +56,7 @@ std::vector<int> broadcast::in_turn(const rank_set &listed) const
 }
 
 /** Children first; then one or two of the rest, with what remains shared among them: one, where sending twice takes longer than
- *  to go through all of them in turn. */
+ *  to go through all of them in turn, and none, where there is a child then: the rest is behind those below that one. */
 void broadcast::route(rank_set listed)
 {
     routed_ = true;
@@ -67,6 +67,10 @@ void broadcast::route(rank_set listed)
     }
     const bool chain = tree_.bandwidth && host_.options().has(variant_chains)
                        && static_cast<uint64_t>(listed.size()) * cut_.each < cut_.bytes;
+    if (chain && !targets_.empty()) {
+        std::min_element(targets_.begin(), targets_.end(), [](const target &a, const target &b) { return a.listed.size() < b.listed.size(); })->listed |= listed;
+        return;
+    }
     const std::vector<int> rest = in_turn(listed);
     const size_t share = chain ? rest.size() : (rest.size() + 1) / 2;
     for (size_t from = 0; from < rest.size(); from += share) {

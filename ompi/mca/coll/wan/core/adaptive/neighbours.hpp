@@ -42,6 +42,8 @@ public:
     void measure_again();
     /** Measured before, for another communicator: in place of one that is to be measured. */
     void know(int rank, const measured_way &way);
+    /** Of the fastest way to whomever: the one to who is alone with its site here is not measured. */
+    void know_most(uint64_t bandwidth) { most_ = std::max(most_, bandwidth); }
     /**
      * A bandwidth, if it is not known, next.  Those of the nearest ones (Phoenix: of all) are measured in any
      * case: when one is needed, links are busy.

@@ -50,6 +50,8 @@ protected:
 struct adaptive_places {
     rank_set beside;            // those on this process's host, with it
     std::vector<int> order;     // of all, the same on all: neighbours follow each other, as those of a host do; empty: that of ranks
+    std::map<tree_name, former_place> former;   // where it was in such trees of another communicator
+    uint64_t most_bandwidth = 0;                // bytes/s: the fastest way to any process, as far as is known
 };
 
 class adaptive_node final : public tree_host, public operation_host {
@@ -137,6 +139,7 @@ private:
     adaptive_options options_;
     int size_, me_;
     std::vector<int> order_;
+    std::map<tree_name, former_place> former_;
     adaptive_port &port_;
     neighbours near_;
     std::map<tree_name, std::unique_ptr<tree>> trees_;

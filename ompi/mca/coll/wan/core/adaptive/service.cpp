@@ -19,6 +19,8 @@ constexpr uint64_t count_every = 32 << 10;
 constexpr uint64_t count_every_messages = 16;
 /** What has been seen of a way is believed for one to two of these. */
 constexpr int64_t rate_holds_ns = 2'000'000'000;
+/** Communicators of whose trees it is kept where this process was. */
+constexpr size_t most_places = 8;
 
 void put(wire_writer &w, const adaptive_stream &name)
 {
@@ -159,16 +161,60 @@ void adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
 }
 
 /** For communicators to come. */
-void adaptive_service::remember(member &m)
+void adaptive_service::remember(const member &m)
 {
+    most_bandwidth_ = std::max(most_bandwidth_, m.node_.near().most_bandwidth());
+    places mine;
+    m.node_.each_tree([&](const tree &t) {
+        if (t.parent() < 0 || !t.view().connected)
+            return;
+        auto &[ancestors, dist_ns] = mine.trees[{m.processes_[static_cast<size_t>(t.name().root)], t.name().bandwidth}];
+        t.view().ancestors.each([&](int rank) { ancestors.push_back(m.processes_[static_cast<size_t>(rank)]); });
+        dist_ns = t.view().dist_ns;
+    });
+    if (!mine.trees.empty()) {
+        mine.processes = m.processes_;
+        std::sort(mine.processes.begin(), mine.processes.end());
+        places_[m.name_] = std::move(mine);
+    }
     for (int rank : m.node_.near().known())
         known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
+}
+
+/** Of each tree, where it was in the communicator that has most of these processes; of several, in the last one: so all choose the
+ *  same, that have been in the same. */
+void adaptive_service::recall(const std::vector<int> &processes, adaptive_places &where) const
+{
+    std::map<int, int> rank_of;
+    for (size_t r = 0; r < processes.size(); ++r)
+        rank_of[processes[r]] = static_cast<int>(r);
+    std::map<tree_name, std::ptrdiff_t> best;
+    for (const auto &[name, p] : places_) {
+        const auto common = std::count_if(p.processes.begin(), p.processes.end(), [&](int process) { return rank_of.count(process) > 0; });
+        for (const auto &[which, place] : p.trees) {
+            const auto root = rank_of.find(which.first);
+            if (root == rank_of.end())
+                continue;
+            const tree_name tree{root->second, which.second};
+            if (common < best[tree])
+                continue;
+            best[tree] = common;
+            former_place &former = where.former[tree] = {{}, place.dist_ns};
+            for (int process : place.ancestors)
+                if (const auto rank = rank_of.find(process); rank != rank_of.end())
+                    former.ancestors |= rank_set::one(rank->second);
+        }
+    }
 }
 
 adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where)
 {
     for (auto &[other, m] : open_)
         remember(*m);
+    recall(processes, where);
+    where.most_bandwidth = most_bandwidth_;
+    while (places_.size() > most_places)
+        places_.erase(places_.begin());         // (what is open is remembered again)
     std::unique_ptr<member> made(new member(*this, name, std::move(processes), me, std::move(seen), std::move(where)));
     auto &m = open_[name] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)

@@ -124,7 +124,8 @@ private:
         std::optional<tree_name> asks;      // it is a question about that
         std::vector<std::byte> bytes;
     };
-    void remember(member &m);
+    void remember(const member &m);
+    void recall(const std::vector<int> &processes, adaptive_places &where) const;
     /** Whether it is over here, and not yet to come. */
     bool closed(adaptive_stream name) const;
 
@@ -136,6 +137,17 @@ private:
     uint64_t passed_ = 0;                       // numbers below are of open communicators, or of none any more
     measured_table &known_;
     uint32_t job_;
+    /** Where this process was in the trees of a communicator, by the root's process and kind. */
+    struct places {
+        struct place {
+            std::vector<int> ancestors;         // processes
+            int64_t dist_ns;
+        };
+        std::vector<int> processes;             // of the communicator, rising
+        std::map<std::pair<int, bool>, place> trees;
+    };
+    std::map<adaptive_stream, places> places_;  // of the last few
+    uint64_t most_bandwidth_ = 0;               // to any process of any of them
     process_id named(int process) const { return process_of(job_, static_cast<uint32_t>(process)); }
     /** Payload to a process. */
     struct traffic {

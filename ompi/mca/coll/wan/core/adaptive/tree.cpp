@@ -39,10 +39,13 @@ constexpr int64_t elsewhere = 3;
 constexpr unsigned free_pulls = 3;
 /** Hints followed one after the other: where views are old, and somebody does not look who could mend them, they lead round. */
 constexpr unsigned hints_in_a_row = 8;
+/** So long who takes up a former place waits to be connected there: what says so comes from the root, hop by hop, behind what
+ *  operations send. */
+constexpr int64_t least_former_ns = 1'000'000'000, former_round_trips = 4;
 
 } // namespace
 
-tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host)
+tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host, former_place former)
     : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me)), seen_news_(near.news().size())
 {
     mine_.gate = mine_.tip = mine_.end = me;
@@ -54,6 +57,11 @@ tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, 
     fixed_ = place_on_host();
     if (o.has(variant_hints) || fixed_ >= 0)
         near_.hint(fixed_ >= 0 ? fixed_ : name.root, true);
+    if (o.has(variant_places) && fixed_ < 0 && former.ancestors.contains(name.root) && !former.ancestors.contains(me)) {
+        former_ = std::move(former);
+        former_.ancestors.each([&](int rank) { near_.hint(rank); });
+        mine_.ancestors = former_.ancestors;
+    }
 }
 
 /** The parent of one who is not the first on its host; else -1. */
@@ -248,9 +256,24 @@ void tree::compare_gates(const tree_view &v)
     post(mine_.gate, m);
 }
 
+/** The nearest of those that were above this process: below all the others, or about to be again. */
+bool tree::came_from(int candidate, const tree_view &v) const
+{
+    return parent_ < 0 && former_.ancestors.contains(candidate) && (former_.ancestors - rank_set::one(candidate) - v.ancestors).empty();
+}
+
+void tree::consider_all(int but)
+{
+    for (const auto &[who, v] : std::map(told_))
+        if (who != but)
+            consider(who, v);
+}
+
 void tree::consider(int candidate, const tree_view &v)
 {
-    if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || (fixed_ >= 0 && candidate != fixed_) || !v.connected || near_.rtt_ns(candidate) == 0
+    if (returns() ? !came_from(candidate, v) : !v.connected)
+        return;
+    if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || (fixed_ >= 0 && candidate != fixed_) || near_.rtt_ns(candidate) == 0
         || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
         return;
     if (stays()) {
@@ -379,6 +402,10 @@ void tree::follow_parent()
         v.gate_dist_ns = inside ? parents_.gate_dist_ns : v.dist_ns;
         v.slowed = name_.bandwidth && (parents_.slowed || near_.slowed(parent_));
     }
+    if (v.connected)
+        former_ = {};
+    else if (returns())
+        v.ancestors = former_.ancestors;
     if (v.slowed && !mine_.slowed) {
         near_.forget_far(parent_);      // the way to those may be the same one
         measured_for_.clear();
@@ -412,7 +439,7 @@ void tree::take_attach(int from, const tell_message &m)
     const bool crowded = options_.has(variant_chains) && name_.bandwidth && mine_.children > m.children;
     const bool mutual = pending_ == from && me_ < from;     // one of the two takes the other
     tell_message answer;
-    if (mine_.ancestors.contains(from) || parent_ == from || mutual || m.ranks.contains(me_) || !mine_.connected || crowded) {
+    if (mine_.ancestors.contains(from) || parent_ == from || mutual || m.ranks.contains(me_) || !(mine_.connected || returns()) || crowded) {
         answer.what = tell_kind::refuse;
         post(from, answer);
         tell(from);         // why: what it goes by is old
@@ -561,9 +588,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
         if (from != pending_)
             return;
         pending_ = -1;
-        for (const auto &[who, v] : std::map(told_))        // what was told meanwhile; the one who refuses tells why
-            if (who != from)
-                consider(who, v);
+        consider_all(from);     // what was told meanwhile; the one who refuses tells why
         return;
     case tell_kind::confirm:
         for (child &c : children_)
@@ -604,6 +629,15 @@ void tree::step(int64_t now_ns)
     }
     if (me_ == name_.root)
         return;
+    if (returns()) {
+        if (former_until_ns_ == 0)
+            former_until_ns_ = now_ns + std::max(least_former_ns, former_round_trips * former_.dist_ns);
+        else if (now_ns >= former_until_ns_) {
+            former_ = {};
+            follow_parent();
+            consider_all(-1);
+        }
+    }
     if (const auto &news = near_.news(); seen_news_ < news.size()) {
         if (parent_ >= 0)
             follow_parent();        // its bandwidth may be known by now

@@ -30,7 +30,10 @@
  *            forget how fast other far ways were (they may be the same one), and gates of neighbourhoods measure the way to one process of
  *            each neighbourhood that promises far more;
  *   order    of several children those far away are served first, then those with the
- *            most below.
+ *            most below;
+ *   places   who was in a tree of that root in another communicator takes up its place again (`returns`): it says whom it was
+ *            below, of those that are here, and goes to the one of them that says so of all the others, though neither is connected
+ *            yet.  Who is not connected after a second is as any other.
  * Processes on one host, as the runtime tells, measure nothing of that: the first of them (the root, if it is there) looks
  * for a parent, the others have their places below it, a chain in the bandwidth tree, two below each in the latency tree.
  *
@@ -66,11 +69,17 @@ protected:
     ~tree_host() = default;
 };
 
+/** Where a process was in a tree of the same root, in another communicator: below whom of these, and how far from the root. */
+struct former_place {
+    rank_set ancestors;
+    int64_t dist_ns = 0;
+};
+
 class tree {
 public:
     static constexpr uint64_t always = UINT64_MAX;
 
-    tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host);
+    tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host, former_place former = {});
 
     /** One of ask, tell, attach, accept, refuse, confirm, detach, under. */
     void receive(int from, const tell_message &m, int64_t now_ns);
@@ -129,6 +138,9 @@ private:
     bool better(int candidate, const tree_view &v) const;
     bool may_be_better(int candidate) const;
     bool comparable(int candidate) const;
+    bool came_from(int candidate, const tree_view &v) const;
+    void consider_all(int but);
+    bool returns() const { return !former_.ancestors.empty(); }
     bool closer(int candidate) const;
     uint64_t same() const;
     bool is_gate() const;
@@ -175,6 +187,8 @@ private:
     };
     std::map<int, question> asked_;         // last
     std::set<int> waiting_;                 // on this host, until this process is connected
+    former_place former_;                   // until it is connected, or no longer waits for that; then: nobody
+    int64_t former_until_ns_ = 0;
 
     int64_t now_ns_ = 0, next_round_ns_ = 0;
     int64_t turn_ns_ = 0;
