@@ -96,6 +96,7 @@ std::vector<std::map<tree_name, former_place>> former_places(uint64_t seed, int 
             for (int rank : chain) {
                 if (below(4) < part && rank != root) {
                     former_place &f = all[static_cast<size_t>(rank)][{root, bandwidth}];
+                    f.known = true;
                     f.dist_ns = static_cast<int64_t>(below(200)) * ms;
                     f.ancestors = above;
                     for (int other = 0; below(2) < nonsense && other < size; ++other)

@@ -506,13 +506,13 @@ struct recorder final : adaptive_port {
     std::vector<std::pair<int, rank_set>> begun;
 };
 
-/** The root of six has one child, with one below it; the others have no parent yet.  A long message is not sent twice for that: they
+/** The root of six has one child, with one below it; the others, who were in such a tree before, have no parent yet.  A long message is not sent twice for that: they
  *  get it behind the child's; of a short one two go to them, who share them. */
 std::string check_unattached()
 {
     for (const size_t bytes : {size_t{4} << 20, size_t{8}}) {
         recorder port;
-        adaptive_node node({}, 6, 0, port);
+        adaptive_node node({}, 6, 0, port, {{}, {}, {{{0, true}, {true, {}, 0}}, {{0, false}, {true, {}, 0}}}});
         tell_message m;
         m.what = tell_kind::attach;
         m.tree = node.tree_for(0, bytes);

@@ -56,7 +56,8 @@ std::vector<int> broadcast::in_turn(const rank_set &listed) const
 }
 
 /** Children first; then one or two of the rest, with what remains shared among them: one, where sending twice takes longer than
- *  to go through all of them in turn, and none, where there is a child then: the rest is behind those below that one. */
+ *  to go through all of them in turn, and none, where all are about to be below the one child again, as in another communicator: the rest
+ *  is behind those that are.  (Where a tree is only being made it is in pieces, each across sites, and a way through all of them long.) */
 void broadcast::route(rank_set listed)
 {
     routed_ = true;
@@ -67,8 +68,8 @@ void broadcast::route(rank_set listed)
     }
     const bool chain = tree_.bandwidth && host_.options().has(variant_chains)
                        && static_cast<uint64_t>(listed.size()) * cut_.each < cut_.bytes;
-    if (chain && !targets_.empty()) {
-        std::min_element(targets_.begin(), targets_.end(), [](const target &a, const target &b) { return a.listed.size() < b.listed.size(); })->listed |= listed;
+    if (chain && targets_.size() == 1 && host_.tree_of(tree_).resumed()) {
+        targets_[0].listed |= listed;
         return;
     }
     const std::vector<int> rest = in_turn(listed);

@@ -166,7 +166,7 @@ void adaptive_service::remember(const member &m)
     most_bandwidth_ = std::max(most_bandwidth_, m.node_.near().most_bandwidth());
     places mine;
     m.node_.each_tree([&](const tree &t) {
-        if (t.parent() < 0 || !t.view().connected)
+        if (!t.view().connected)
             return;
         auto &[ancestors, dist_ns] = mine.trees[{m.processes_[static_cast<size_t>(t.name().root)], t.name().bandwidth}];
         t.view().ancestors.each([&](int rank) { ancestors.push_back(m.processes_[static_cast<size_t>(rank)]); });
@@ -181,25 +181,22 @@ void adaptive_service::remember(const member &m)
         known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
 }
 
-/** Of each tree, where it was in the communicator that has most of these processes; of several, in the last one: so all choose the
- *  same, that have been in the same. */
+/** Of each tree, where it was in the last communicator that had all of these processes: all choose the same.  (Beside those who have
+ *  been nowhere, who keep their places are in the way: simulated, it took more than half as long again until a chain went through all.) */
 void adaptive_service::recall(const std::vector<int> &processes, adaptive_places &where) const
 {
     std::map<int, int> rank_of;
     for (size_t r = 0; r < processes.size(); ++r)
         rank_of[processes[r]] = static_cast<int>(r);
-    std::map<tree_name, std::ptrdiff_t> best;
     for (const auto &[name, p] : places_) {
         const auto common = std::count_if(p.processes.begin(), p.processes.end(), [&](int process) { return rank_of.count(process) > 0; });
+        if (static_cast<size_t>(common) < processes.size())
+            continue;
         for (const auto &[which, place] : p.trees) {
             const auto root = rank_of.find(which.first);
             if (root == rank_of.end())
                 continue;
-            const tree_name tree{root->second, which.second};
-            if (common < best[tree])
-                continue;
-            best[tree] = common;
-            former_place &former = where.former[tree] = {{}, place.dist_ns};
+            former_place &former = where.former[{root->second, which.second}] = {true, {}, place.dist_ns};
             for (int process : place.ancestors)
                 if (const auto rank = rank_of.find(process); rank != rank_of.end())
                     former.ancestors |= rank_set::one(rank->second);

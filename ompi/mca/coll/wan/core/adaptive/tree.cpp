@@ -42,11 +42,13 @@ constexpr unsigned hints_in_a_row = 8;
 /** So long who takes up a former place waits to be connected there: what says so comes from the root, hop by hop, behind what
  *  operations send. */
 constexpr int64_t least_former_ns = 1'000'000'000, former_round_trips = 4;
+constexpr int looked_at_once = 8;
 
 } // namespace
 
 tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host, former_place former)
-    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me)), seen_news_(near.news().size())
+    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me)), resumed_(o.has(variant_places) && former.known),
+      seen_news_(near.news().size())
 {
     mine_.gate = mine_.tip = mine_.end = me;
     if (me == name.root) {
@@ -59,7 +61,7 @@ tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, 
         near_.hint(fixed_ >= 0 ? fixed_ : name.root, true);
     if (o.has(variant_places) && fixed_ < 0 && former.ancestors.contains(name.root) && !former.ancestors.contains(me)) {
         former_ = std::move(former);
-        former_.ancestors.each([&](int rank) { near_.hint(rank); });
+        between_ = former_.ancestors.size();
         mine_.ancestors = former_.ancestors;
     }
 }
@@ -260,6 +262,31 @@ void tree::compare_gates(const tree_view &v)
 bool tree::came_from(int candidate, const tree_view &v) const
 {
     return parent_ < 0 && former_.ancestors.contains(candidate) && (former_.ancestors - rank_set::one(candidate) - v.ancestors).empty();
+}
+
+/** Those who were between that one and this process; of many some, whose answers leave fewer. */
+void tree::look_between(int candidate, const tree_view &v)
+{
+    if (!returns() || parent_ >= 0 || !former_.ancestors.contains(candidate))
+        return;
+    const rank_set between = former_.ancestors - rank_set::one(candidate) - v.ancestors;
+    if (between.size() >= between_)
+        return;
+    between_ = between.size();
+    int n = 0;
+    between.each([&](int rank) {
+        if (n++ < looked_at_once)
+            near_.hint(rank, true);
+    });
+}
+
+/** It is as one that was nowhere. */
+void tree::give_up_place()
+{
+    former_ = {};
+    resumed_ = false;
+    follow_parent();
+    consider_all(-1);
 }
 
 void tree::consider_all(int but)
@@ -558,10 +585,13 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
     case tell_kind::gate: near_.hint(m.hint, true); return;
     case tell_kind::tell: {
         told_[from] = m.view;
-        unsigned hints = m.id == 0 ? 0 : hints_in_a_row;        // an old answer: the last one is on its way
-        if (const auto asked = asked_.find(from); asked != asked_.end() && asked->second.id == m.id) {
-            near_.answered(from, now_ns - asked->second.at_ns);
-            hints = asked->second.hints;
+        if (former_.ancestors.contains(from) && !m.view.connected && m.view.ancestors.empty())
+            give_up_place();        // it has been nowhere, or has given up
+        unsigned hints = 0;
+        if (const auto asked = asked_.find(from); m.id != 0 && asked != asked_.end()) {
+            hints = asked->second.hints;        // (of an old answer: most likely the same)
+            if (asked->second.id == m.id)
+                near_.answered(from, now_ns - asked->second.at_ns);
         }
         if (from == parent_) {
             parents_ = m.view;
@@ -574,6 +604,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
                 near_.hint(m.view.gate, near_.near(from));
             follow_hint(from, m.view, m.view.tip, hints);
             compare_gates(m.view);
+            look_between(from, m.view);
             consider(from, m.view);
             measure_way_out(from, m.view);
         }
@@ -632,11 +663,8 @@ void tree::step(int64_t now_ns)
     if (returns()) {
         if (former_until_ns_ == 0)
             former_until_ns_ = now_ns + std::max(least_former_ns, former_round_trips * former_.dist_ns);
-        else if (now_ns >= former_until_ns_) {
-            former_ = {};
-            follow_parent();
-            consider_all(-1);
-        }
+        else if (now_ns >= former_until_ns_)
+            give_up_place();
     }
     if (const auto &news = near_.news(); seen_news_ < news.size()) {
         if (parent_ >= 0)

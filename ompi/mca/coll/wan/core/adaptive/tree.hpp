@@ -33,7 +33,7 @@
  *            most below;
  *   places   who was in a tree of that root in another communicator takes up its place again (`returns`): it says whom it was
  *            below, of those that are here, and goes to the one of them that says so of all the others, though neither is connected
- *            yet.  Who is not connected after a second is as any other.
+ *            yet.  Where one of these has been nowhere, or it is not connected after a second, it is as any other.
  * Processes on one host, as the runtime tells, measure nothing of that: the first of them (the root, if it is there) looks
  * for a parent, the others have their places below it, a chain in the bandwidth tree, two below each in the latency tree.
  *
@@ -71,7 +71,8 @@ protected:
 
 /** Where a process was in a tree of the same root, in another communicator: below whom of these, and how far from the root. */
 struct former_place {
-    rank_set ancestors;
+    bool known = false;
+    rank_set ancestors;         // the root's: none
     int64_t dist_ns = 0;
 };
 
@@ -115,6 +116,8 @@ public:
     unsigned changes() const { return changes_; }
     /** How often it found itself among its ancestors. */
     unsigned cycles() const { return cycles_; }
+    /** All that are in it were in one of that root before, and take up their places again, or have. */
+    bool resumed() const { return resumed_; }
 
 private:
     struct child {
@@ -139,6 +142,8 @@ private:
     bool may_be_better(int candidate) const;
     bool comparable(int candidate) const;
     bool came_from(int candidate, const tree_view &v) const;
+    void look_between(int candidate, const tree_view &v);
+    void give_up_place();
     void consider_all(int but);
     bool returns() const { return !former_.ancestors.empty(); }
     bool closer(int candidate) const;
@@ -189,6 +194,8 @@ private:
     std::set<int> waiting_;                 // on this host, until this process is connected
     former_place former_;                   // until it is connected, or no longer waits for that; then: nobody
     int64_t former_until_ns_ = 0;
+    bool resumed_;
+    int between_ = 0;                       // so many are nearer than the nearest of them that is known
 
     int64_t now_ns_ = 0, next_round_ns_ = 0;
     int64_t turn_ns_ = 0;
