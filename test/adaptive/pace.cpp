@@ -18,7 +18,7 @@ std::string check_pace()
         pace p, idle;
         int64_t now = second_ns;
         for (int i = 0; i < 100; ++i) {
-            p.limited();
+            p.limited(now);
             now += stalls && i % 40 == 20 ? 1500 * ms : 32 * ms;
             p.came(now, 32'000, 1);
             idle.came(now, 32'000, 1);
@@ -27,7 +27,7 @@ std::string check_pace()
         WAN_CHECK_THAT(p.rate().rate > 900'000 && p.rate().rate < 1'100'000, std::to_string(p.rate().rate));
         WAN_CHECK(idle.rate().rate == 0);
         for (int i = 0; i < 20; ++i) {       // ten times as slow, two waiting
-            p.limited();
+            p.limited(now);
             p.came(now += 320 * ms, 32'000, 2);
         }
         WAN_CHECK_THAT(p.rate().rate > 90'000 && p.rate().rate < 110'000 && p.rate().with_others == 2 * p.rate().rate, std::to_string(p.rate().rate));
@@ -167,10 +167,30 @@ std::string check_dead()
     return {};
 }
 
+/** Calls with computing in between: the time without any is not the way's. */
+std::string check_pauses()
+{
+    job j(2, test_seed() + 15);
+    j.rate = 100'000'000;
+    j.delay = 100 * us;
+    std::vector<adaptive_node *> n;
+    for (int p = 0; p < 2; ++p)
+        n.push_back(&j.open(p, 1, up_to(2))->node());
+    std::vector<std::byte> from(2 << 20), to(2 << 20);
+    for (int call = 0; call < 100; ++call) {
+        const uint64_t a = n[0]->broadcast_begin(0, from), b = n[1]->broadcast_begin(0, to);
+        WAN_CHECK(j.run([&] { return n[0]->done(a) && n[1]->done(b); }));
+        n[0]->end(a), n[1]->end(b);
+        j.run([&, until = j.now + 300 * ms] { return j.now > until; });
+    }
+    WAN_CHECK_THAT(n[0]->seen().slowed == 0, std::to_string(n[0]->seen().slowed) + " ways are slow");
+    return {};
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_pace>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_when>), cmocka_unit_test(test<check_dead>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_pace>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_when>), cmocka_unit_test(test<check_dead>), cmocka_unit_test(test<check_pauses>)};
     return cmocka_run_group_tests_name("adaptive pace", tests, nullptr, nullptr);
 }

@@ -107,7 +107,7 @@ void adaptive_service::member::limited(int to)
 {
     pace &p = service_.traffic_[processes_[static_cast<size_t>(to)]].calls;
     service_.limited_ += !p.is_limited();
-    p.limited();
+    p.limited(node_.now_ns());
 }
 
 uint64_t adaptive_service::member::ahead(int to) const
