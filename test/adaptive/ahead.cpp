@@ -181,16 +181,30 @@ std::string check_ahead_closed()
     return {};
 }
 
-/** For a process that has given a communicator up nobody waits there. */
+/** For a process that has given a communicator up nobody waits there, nor for one that does so then, or has nothing to do with it any more. */
 std::string check_ahead_failed()
 {
-    job j(2, test_seed() + 12);
-    j.rate = 1'000'000'000;
-    adaptive_node &n = j.open(0, 1, {0, 1})->node();
-    j.open(1, 1, {0, 1})->abandon();
-    std::vector<std::byte> some(20 << 20);
-    const uint64_t op = n.broadcast_begin(0, some);
-    WAN_CHECK(j.run([&] { return n.done(op); }) && j.services[1]->kept_bytes() == 0);
+    enum class end { before, abandoned, closed, quiet };
+    for (end how : {end::before, end::abandoned, end::closed, end::quiet}) {
+        job j(2, test_seed() + 12);
+        j.rate = 1'000'000'000;
+        adaptive_node &n = j.open(0, 1, {0, 1})->node();
+        adaptive_service::member *other = j.open(1, 1, {0, 1});
+        if (how == end::before)
+            other->abandon();
+        std::vector<std::byte> some(20 << 20);
+        const uint64_t op = n.broadcast_begin(0, some);
+        if (how != end::before)
+            WAN_CHECK(!j.run([&] { return n.done(op); }) && j.services[1]->kept_bytes() > 0);
+        if (how == end::abandoned)
+            other->abandon();
+        if (how == end::closed)
+            j.close(1, 1, 0);
+        if (how == end::quiet)
+            j.services[1]->quiet();
+        WAN_CHECK_THAT(j.run([&] { return n.done(op); }), std::to_string(static_cast<int>(how)));
+        WAN_CHECK(how == end::quiet || j.services[1]->kept_bytes() == 0);
+    }
     return {};
 }
 
