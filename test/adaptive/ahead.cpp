@@ -110,7 +110,13 @@ std::string check_ahead()
             return std::all_of(callers.begin(), callers.end(), [](const caller &c) { return c.member && c.ended(); });
         };
         const adaptive_service &s = *j.services[behind];
-        uint64_t most = 0, limit = 0;
+        uint64_t most = 0, limit = 0, questions = 0;
+        j.sends = [&](int, std::span<const std::byte> head) {
+            wire_reader r(head);
+            tell_message m;
+            (void) r.number(), (void) r.number(), (void) r.number();
+            questions += message_get(m, r.rest(), n) && (m.what == tell_kind::when || m.what == tell_kind::begun);
+        };
         const auto look = [&] {
             most = std::max(most, s.kept_bytes());
             return everyone(false);
@@ -124,6 +130,8 @@ std::string check_ahead()
         WAN_CHECK_THAT(most <= limit, what);
         WAN_CHECK_THAT(most > 0 && limit < 14 << 20 && static_cast<uint64_t>(x.calls * x.streams) * (x.bytes + 512) > 18 << 20, what);
         WAN_CHECK_THAT(x.opened || s.kept() <= kept + 10, std::string(x.name) + ": " + std::to_string(kept) + ", then " + std::to_string(s.kept()) + " messages kept");
+        // Who waits has asked once or twice, and is answered once.
+        WAN_CHECK_THAT(questions <= static_cast<uint64_t>(4 * n * x.streams), std::string(x.name) + ": " + std::to_string(questions) + " questions and answers");
         for (size_t i = 0; !x.opened && i < callers.size(); i += n)
             callers[i + behind].member = j.open(behind, number, up_to(n), i / n);
         WAN_CHECK_THAT(j.run([&] { return everyone(true); }), std::string(x.name) + " do not end");
@@ -131,6 +139,8 @@ std::string check_ahead()
             c.finish();
             WAN_CHECK_THAT(c.wrong == 0, x.name);
         }
+        WAN_CHECK_THAT(questions <= static_cast<uint64_t>(4 * n * x.streams + n * x.calls * x.streams),
+                       std::string(x.name) + ": " + std::to_string(questions) + " questions and answers in all");
         WAN_CHECK(s.kept_bytes() == 0);
     }
     return {};
