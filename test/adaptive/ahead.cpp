@@ -146,6 +146,42 @@ std::string check_ahead()
     return {};
 }
 
+/** By a way that holds more, as much as that, but no more than 16 MB; of many processes each sends less. */
+std::string check_most_ahead()
+{
+    for (const auto &[processes, rtt_ns, most] : {std::tuple{2, ms, 4 << 20}, {2, 80 * ms, 16'000'000}, {2, 800 * ms, 16 << 20}, {64, ms, 1 << 20}, {1024, ms, 256 << 10}}) {
+        job j(processes, test_seed() + 13);
+        adaptive_node &n = j.open(0, 1, up_to(processes))->node();
+        n.know(1, {rtt_ns, 100'000'000, 1});
+        WAN_CHECK_THAT(n.most_ahead(1) == static_cast<uint64_t>(most), std::to_string(processes) + ", " + std::to_string(rtt_ns) + ": " + std::to_string(n.most_ahead(1)));
+    }
+    return {};
+}
+
+/** When a process has begun what was sent ahead along one communicator, there is room for what waits on others. */
+std::string check_ahead_of_others()
+{
+    job j(2, test_seed() + 14);
+    j.rate = 1'000'000'000;
+    adaptive_node *n[2][2];
+    for (uint64_t number : {1, 2})
+        for (int p = 0; p < 2; ++p)
+            n[number - 1][p] = &j.open(p, number, {0, 1})->node();
+    j.run([] { return false; });
+    std::vector<std::byte> first(3 << 20), second(20 << 20), to(3 << 20);
+    n[0][0]->broadcast_begin(0, first);
+    const auto pause = [&] { return j.run([&, until = j.now + 200 * ms] { return j.now > until; }); };
+    pause();
+    n[1][0]->broadcast_begin(0, second);
+    pause();
+    const uint64_t before = n[1][1]->kept();
+    const uint64_t a = n[0][1]->broadcast_begin(0, to);
+    WAN_CHECK(j.run([&] { return n[0][1]->done(a); }));
+    pause();
+    WAN_CHECK_THAT(before < 2 << 20 && n[1][1]->kept() > before + (2 << 20), std::to_string(before) + ", then " + std::to_string(n[1][1]->kept()));
+    return {};
+}
+
 /** Who waits for a process to begin one operation is not kept from sending what is needed of an earlier one, which has begun there. */
 std::string check_ahead_of_earlier()
 {
@@ -222,7 +258,7 @@ std::string check_ahead_failed()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_ahead>), cmocka_unit_test(test<check_ahead_of_earlier>), cmocka_unit_test(test<check_ahead_closed>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_ahead>), cmocka_unit_test(test<check_most_ahead>), cmocka_unit_test(test<check_ahead_of_others>), cmocka_unit_test(test<check_ahead_of_earlier>), cmocka_unit_test(test<check_ahead_closed>),
                                 cmocka_unit_test(test<check_ahead_failed>)};
     return cmocka_run_group_tests_name("adaptive ahead", tests, nullptr, nullptr);
 }
