@@ -154,7 +154,7 @@ struct file_parameter {
     std::string name, value, where;     // where: "FILE:LINE"
 };
 
-/** Of coll/wan, in the order in which Open MPI reads them: of equal names the first one counts. */
+/** Of coll/wan, in the order of files and lines.  (In one file the last of equal names counts, of files the first: it says which.) */
 std::vector<file_parameter> file_parameters(const open_mpi &mpi)
 {
     const auto trimmed = [](std::string s) {

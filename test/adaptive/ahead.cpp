@@ -110,7 +110,13 @@ std::string check_ahead()
             return std::all_of(callers.begin(), callers.end(), [](const caller &c) { return c.member && c.ended(); });
         };
         const adaptive_service &s = *j.services[behind];
-        uint64_t most = 0, limit = 0;
+        uint64_t most = 0, limit = 0, questions = 0;
+        j.sends = [&](int, std::span<const std::byte> head) {
+            wire_reader r(head);
+            tell_message m;
+            (void) r.number(), (void) r.number(), (void) r.number();
+            questions += message_get(m, r.rest(), n) && (m.what == tell_kind::when || m.what == tell_kind::begun);
+        };
         const auto look = [&] {
             most = std::max(most, s.kept_bytes());
             return everyone(false);
@@ -124,6 +130,8 @@ std::string check_ahead()
         WAN_CHECK_THAT(most <= limit, what);
         WAN_CHECK_THAT(most > 0 && limit < 14 << 20 && static_cast<uint64_t>(x.calls * x.streams) * (x.bytes + 512) > 18 << 20, what);
         WAN_CHECK_THAT(x.opened || s.kept() <= kept + 10, std::string(x.name) + ": " + std::to_string(kept) + ", then " + std::to_string(s.kept()) + " messages kept");
+        // Who waits has asked once or twice, and is answered once.
+        WAN_CHECK_THAT(questions <= static_cast<uint64_t>(4 * n * x.streams), std::string(x.name) + ": " + std::to_string(questions) + " questions and answers");
         for (size_t i = 0; !x.opened && i < callers.size(); i += n)
             callers[i + behind].member = j.open(behind, number, up_to(n), i / n);
         WAN_CHECK_THAT(j.run([&] { return everyone(true); }), std::string(x.name) + " do not end");
@@ -131,8 +139,46 @@ std::string check_ahead()
             c.finish();
             WAN_CHECK_THAT(c.wrong == 0, x.name);
         }
+        WAN_CHECK_THAT(questions <= static_cast<uint64_t>(4 * n * x.streams + n * x.calls * x.streams),
+                       std::string(x.name) + ": " + std::to_string(questions) + " questions and answers in all");
         WAN_CHECK(s.kept_bytes() == 0);
     }
+    return {};
+}
+
+/** By a way that holds more, as much as that, but no more than 16 MB; of many processes each sends less. */
+std::string check_most_ahead()
+{
+    for (const auto &[processes, rtt_ns, most] : {std::tuple{2, ms, 4 << 20}, {2, 80 * ms, 16'000'000}, {2, 800 * ms, 16 << 20}, {64, ms, 1 << 20}, {1024, ms, 256 << 10}}) {
+        job j(processes, test_seed() + 13);
+        adaptive_node &n = j.open(0, 1, up_to(processes))->node();
+        n.know(1, {rtt_ns, 100'000'000, 1});
+        WAN_CHECK_THAT(n.most_ahead(1) == static_cast<uint64_t>(most), std::to_string(processes) + ", " + std::to_string(rtt_ns) + ": " + std::to_string(n.most_ahead(1)));
+    }
+    return {};
+}
+
+/** When a process has begun what was sent ahead along one communicator, there is room for what waits on others. */
+std::string check_ahead_of_others()
+{
+    job j(2, test_seed() + 14);
+    j.rate = 1'000'000'000;
+    adaptive_node *n[2][2];
+    for (uint64_t number : {1, 2})
+        for (int p = 0; p < 2; ++p)
+            n[number - 1][p] = &j.open(p, number, {0, 1})->node();
+    j.run([] { return false; });
+    std::vector<std::byte> first(3 << 20), second(20 << 20), to(3 << 20);
+    n[0][0]->broadcast_begin(0, first);
+    const auto pause = [&] { return j.run([&, until = j.now + 200 * ms] { return j.now > until; }); };
+    pause();
+    n[1][0]->broadcast_begin(0, second);
+    pause();
+    const uint64_t before = n[1][1]->kept();
+    const uint64_t a = n[0][1]->broadcast_begin(0, to);
+    WAN_CHECK(j.run([&] { return n[0][1]->done(a); }));
+    pause();
+    WAN_CHECK_THAT(before < 2 << 20 && n[1][1]->kept() > before + (2 << 20), std::to_string(before) + ", then " + std::to_string(n[1][1]->kept()));
     return {};
 }
 
@@ -181,16 +227,30 @@ std::string check_ahead_closed()
     return {};
 }
 
-/** For a process that has given a communicator up nobody waits there. */
+/** For a process that has given a communicator up nobody waits there, nor for one that does so then, or has nothing to do with it any more. */
 std::string check_ahead_failed()
 {
-    job j(2, test_seed() + 12);
-    j.rate = 1'000'000'000;
-    adaptive_node &n = j.open(0, 1, {0, 1})->node();
-    j.open(1, 1, {0, 1})->abandon();
-    std::vector<std::byte> some(20 << 20);
-    const uint64_t op = n.broadcast_begin(0, some);
-    WAN_CHECK(j.run([&] { return n.done(op); }) && j.services[1]->kept_bytes() == 0);
+    enum class end { before, abandoned, closed, quiet };
+    for (end how : {end::before, end::abandoned, end::closed, end::quiet}) {
+        job j(2, test_seed() + 12);
+        j.rate = 1'000'000'000;
+        adaptive_node &n = j.open(0, 1, {0, 1})->node();
+        adaptive_service::member *other = j.open(1, 1, {0, 1});
+        if (how == end::before)
+            other->abandon();
+        std::vector<std::byte> some(20 << 20);
+        const uint64_t op = n.broadcast_begin(0, some);
+        if (how != end::before)
+            WAN_CHECK(!j.run([&] { return n.done(op); }) && j.services[1]->kept_bytes() > 0);
+        if (how == end::abandoned)
+            other->abandon();
+        if (how == end::closed)
+            j.close(1, 1, 0);
+        if (how == end::quiet)
+            j.services[1]->quiet();
+        WAN_CHECK_THAT(j.run([&] { return n.done(op); }), std::to_string(static_cast<int>(how)));
+        WAN_CHECK(how == end::quiet || j.services[1]->kept_bytes() == 0);
+    }
     return {};
 }
 
@@ -198,7 +258,7 @@ std::string check_ahead_failed()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_ahead>), cmocka_unit_test(test<check_ahead_of_earlier>), cmocka_unit_test(test<check_ahead_closed>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_ahead>), cmocka_unit_test(test<check_most_ahead>), cmocka_unit_test(test<check_ahead_of_others>), cmocka_unit_test(test<check_ahead_of_earlier>), cmocka_unit_test(test<check_ahead_closed>),
                                 cmocka_unit_test(test<check_ahead_failed>)};
     return cmocka_run_group_tests_name("adaptive ahead", tests, nullptr, nullptr);
 }

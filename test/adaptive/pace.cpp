@@ -18,16 +18,17 @@ std::string check_pace()
         pace p, idle;
         int64_t now = second_ns;
         for (int i = 0; i < 100; ++i) {
-            p.limited();
-            now += stalls && i % 40 == 20 ? 1500 * ms : 32 * ms;
+            p.limited(now);
+            now += stalls && i % 12 == 5 ? 1500 * ms : 32 * ms;
             p.came(now, 32'000, 1);
             idle.came(now, 32'000, 1);
-            WAN_CHECK(i >= 20 || p.rate().rate == 0);
+            WAN_CHECK(i >= 10 || p.rate().rate == 0);
+            const uint64_t rate = p.rate().rate;
+            WAN_CHECK_THAT(i < 50 || (rate > 900'000 && rate < 1'100'000), std::to_string(stalls) + ", " + std::to_string(i) + ": " + std::to_string(rate));
         }
-        WAN_CHECK_THAT(p.rate().rate > 900'000 && p.rate().rate < 1'100'000, std::to_string(p.rate().rate));
         WAN_CHECK(idle.rate().rate == 0);
         for (int i = 0; i < 20; ++i) {       // ten times as slow, two waiting
-            p.limited();
+            p.limited(now);
             p.came(now += 320 * ms, 32'000, 2);
         }
         WAN_CHECK_THAT(p.rate().rate > 90'000 && p.rate().rate < 110'000 && p.rate().with_others == 2 * p.rate().rate, std::to_string(p.rate().rate));
@@ -58,6 +59,24 @@ std::string check_told()
     return {};
 }
 
+/** Nor is a way slow any more that is measured anew. */
+std::string check_measured_again()
+{
+    job j(2, test_seed() + 16);
+    adaptive_node &n = j.open(0, 1, {0, 1})->node();
+    j.open(1, 1, {0, 1});
+    j.run([] { return false; });
+    tell_message m;
+    m.what = tell_kind::pace;
+    m.value_ns = 1'000'000;
+    m.slow = true;
+    j.services[0]->receive(1, message(1, 0, m), j.now);
+    WAN_CHECK(n.near().slowed(1));
+    n.measure_again();
+    WAN_CHECK(!n.near().slowed(1));
+    return {};
+}
+
 /** A fork's child is told what it would get alone, as far as others waited meanwhile that share with it: it divides that itself. */
 std::string check_share()
 {
@@ -75,6 +94,9 @@ std::string check_share()
         }
         for (auto &q : j.way)
             q.clear();
+        for (int i = 0; i < 8; ++i)         // (one of many gets a part)
+            n.paced(1, {1'000'000, 50'000'000}, j.now);
+        WAN_CHECK(n.seen().slowed == 0 && j.at(0, 1).empty());
         for (int i = 0; i < 4; ++i)
             n.paced(1, {1'000'000, static_cast<uint64_t>(with_others)}, j.now);
         WAN_CHECK(j.at(0, 2).empty() && j.at(0, 1).size() == 1);
@@ -82,6 +104,11 @@ std::string check_share()
         tell_message m;
         WAN_CHECK(r.number() == 1 && r.number() == 0 && r.number() == 0 && message_get(m, r.rest(), 4));
         WAN_CHECK_THAT(m.what == tell_kind::pace && m.slow && m.value_ns == told, std::to_string(m.value_ns));
+        // When ways are measured anew, it has to be seen anew.
+        n.measure_again();
+        for (int i = 0; i < 4; ++i)
+            n.paced(1, {1'000'000, static_cast<uint64_t>(with_others)}, j.now);
+        WAN_CHECK(n.seen().slowed == 2);
     }
     return {};
 }
@@ -167,10 +194,54 @@ std::string check_dead()
     return {};
 }
 
+/** Calls with computing in between: the time without any is not the way's. */
+std::string check_pauses()
+{
+    for (size_t bytes : {300'000, 2 << 20}) {
+        job j(2, test_seed() + 15);
+        j.rate = 100'000'000;
+        j.delay = 100 * us;
+        std::vector<adaptive_node *> n;
+        for (int p = 0; p < 2; ++p)
+            n.push_back(&j.open(p, 1, up_to(2))->node());
+        n[0]->know(1, {200 * us, 100'000'000, 1});
+        std::vector<std::byte> from(bytes), to(bytes);
+        for (int call = 0; call < 100; ++call) {
+            const uint64_t a = n[0]->broadcast_begin(0, from), b = n[1]->broadcast_begin(0, to);
+            WAN_CHECK(j.run([&] { return n[0]->done(a) && n[1]->done(b); }));
+            n[0]->end(a), n[1]->end(b);
+            j.run([&, until = j.now + 300 * ms] { return j.now > until; });
+        }
+        WAN_CHECK_THAT(n[0]->seen().slowed == 0, std::to_string(bytes) + ": " + std::to_string(n[0]->seen().slowed) + " ways are slow");
+    }
+    return {};
+}
+
+/** Who does not look has not got farther, whatever the answers took: no more is on its way to it for that. */
+std::string check_away()
+{
+    job j(2, test_seed() + 17);
+    j.rate = 100'000'000;
+    adaptive_node &n = j.open(0, 1, {0, 1})->node(), &other = j.open(1, 1, {0, 1})->node();
+    j.run([] { return false; });
+    n.know(1, {200 * us, 100'000'000, 1});
+    std::vector<std::byte> from(300'000), to(300'000);
+    for (int call = 0; call < 10; ++call) {
+        const uint64_t a = n.broadcast_begin(0, from), b = other.broadcast_begin(0, to);
+        j.deaf = 1;
+        j.run([&, until = j.now + 300 * ms] { return j.now > until; });
+        j.deaf = -1;
+        WAN_CHECK(j.run([&] { return n.done(a) && other.done(b); }));
+        n.end(a), other.end(b);
+        WAN_CHECK_THAT(n.most_ahead(1) < 8 << 20, std::to_string(n.most_ahead(1)));
+    }
+    return {};
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_pace>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_when>), cmocka_unit_test(test<check_dead>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_pace>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_measured_again>), cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_when>), cmocka_unit_test(test<check_dead>), cmocka_unit_test(test<check_pauses>), cmocka_unit_test(test<check_away>)};
     return cmocka_run_group_tests_name("adaptive pace", tests, nullptr, nullptr);
 }

@@ -345,6 +345,61 @@ std::string check_slow()
     return "";
 }
 
+/** When the way from a far parent turns out slow, what was measured of other far ways is forgotten, and those below are told. */
+std::string check_slowed()
+{
+    bench b(true, false);
+    const auto measure = [&] {
+        for (int i = 0; i < 20; ++i) {
+            if (b.near.deadline() < INT64_MAX)
+                b.now = std::max(b.now, b.near.deadline());
+            b.near.step(b.now, true);
+            for (const auto &[to, x] : std::exchange(b.sent, {})) {
+                tell_message answer;
+                answer.what = x.what == tell_kind::bulk ? tell_kind::bulk_done : tell_kind::pong;
+                answer.value_ns = 2 * ms;
+                if (x.what == tell_kind::ping || (x.what == tell_kind::bulk && x.last))
+                    b.near.receive(to, answer, b.now += to == 1 ? ms : 100 * ms);
+            }
+        }
+    };
+    b.measured(1, ms, 50'000'000);
+    for (int far : {3, 4, 6})
+        b.measured(far, 100 * ms, 50'000'000);
+    b.sent.clear();
+    b.told(3, 100 * ms, 50'000'000);
+    b.answer(3, tell_kind::accept);
+    measure();
+    b.it.step(b.now);
+    WAN_CHECK(b.it.parent() == 3 && !b.it.view().slowed && b.near.bandwidth(4) > 0 && b.near.near(1) && !b.near.near(4));
+    b.answer(7, tell_kind::attach, 0, rank_set::one(7));
+    measure();
+    tell_message m;
+    m.what = tell_kind::pace;
+    m.value_ns = 1'000'000;
+    m.slow = true;
+    b.near.receive(3, m, b.now);
+    b.sent.clear();
+    b.it.step(b.now);
+    const tell_message *told = b.last(7, tell_kind::tell);
+    WAN_CHECK(b.it.view().slowed && b.it.view().est <= 1'000'000 && told && told->view.slowed);
+    WAN_CHECK(b.near.bandwidth(4) == 0 && b.near.bandwidth(6) == 0 && b.near.bandwidth(3) == 1'000'000 && b.near.bandwidth(1) > 40'000'000);
+    // Below, where the parent is near, what it says counts.
+    bench c(true, false);
+    c.measured(1, ms, 50'000'000);
+    c.told(1, ms, 50'000'000);
+    c.answer(1, tell_kind::accept);
+    c.it.step(c.now);
+    WAN_CHECK(c.it.parent() == 1 && !c.it.view().slowed);
+    m = {};
+    m.what = tell_kind::tell;
+    m.tree = c.it.name();
+    m.view = {true, ms, 1'000'000, 1, rank_set::one(0), 1, ms, 1, 1, -1, true};
+    c.it.receive(1, m, c.now);
+    WAN_CHECK(c.it.view().slowed);
+    return "";
+}
+
 /** Process 1 is the parent in a bandwidth tree, near, and each transfer to it takes `took`; those are counted. */
 struct slow_link {
     bench b{true, false};
@@ -540,7 +595,7 @@ int main()
         cmocka_unit_test(test<check_declined>),
         cmocka_unit_test(test<check_hints>),
         cmocka_unit_test(test<check_used>),
-        cmocka_unit_test(test<check_slow>),
+        cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_slowed>),
         cmocka_unit_test(test<check_tries>),
         cmocka_unit_test(test<check_edges>),
         cmocka_unit_test(test<check_unattached>),

@@ -406,6 +406,24 @@ std::string check_bounded()
     return {};
 }
 
+/** Who wants less than the root sends, which no program may, gets no more than that, whenever it begins: before, in the middle and after. */
+std::string check_shorter()
+{
+    for (int64_t begins : {int64_t{0}, 3 * ms, 300 * ms}) {
+        job j(2, test_seed() + 9);
+        j.rate = 100'000'000;
+        adaptive_service::member *root = j.open(0, 1, {0, 1}), *other = j.open(1, 1, {0, 1});
+        std::vector<std::byte> from(1 << 20, std::byte{1}), to(1 << 20);
+        const auto wait = [&](int64_t ns) { j.run([&, until = j.now + ns] { return j.now >= until; }); };
+        const uint64_t a = root->node().broadcast_begin(0, from);
+        wait(begins);
+        const uint64_t b = other->node().broadcast_begin(0, std::span(to).first(1000));
+        WAN_CHECK(j.run([&] { return root->node().done(a) && other->node().done(b); }));
+        WAN_CHECK_THAT(std::count(to.begin() + 1000, to.end(), std::byte{1}) == 0, std::to_string(begins));
+    }
+    return {};
+}
+
 } // namespace
 
 int main()
@@ -423,6 +441,7 @@ int main()
         cmocka_unit_test(test<check_failed>),
         cmocka_unit_test(test<check_bounded>),
         cmocka_unit_test(test<check_quiet>),
+        cmocka_unit_test(test<check_shorter>),
     };
     return cmocka_run_group_tests_name("adaptive service", tests, nullptr, nullptr);
 }

@@ -261,7 +261,7 @@ inline uint64_t process::under_way(int to) const
 
 inline void process::limited(int to)
 {
-    paces_[to].limited();
+    paces_[to].limited(sim_.now);
 }
 
 inline int64_t process::room_from() const

@@ -35,7 +35,8 @@ public:
         }
     }
 
-    /** As it looks now: a writer that lives is through with it at once, so ask twice.  May be called by a signal handler. */
+    /** As it looks now: a writer that lives is through with it at once, and so is its owner, who also empties the head first: ask
+     *  twice, and let the owner go on between.  May be called by a signal handler. */
     bool broken() const { return words_ && words_[0] == nothing && words_[1] != nothing; }
 
 private:

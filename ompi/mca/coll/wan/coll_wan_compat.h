@@ -223,14 +223,21 @@ static inline int mca_coll_wan_compat_failure(ompi_communicator_t *comm, int rc)
 
 /*
  * That somebody is dead is heard in progress, which a process never makes whose calls have nothing to wait for: it would
- * send for ever, while the others wait for it in MPIX_Comm_shrink.  Who calls this asks mca_coll_wan_compat_broken after it, since
- * where all that a call sends is taken at once it would succeed: Open MPI itself looks only at its blocking collectives.
+ * send for ever, while the others wait for it in MPIX_Comm_shrink.
  */
 static inline void mca_coll_wan_compat_listen(void)
 {
     if (mca_coll_wan_compat_peers_fail()) {
         opal_progress();
     }
+}
+
+/* What a call that begins has to end with: where all that it sends is taken at once it would succeed.  (Open MPI itself asks
+ * only for its blocking collectives.) */
+static inline int mca_coll_wan_compat_heard(ompi_communicator_t *comm)
+{
+    mca_coll_wan_compat_listen();
+    return mca_coll_wan_compat_broken(comm);
 }
 
 /*

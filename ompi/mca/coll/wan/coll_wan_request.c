@@ -475,7 +475,7 @@ void mca_coll_wan_line_move(mca_coll_wan_module_t *module)
 
 static int request_start(size_t count, ompi_request_t **requests)
 {
-    mca_coll_wan_compat_listen();
+    mca_coll_wan_compat_listen();       /* of it request_go() asks, for each */
     for (size_t i = 0; i < count; ++i) {
         mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) requests[i];
         bool settling, saved;
@@ -584,10 +584,9 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     const bool any_time = may_be_open_mpi(args, persistent);
     const bool neighbor = WAN_NEIGHBOR == mca_coll_wan_core_of(args->what);
     bool ours, waits;
-    int rc;
+    int rc = mca_coll_wan_compat_heard(module->comm);
 
-    mca_coll_wan_compat_listen();
-    if (OMPI_SUCCESS != (rc = mca_coll_wan_compat_broken(module->comm))) {
+    if (OMPI_SUCCESS != rc) {
         return rc;
     }
     if (neighbor && mca_coll_wan_neighbors_ours(module) && !(persistent && WAN_TAGS_PERSISTENT <= module->neighbors.inits)) {

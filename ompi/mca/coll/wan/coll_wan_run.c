@@ -302,10 +302,9 @@ release:
 
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
 {
-    int rc;
+    int rc = mca_coll_wan_compat_heard(module->comm);
 
-    mca_coll_wan_compat_listen();
-    if (OMPI_SUCCESS != (rc = mca_coll_wan_compat_broken(module->comm))) {
+    if (OMPI_SUCCESS != rc) {
         return rc;
     }
     if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {

@@ -306,6 +306,11 @@ void adaptive_node::abandon()
     lead_.forget([&](int to, uint64_t bytes) { port_.ahead_by(to, -static_cast<int64_t>(bytes)); });
 }
 
+void adaptive_node::begins_nothing()
+{
+    lead_.answer(UINT64_MAX, [&](int to) { post(to, tell_kind::begun, UINT64_MAX); });
+}
+
 uint64_t adaptive_node::kept() const
 {
     uint64_t bytes = 0;

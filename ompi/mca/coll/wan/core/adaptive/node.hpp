@@ -76,6 +76,8 @@ public:
     void end(uint64_t op);
     /** Forgets all operations, with their buffers. */
     void abandon();
+    /** Nothing is begun here any more that others may wait for: they are told. */
+    void begins_nothing();
 
     /** Measured before, for another communicator. */
     void know(int rank, const measured_way &way) { near_.know(rank, way); }

@@ -2,8 +2,8 @@
  * How fast bytes come somewhere while more of them wait here than the way holds: of a way that turns out slow, or fast
  * again, during one long call.
  *
- * Only time counts in which that was so (`limited`): a sender with nothing to send says nothing of its way, nor does
- * who comes late: a quarter of what was seen, the slowest, is left out.
+ * Only time counts in which that was so (`limited`), from when something came to when the next did: a sender with nothing to send says
+ * nothing of its way, also if it has much to send afterwards.  Nor does who comes late: a quarter of what was seen, the slowest, is left out.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,7 +20,12 @@ namespace wan {
 class pace {
 public:
     /** More would be sent, but as much as the way holds has been and has not come. */
-    void limited() { limited_ = true; }
+    void limited(int64_t now_ns)
+    {
+        if (!limited_)
+            since_ns_ = now_ns;
+        limited_ = true;
+    }
     bool is_limited() const { return limited_; }
     /** Nothing waits here any more. */
     void unlimited() { limited_ = false; }
@@ -32,7 +37,8 @@ public:
     bool came(int64_t now_ns, uint64_t bytes, uint64_t waiting)
     {
         const int64_t gap_ns = now_ns - last_ns_;
-        const bool counts = last_ns_ >= 0 && (limited_ || (counted_ && gap_ns < at_once_ns));     // (several at one look)
+        const bool waited = limited_ && since_ns_ - last_ns_ < soon_ns, at_one_look = counted_ && gap_ns < at_once_ns;
+        const bool counts = last_ns_ >= 0 && (waited || at_one_look);
         last_ns_ = now_ns;
         limited_ = false;
         counted_ = counts;
@@ -67,6 +73,7 @@ public:
     }
 
 private:
+    static constexpr int64_t soon_ns = 100'000;         // it sends more as soon as it sees that something has come
     static constexpr int64_t at_once_ns = 1'000'000, part_ns = 62'500'000, least_ns = 1'000'000'000;
     static constexpr size_t kept = 17, least_parts = 6;        // with the one that is being filled
     struct part {
@@ -75,7 +82,7 @@ private:
     };
     std::array<part, kept> parts_ = {};
     size_t next_ = 0;
-    int64_t last_ns_ = -1;
+    int64_t last_ns_ = -1, since_ns_ = 0;       // something came last; limited
     bool limited_ = false, counted_ = false;
 };
 

@@ -61,10 +61,21 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
 
-void adaptive_service::member::abandon()
+void adaptive_service::member::abandon() noexcept
 {
     failed_ = true;
+    begins_nothing();
     forget();
+}
+
+/** Who asks from now on is answered by receive(). */
+void adaptive_service::member::begins_nothing() noexcept
+{
+    try {
+        node_.begins_nothing();
+    } catch (...) {
+        service_.failed = true;
+    }
 }
 
 /** Nothing of it is ahead of anybody or waits any more: of what goes to a process that is dead nothing arrives, which would show that. */
@@ -107,7 +118,7 @@ void adaptive_service::member::limited(int to)
 {
     pace &p = service_.traffic_[processes_[static_cast<size_t>(to)]].calls;
     service_.limited_ += !p.is_limited();
-    p.limited();
+    p.limited(node_.now_ns());
 }
 
 uint64_t adaptive_service::member::ahead(int to) const
@@ -235,8 +246,16 @@ void adaptive_service::close(member *m) noexcept
     } catch (...) {
         failed = true;      // what comes for it would wait for ever
     }
+    m->begins_nothing();
     m->forget();
     open_.erase(name);
+}
+
+void adaptive_service::quiet() noexcept
+{
+    quiet_ = true;
+    for (auto &[name, m] : open_)
+        m->begins_nothing();
 }
 
 void adaptive_service::pass(uint64_t number, int64_t now_ns)
@@ -312,7 +331,7 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
     tell_message answer = redirected_answer(m);
     if (m.what == tell_kind::when) {        // (nobody waits with what is needed here)
         answer.what = tell_kind::begun;
-        answer.op = UINT64_MAX;
+        answer.op = UINT64_MAX;     // (as begins_nothing() does)
     }
     wire_writer w;
     put(w, name);

@@ -64,7 +64,7 @@ public:
     public:
         adaptive_node &node() { return node_; }
         /** One of its processes is gone, or it may not be used any more: nothing of it can be relied on to end. */
-        void abandon();
+        void abandon() noexcept;
         bool failed() const { return failed_; }
 
     private:
@@ -77,6 +77,7 @@ public:
         void limited(int to) override;
         uint64_t ahead(int to) const override;
         void ahead_by(int to, int64_t more) override;
+        void begins_nothing() noexcept;
         void forget();
 
         adaptive_service &service_;
@@ -100,7 +101,7 @@ public:
     /** No communicator of a lower number is opened from now on. */
     void pass(uint64_t number, int64_t now_ns);
     /** From now on all communicators are as if closed: no operation is under way, and others may leave. */
-    void quiet() { quiet_ = true; }
+    void quiet() noexcept;
     bool is_quiet() const { return quiet_; }
     /** Streams that are closed, and messages for those that are not open yet, of which something is kept. */
     size_t kept() const;
