@@ -303,6 +303,9 @@ static int component_open(void)
             mca_coll_wan_message_show("bad-rules", &faults);
             return OMPI_SUCCESS;
         }
+        if (WAN_OK == rc && '\0' != faults.what[0] && 0 == OPAL_PROC_MY_NAME.vpid) {
+            WAN_VERBOSE(1, "%s: %s; %s", faults.where, faults.what, faults.remedy);
+        }
     }
     if (WAN_OK != rc) {
         WAN_VERBOSE(1, "this process stays out: %s", WAN_ERR_NOMEM == rc ? "no memory" : "a defect of coll/wan");

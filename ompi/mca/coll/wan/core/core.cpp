@@ -18,6 +18,8 @@
 #include <cstring>
 #include <mutex>
 #include <sstream>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace {
@@ -70,6 +72,13 @@ std::string told(const wan_knob_t &knob, int64_t value)
     return word ? word : std::to_string(value);
 }
 
+/** Whether a host is in two sites: then they are pretended, for a test. */
+bool share_hosts(const std::vector<wan::place> &places)
+{
+    std::unordered_map<uint64_t, std::string_view> site_of;
+    return std::any_of(places.begin(), places.end(), [&](const wan::place &p) { return site_of.try_emplace(p.node, p.site).first->second != p.site; });
+}
+
 } // namespace
 
 extern "C" {
@@ -81,6 +90,7 @@ const char *wan_collective_name(wan_collective_t collective)
 
 int wan_params_check(const wan_params_t *params, wan_message_t *message)
 {
+    *message = {};
     return guarded([&]() -> int {
         wan::input_error error;
         wan::rules r;
@@ -94,6 +104,8 @@ int wan_params_check(const wan_params_t *params, wan_message_t *message)
                 wan::message_fill(*message, error);
                 return WAN_ERR_INPUT;
             }
+        if (r.left_out())
+            wan::message_fill(*message, error);
         return WAN_OK;
     });
 }
@@ -117,10 +129,12 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
         wan::topology topo{places};
         if (topo.site_count() < 2) {
             refusal->reason = WAN_REASON_ONE_SITE;
+            refusal->site = peers[0].site;
             return WAN_DECLINED;
         }
         *comm = new wan_comm(std::move(topo), me, *params);
         wan_comm &made = **comm;
+        made.pretended = share_hosts(places);
         made.spent_everywhere = &wan::measured().spent_ns(made.sites_key());
         wan::links_file file;
         wan::input_error ignored;       // told when the job began: wan_params_check()
@@ -299,7 +313,8 @@ int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message)
         if (!comm->doubts.any())
             return WAN_OK;
         wan::message_fill(*message, {"links of " + std::to_string(comm->topo.site_count()) + " sites", comm->doubts.text(500),
-                                     "correct the map or the names of the sites, or leave out what can be measured; what was given counts until then"});
+                                     comm->doubts.links.empty() ? "where they are racks or halls of one site, name them SITE:RACK; until then as little as can be crosses between them"
+                                                                : "correct the map or the names of the sites, or leave out what can be measured; what was given counts until then"});
         return comm->doubts.links.empty() ? WAN_OK : WAN_DONE;
     });
 }
@@ -399,7 +414,7 @@ int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
 {
     std::string s;
     const int code = guarded([&]() -> int {
-        s = wan::explain(comm->tuning.classes());
+        s = wan::explain(comm->tuning.classes(), comm->tune);
         return WAN_OK;
     });
     return copy_text(code == WAN_OK ? s : "out of memory", text, size);
