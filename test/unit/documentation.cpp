@@ -329,7 +329,7 @@ std::string check_messages()
             size_t places = 0;
             for (size_t p = 0; (p = text.find("%s", p)) != text.npos; ++p)
                 ++places;
-            WAN_CHECK_THAT(places == (wan ? 4 : 3) && text.find("  What:") != text.npos && text.find("  Remedy:") != text.npos, topic);
+            WAN_CHECK_THAT(places == 4 && text.find("  Host:") != text.npos && text.find("  What:") != text.npos && text.find("  Remedy:") != text.npos, topic);
         }
         const std::regex show("_message_show\\(\"([a-z-]+)\"");
         for (const auto &entry : std::filesystem::directory_iterator(test_file("../" + component))) {

@@ -72,6 +72,15 @@ std::string told(const wan_knob_t &knob, int64_t value)
     return word ? word : std::to_string(value);
 }
 
+/** Mb/s of so many ps a byte: slow ones with three digits. */
+std::string mbit_words(int64_t ps)
+{
+    char text[32];
+    const double mbit = 8e6 / static_cast<double>(std::max<int64_t>(1, ps));
+    std::snprintf(text, sizeof text, mbit < 10 ? "%.3g" : "%.0f", mbit);
+    return text;
+}
+
 /** Whether a host is in two sites: then they are pretended, for a test. */
 bool share_hosts(const std::vector<wan::place> &places)
 {
@@ -535,18 +544,18 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
         if (!comm->known.empty()) {
             const auto &f = comm->known.back();
             s << (f.assumed ? "\nassumed: " : "\n") << "farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
-              << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (bursts of "
+              << " us one way, " << mbit_words(f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
             for (size_t i = 0; i < f.uplink_ps.size(); ++i)
                 if (f.uplink_ps[i] > 0)
-                    s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << 8'000'000 / f.uplink_ps[i] << " Mb/s";
+                    s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";
             for (int a = 0; !f.link_ps.empty() && a < f.sites; ++a)
                 for (int b = a + 1; b < f.sites; ++b)
                     if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0)
                         s << "; link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
-                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << 8'000'000 / ps << " Mb/s"
-                          << (f.pair(f.flow_ps, a, b) > 0 ? ", " + std::to_string(8'000'000 / f.pair(f.flow_ps, a, b)) + " a connection" : "");
+                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << mbit_words(ps) << " Mb/s"
+                          << (f.pair(f.flow_ps, a, b) > 0 ? ", " + mbit_words(f.pair(f.flow_ps, a, b)) + " a connection" : "");
         }
         return WAN_OK;
     });
