@@ -22,7 +22,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include <dlfcn.h>
@@ -154,7 +156,7 @@ struct file_parameter {
     std::string name, value, where;     // where: "FILE:LINE"
 };
 
-/** Of coll/wan, in the order of files and lines.  (In one file the last of equal names counts, of files the first: it says which.) */
+/** Of coll/wan and btl/udp, in the order of files and lines.  (In one file the last of equal names counts, of files the first: it says which.) */
 std::vector<file_parameter> file_parameters(const open_mpi &mpi)
 {
     const auto trimmed = [](std::string s) {
@@ -170,7 +172,7 @@ std::vector<file_parameter> file_parameters(const open_mpi &mpi)
         for (std::string line; std::getline(lines, line);) {
             ++number;
             const size_t equals = line.find('=');
-            if (const std::string name = trimmed(line.substr(0, equals)); equals != line.npos && name.starts_with("coll_wan_"))
+            if (const std::string name = trimmed(line.substr(0, equals)); equals != line.npos && (name.starts_with("coll_wan_") || name.starts_with("btl_udp_")))
                 found.push_back({name, trimmed(line.substr(equals + 1)), file + ":" + std::to_string(number)});
         }
     }
@@ -377,24 +379,53 @@ parameters parameters_seen(findings &f, const open_mpi &mpi)
     return params;
 }
 
+/** As Open MPI reads numbers; nullopt: it is none. */
+std::optional<int64_t> number_of(const std::string &text)
+{
+    char *end = nullptr;
+    const int64_t value = std::strtoll(text.c_str(), &end, 0);
+    static const std::map<std::string, int> shifts = {{"", 0}, {"k", 10}, {"K", 10}, {"m", 20}, {"M", 20}, {"g", 30}, {"G", 30}};
+    const auto shift = shifts.find(end);
+    return end == text.c_str() || shift == shifts.end() ? std::nullopt : std::optional(value << shift->second);
+}
+
+/** Whether a process took something else than was given, and so its default. */
+bool refused(const std::string &given, const std::string &taken)
+{
+    if (given.empty() || given == taken)
+        return false;
+    const auto a = number_of(given), b = number_of(taken);
+    return a && b ? *a != *b : !a;     // an enumerator may be given as its number
+}
+
 /** Open MPI says nothing of names in the environment and in parameter files that nobody has registered. */
 void names_judge(findings &f, const open_mpi &mpi)
 {
     const std::string all = "OMPI_MCA_", prefix = "coll_wan_";
-    const auto judge = [&](const std::string &where, const std::string &written, const std::string &name) {
-        for (size_t i = 0; i < wan_knob_count(); ++i)
-            if (name == prefix + wan_knob_get(i)->name)
-                return;
-        f.wrong(where + " has " + written + ", and there is no parameter of that name: nobody reads it",
-                "ompi_info --param coll wan --level 9 lists them.");
+    // btl/udp's are known where Open MPI shows them.
+    const bool udp = mpi.parameter_value("btl:udp:param:btl_udp_port_min").has_value();
+    const auto judge = [&](const std::string &where, const std::string &written, const std::string &name, const std::string &value) {
+        const bool ours = name.starts_with(prefix);
+        bool known = !ours && (!udp || mpi.parameter_value("btl:udp:param:" + name));
+        for (size_t i = 0; ours && i < wan_knob_count(); ++i)
+            known |= name == prefix + wan_knob_get(i)->name;
+        if (!known)
+            f.wrong(where + " has " + written + ", and there is no parameter of that name: nobody reads it",
+                    std::string("ompi_info --param ") + (ours ? "coll wan" : "btl udp") + " --level 9 lists them.");
+        else if (const auto taken = mpi.parameter_value("btl:udp:param:" + name); !ours && taken && refused(value, *taken))
+            f.wrong(where + " has " + written + " = " + value + ", which is refused",
+                    name == "btl_udp_security" ? "btl/udp is not used until it has one of its names." : "Processes use the default, " + *taken + ".");
     };
+    std::set<std::string> set;      // the first that says anything counts
     for (char **entry = environ; *entry; ++entry) {
         const std::string text = *entry, name = text.substr(0, text.find('='));
-        if (name.starts_with(all + prefix))
-            judge("the environment", name, name.substr(all.size()));
+        if (name.starts_with(all + prefix) || name.starts_with(all + "btl_udp_")) {
+            judge("the environment", name, name.substr(all.size()), text.substr(std::min(text.size(), name.size() + 1)));
+            set.insert(name.substr(all.size()));
+        }
     }
     for (const file_parameter &p : file_parameters(mpi))
-        judge(p.where, p.name, p.name);
+        judge(p.where, p.name, p.name, set.insert(p.name).second ? p.value : "");
 }
 
 void kernel_judge(findings &f, const open_mpi &mpi, const doctor_words &w)

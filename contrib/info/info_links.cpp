@@ -135,6 +135,14 @@ int one_print(const wan::links_file &l, bool as_json)
     return 0;
 }
 
+/** "120%", "96 times": more than ten times as much. */
+std::string ratio_text(double ratio)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, ratio < 10 ? "%.0f%%" : "%.0f times", ratio < 10 ? 100 * ratio : ratio);
+    return text;
+}
+
 int both_print(const wan::links_file &a, const wan::links_file &b, bool as_json)
 {
     const auto all = compared(a, b);
@@ -154,7 +162,7 @@ int both_print(const wan::links_file &a, const wan::links_file &b, bool as_json)
             figure second = p.first;
             second.value = p.second.value_or(0);
             std::printf("  %-44s %12s %12s  %s%s\n", p.first.name.c_str(), p.first.text().c_str(), p.second ? second.text().c_str() : "-",
-                        p.second ? (std::to_string(static_cast<int>(100 * *p.second / p.first.value + 0.5)) + "%").c_str() : "",
+                        p.second ? ratio_text(*p.second / p.first.value).c_str() : "",
                         p.differs() ? "  differs" : "");
             std::fflush(stdout);
         }

@@ -452,6 +452,22 @@ class TableTest(unittest.TestCase):
     def test_summary_marks(self):
         text = table.summary_text([point(wrong=1), point(setting='wan')], 'wan')
         self.assertIn(' W', text)
+        self.assertIn('W: WRONG RESULTS', text)
+        self.assertNotIn('busy', text)
+
+    def test_busy(self):
+        half = [point(rejected=2, emulator_rejected=0), point(setting='wan', rejected=1, emulator_rejected=1)]      # of 7: fewer than a third
+        shaky = [point(rejected=2), point(setting='wan', rejected=1, emulator_rejected=2)]
+        late = [point(spoilt=True), point(setting='wan')]
+        for text in (table.tables_text, table.summary_text):
+            settings = 'wan' if text is table.summary_text else ['ompi', 'wan']
+            self.assertNotIn('r:', text(half, settings))
+            self.assertNotIn('busy', text(half, settings))
+            self.assertRegex(text(shaky, settings), r' r\n')
+            self.assertIn('r: more than a third of the rounds came late', text(shaky, settings))
+            self.assertIn('The machine was busy: 1 of 2 figures are marked ! or r', text(shaky, settings))
+            self.assertRegex(text(late, settings), r' !')
+            self.assertIn('The machine was busy: 1 of 2', text(late, settings))
 
 
 def worker():

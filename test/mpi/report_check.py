@@ -168,7 +168,7 @@ class Numbers(Job):
         # What was not ours.
         refused = {n['reason']: n for n in report['not_served']}
         self.assertGreaterEqual(refused['one_site']['communicators'], 1)
-        self.assertEqual((refused['one_site']['ranks'], refused['one_site']['why']), (2, 'all ranks are in one site'))
+        self.assertEqual((refused['one_site']['ranks'], refused['one_site']['why']), (2, 'all ranks are in one site, site0'))
         self.assertIn('intercommunicator', refused)
         # On the terminal: some lines, of rank 0.
         lines = re.findall(r'coll/wan: (.*)', out)

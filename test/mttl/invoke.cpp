@@ -72,7 +72,7 @@ std::string functions()
         } catch (const std::out_of_range &e) {
             why = e.what();
         }
-        WAN_CHECK(why == "mttl: no node 3 among 3");
+        WAN_CHECK(why == "no node 3 among 3");
         WAN_CHECK(invoke(1, fn<twice>, 3) == 6);
         return "";
     });
@@ -156,7 +156,7 @@ std::string no_such_node()
             try {
                 f();
             } catch (const std::out_of_range &e) {
-                thrown += e.what() == std::string("mttl: no node 99 among 3");
+                thrown += e.what() == std::string("no node 99 among 3");
             }
         };
         const GlobalPtr<char> p(99, reinterpret_cast<uint64_t>(data.data()));

@@ -390,6 +390,11 @@ std::string failures()
     }
     unsetenv("MTTL_STACK_BYTES");
     WAN_CHECK_THAT(why.starts_with("MTTL_STACK_BYTES=12k: a number from"), why);
+    WAN_CHECK_THAT(options::from_environment().unknown.empty(), options::from_environment().unknown);
+    setenv("MTTL_WINDW", "2", 1);
+    const options with = options::from_environment();
+    unsetenv("MTTL_WINDW");
+    WAN_CHECK_THAT(with.unknown == "MTTL_WINDW" && with.node.window == options().node.window, with.unknown);
     return "";
 }
 

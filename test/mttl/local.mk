@@ -60,7 +60,7 @@ test/mttl/libmttl_test.so: $(top_srcdir)/test/mttl/library.cpp $(top_srcdir)/tes
 
 $(mttl_plugins): test/mttl/plugin%.so: $(top_srcdir)/test/mttl/plugin.cpp $(mttl_headers)
 	@$(MKDIR_P) test/mttl
-	$(AM_V_CXX)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(mttl_mpi_cppflags) -DMTTL_TEST_PLUGIN=$* -shared -fPIC -o $@ \
+	$(AM_V_CXX)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(mttl_mpi_cppflags) -DWAN_MTTL_PLUGIN=$* -shared -fPIC -o $@ \
 		$(top_srcdir)/test/mttl/plugin.cpp
 
 test_mttl_worker_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
@@ -68,12 +68,12 @@ test_mttl_worker_CPPFLAGS = $(mttl_mpi_cppflags)
 test_mttl_worker_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
 test_mttl_worker_LDFLAGS = -rdynamic -Wl,-rpath,$(abs_top_builddir)/test/mttl
 test_mttl_other_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
-test_mttl_other_CPPFLAGS = $(mttl_mpi_cppflags) -DMTTL_TEST_OTHER
+test_mttl_other_CPPFLAGS = $(mttl_mpi_cppflags) -DWAN_MTTL_OTHER
 test_mttl_other_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
 test_mttl_other_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
 
 test_mttl_larger_SOURCES = test/mttl/worker.cpp test/mttl/library.hpp
-test_mttl_larger_CPPFLAGS = $(mttl_mpi_cppflags) -DMTTL_TEST_LARGER
+test_mttl_larger_CPPFLAGS = $(mttl_mpi_cppflags) -DWAN_MTTL_LARGER
 test_mttl_larger_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
 test_mttl_larger_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
 

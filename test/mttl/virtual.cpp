@@ -121,7 +121,7 @@ std::string basics()
             } catch (const std::out_of_range &e) {
                 what = e.what();
             }
-            WAN_CHECK_THAT(what == (i ? "mttl: no node 3 among 3" : "mttl: no virtual node 7 among 7"), what);
+            WAN_CHECK_THAT(what == (i ? "no node 3 among 3" : "no virtual node 7 among 7"), what);
         }
         // A sender that was told finds it at once: one message of two goes the long way.
         const auto forwarded = [&] { return invoke(1, [](VirtualNodes<cell> s) { return s.forwarded(); }, cells); };

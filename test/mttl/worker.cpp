@@ -545,13 +545,13 @@ int everywhere(int, char **)
 } // namespace
 
 // Each makes this another program than the one without it.
-#ifdef MTTL_TEST_OTHER
+#ifdef WAN_MTTL_OTHER
 int only_here(int x) { return x; }
 void never() { mttl::invoke(0, mttl::fn<only_here>, 1); }
 #endif
 struct point {
     double x, y;
-#ifdef MTTL_TEST_LARGER
+#ifdef WAN_MTTL_LARGER
     double z;
 #endif
 };

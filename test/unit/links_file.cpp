@@ -154,6 +154,14 @@ std::string check_contradictions()
     WAN_CHECK_THAT(found.links.empty() && found.sites.size() == 1 && found.sites[0].find("0.06 ms apart") != std::string::npos, found.text(500));
     v[fact::inside_ns] = 0;                 // sites of one host each: nobody knows what is near
     WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
+    v[*fact_of_pair(1, 2, 3)] = 4'000;      // but that is, unless they are pretended, or their link is told
+    found = contradictions_of(t, given, v);
+    WAN_CHECK_THAT(found.links.empty() && found.sites.size() == 1 && found.sites[0] == b + " and " + c + " are given as two sites, and are 0.0040 ms apart", found.text(500));
+    WAN_CHECK(!contradictions_of(t, given, v, true).any());
+    given.links = {{b, c, 0, 125'000'000, 1}};
+    WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
+    given.links.clear();
+    v[*fact_of_pair(1, 2, 3)] = 60'000;
     v[fact::inside_ns] = 50'000;
     v[*fact_of_pair(1, 2, 3)] = 0;          // nobody knows
     WAN_CHECK(!contradictions_of(t, given, v).any());

@@ -44,7 +44,7 @@ TESTS += test/unit/source_id
 unit_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -I$(top_srcdir)/test/algo
 unit_libs = libwan_core.la $(CMOCKA_LIBS)
 unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.hpp
-EXTRA_DIST += doc/add-an-algorithm.md doc/administrator.md doc/algorithms.md doc/architecture.md doc/btl-udp.md doc/figures.md doc/report.md doc/tuning.md
+EXTRA_DIST += doc/add-an-algorithm.md doc/administrator.md doc/algorithms.md doc/architecture.md doc/btl-udp.md doc/figures.md doc/limits.md doc/report.md doc/sites.md doc/tuning.md
 EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
 
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)

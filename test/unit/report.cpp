@@ -96,6 +96,36 @@ std::string run_all(const std::vector<comm_ptr> &comms, fabric &f, wan_call_t ca
     return "";
 }
 
+/** The line about what took most time has the size that calls had, or the range that theirs are in. */
+std::string check_sizes()
+{
+    for (const auto &[counts, words] : {std::pair{std::vector<size_t>{200'000, 200'000}, "most time: allreduce of 800000 B on communicator 7, 2 calls"},
+                                        {{200'000, 150'000}, "most time: allreduce of 512 KB to 1 MB on communicator 7, 2 calls"},
+                                        {{262'144}, "most time: allreduce of 1 MB on communicator 7, 1 call,"}}) {
+        params p;
+        char file[] = "x.json";
+        p.report = file;
+        fabric f(2);
+        std::vector<comm_ptr> comms;
+        report_ptr report = open_report(p);
+        for (int r = 0; r < 2; ++r)
+            comms.push_back(open(p, peers_of({"sizes/a", "sizes/b"}), r));
+        if (std::string why = bring_up(comms, f); !why.empty())
+            return why;
+        WAN_CHECK(wan_report_serves(report.get(), comms[0].get(), 7) == WAN_OK);
+        for (size_t count : counts)
+            if (std::string why = run_all(comms, f, call_of(WAN_ALLREDUCE, 0, count, 4, nullptr, nullptr), true); !why.empty())
+                return why;
+        wan_report_ends(report.get(), comms[0].get(), "", 0);
+        comms.clear();
+        const char *json;
+        char *summary;
+        WAN_CHECK(wan_report_text(report.get(), 2, &json, &summary) == WAN_OK);
+        WAN_CHECK_THAT(times(summary, words) == 1, summary);
+    }
+    return "";
+}
+
 std::string check_job()
 {
     params p;
@@ -517,7 +547,7 @@ std::string check_files()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_job>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_job>), cmocka_unit_test(test<check_sizes>),
                                 cmocka_unit_test(test<check_links>),
                                 cmocka_unit_test(test<check_declined>),
                                 cmocka_unit_test(test<check_afterthoughts>),

@@ -97,6 +97,13 @@ std::string check_refused()
     WAN_CHECK(!rules::read("/nonexistent/rules", false, all, e) && e.where == "/nonexistent/rules");
     WAN_CHECK(rules::read("/nonexistent/rules", true, all, e) && all.empty());
     WAN_CHECK(!rules::read("/", true, all, e));
+    // Of what was learned, such a line is left out, and told: the first, and how many.
+    WAN_CHECK(rules::parse("bcast: tree\n\nbcast: tee\n", "learned", all, e, true) && all.size() == 1 && all.left_out() == 1);
+    WAN_CHECK_THAT(e.where == "learned:3" && e.what == "'tee' is no algorithm of bcast: this line is left out"
+                       && e.remedy == "correct or delete it; 'wan-info check --rules learned' names all such lines", e.where + ": " + e.what + "; " + e.remedy);
+    WAN_CHECK(rules::parse("bcast tree\nbcast: tree\nx: y\nz\n", "learned", all, e, true) && all.size() == 1 && all.left_out() == 3);
+    WAN_CHECK_THAT(e.where == "learned:1" && e.what.ends_with(": this line is left out, and 2 more"), e.where + ": " + e.what);
+    WAN_CHECK(rules::parse("bcast: tree\n", "learned", all, e, true) && all.left_out() == 0);
     return "";
 }
 

@@ -173,11 +173,44 @@ std::string check_refusals()
     refusal_of({known, known, known}, {"", "", ""}, &stand, true, {7, 7, 8});
     WAN_CHECK(stand == WAN_STAND_WATCH);
     WAN_CHECK(refusal_of({known, known, known}, {"", "", ""}, &stand, true, {7, 7, 7}).reason == WAN_REASON_ONE_SITE && stand == WAN_STAND_REFUSE);
+    WAN_CHECK(refusal_of({known, known, known}, {"", "", ""}, &stand).reason == WAN_REASON_NO_NAMES && stand == WAN_STAND_REFUSE);
+    WAN_CHECK(refusal_of({known, known}, {"", "a"}, &stand).reason == WAN_REASON_UNKNOWN_SITE);
     WAN_CHECK(refusal_of({known, known}, {"", "a"}, &stand, true).reason == WAN_REASON_UNKNOWN_SITE && stand == WAN_STAND_REFUSE);
     WAN_CHECK(refusal_of({known, foreign}, {"", ""}, &stand, true).reason == WAN_REASON_NO_PLUGIN && stand == WAN_STAND_REFUSE);
     WAN_CHECK(refusal_of({known, unknown}, {"", ""}, &stand, true).reason == WAN_REASON_NO_CARD && stand == WAN_STAND_ABORT);
     refusal_of({known, known}, {"b", "a"}, &stand, true);
     WAN_CHECK(stand == WAN_STAND_ASK);
+    // Which site it is, and how that is known.
+    const auto told = [](const wan_refusal_t &r) {
+        char text[256];
+        wan_refusal_describe(&r, text, sizeof text);
+        return std::string(text);
+    };
+    const struct {
+        std::vector<std::string> names;
+        bool discovers;
+        const char *text;
+    } sites[] = {
+        {{"eu/p/r1", "eu/p/r2"}, false, "all ranks are in one site, eu/p"},
+        {{"paris:r1", "paris:r1"}, false, "all ranks are in one site, paris"},
+        {{"measured/3/0", "measured/3/1"}, false,
+         "all ranks are in one site, measured/3, by their round trips (clusters less than half a millisecond apart need names)"},
+        {{"", ""}, true, "all ranks are in one site: they are on one host, and have no names of sites"},
+    };
+    for (const auto &[names, discovers, text] : sites) {
+        const std::string got = told(refusal_of({known, known}, names, &stand, discovers, {7, 7}));
+        WAN_CHECK_THAT(got == text, got);
+    }
+    // What two ranks have of a parameter that makes them foreign.
+    wan_refusal_t other{};
+    other.reason = WAN_REASON_OTHER_PRIORITY;
+    other.has_rank = true;
+    other.rank = 3;
+    wan_refusal_differs(&other, 0, 50, 10);
+    WAN_CHECK_THAT(told(other) == "a process has another coll_wan_priority: coll_wan_priority is 10 on rank 3, 50 on rank 0", told(other));
+    other.reason = WAN_REASON_OTHER_DISCOVER;
+    wan_refusal_differs(&other, 2, 1, 0);
+    WAN_CHECK_THAT(told(other) == "a process has another coll_wan_discover: coll_wan_discover is 0 on rank 3, 1 on rank 2", told(other));
     // Each reason has a name and a clause of its own.
     for (int i = 0; i < WAN_REASONS; ++i)
         for (int j = 0; j < i; ++j) {

@@ -289,6 +289,28 @@ std::string check_own()
     return "";
 }
 
+/** What people are told: both times of what was called twice over, why a quicker one is not chosen, and why nothing was tried. */
+std::string check_explained()
+{
+    const auto told = [](const job &j, unsigned trials) { return explain(j.ranks[0].classes(), {.trials = trials}); };
+    job j(2);
+    int timed = 0;
+    j.calls(allreduce, 60, 2, [&](int, unsigned k, int) { return k == 0 ? 10 * ms : timed++ == 0 ? 5 * ms : 20 * ms; });
+    const std::string text = told(j, 3);
+    for (const char *words : {", measured    10.00 ms (2.00 of the best), of 10.00 and then 10.00 ms, 3 calls  (the model's choice)\n",
+                              ", measured     5.00 ms (1.00 of the best), of 5.00 and then 20.00 ms, 3 calls\n",
+                              "\n  a quickest time that is not chosen: it is less than 3% shorter, or was not so both times\n"})
+        WAN_CHECK_THAT(text.find(words) != std::string::npos, text + " does not have " + words);
+    job k(2);
+    k.calls(allreduce, 60, 2, [](int, unsigned c, int) { return (c == 0 ? 10 : 5) * ms; });
+    WAN_CHECK_THAT(told(k, 3).find("a quickest time") == std::string::npos && told(k, 3).find("of 5.00 and then 5.00 ms") != std::string::npos, told(k, 3));
+    job few(2);
+    few.calls(allreduce, 2, 2, [](int, unsigned, int) { return ms; });
+    WAN_CHECK_THAT(told(few, 3).starts_with("nothing: trials begin with the third blocking call of a kind") && told(few, 3).find('\n') == std::string::npos, told(few, 3));
+    WAN_CHECK_THAT(told(k, 0) == "nothing, coll_wan_tune_trials is 0 (coll_wan_verbose 3 tells how calls are served)", told(k, 0));
+    return "";
+}
+
 /** More classes than are kept: the later ones are as the model chooses, on all ranks. */
 std::string check_many()
 {
@@ -388,7 +410,7 @@ int main()
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_finds>), cmocka_unit_test(wan_test::test<check_careful>),
                                 cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
                                 cmocka_unit_test(wan_test::test<check_share>), cmocka_unit_test(wan_test::test<check_least>),
-                                cmocka_unit_test(wan_test::test<check_limit>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_many>),
+                                cmocka_unit_test(wan_test::test<check_limit>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_explained>), cmocka_unit_test(wan_test::test<check_many>),
                                 cmocka_unit_test(wan_test::test<check_candidates>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

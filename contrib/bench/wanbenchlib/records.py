@@ -89,6 +89,8 @@ class Cell:
         self.late = not clean                   # nothing better than spoilt points
         self.late_count = len(records) - len(clean)
         self.records = clean or records
+        rejected = sum(r.get('rejected', 0) + r.get('emulator_rejected', 0) for r in self.records)
+        self.shaky = 2 * rejected > sum(r['rounds'] for r in self.records)      # a third of those that were made, and more
         self.times = statistics.summarize([point_time_us(r) for r in self.records])
         self.bounds = [r['bound_us'] for r in self.records]
         self.wrong = sum(r.get('wrong', 0) for r in records)

@@ -16,9 +16,26 @@ def ms_text(us):
 
 
 def cell_marks(cell):
-    return ('W' if cell.wrong else '') + ('!' if cell.late else '') + \
+    return ('W' if cell.wrong else '') + ('!' if cell.late else '') + ('r' if cell.shaky else '') + \
         ('f' if cell.only_first else '') + \
         ('-' if cell.served is not None and cell.served < cell.calls else '')
+
+
+NOTES = {'W': 'W: WRONG RESULTS', '!': '!: the emulator was late (more than 1 ms and 1% of the time) in too many rounds',
+         'r': 'r: more than a third of the rounds came late, and are not counted',
+         'f': 'f: too long to repeat within a job: its first call counts',
+         '-': '-: coll/wan did not serve every call',
+         'n': 'n=: of so many jobs: more were not needed, or the emulator was late in them'}
+
+
+def notes_lines(marks, all_cells):
+    """What the marks mean; and what to think of the figures where this machine had too little time for them."""
+    notes = [NOTES[m] for m in NOTES if m in marks]
+    busy = sum(cell.late or cell.shaky for cell in all_cells)
+    if busy:
+        notes.append(f'The machine was busy: {busy} of {len(all_cells)} figures are marked ! or r, and may be off. '
+                     'Measure again when nothing else runs.')
+    return notes
 
 
 def cell_text(cell, bound, jobs):
@@ -81,11 +98,7 @@ def tables_text(points, settings, reference=None):
                 line.insert(1, ms_text(bound))
         out += grid_text(head, body)
         out.append('')
-    notes = {'W': 'W: WRONG RESULTS', '!': '!: the emulator was late (more than 1 ms and 1% of the time) in too many rounds',
-             'f': 'f: too long to repeat within a job: its first call counts',
-             '-': '-: coll/wan did not serve every call',
-             'n': 'n=: of so many jobs: more were not needed, or the emulator was late in them'}
-    out += [notes[m] for m in 'W!f-n' if m in marks]
+    out += notes_lines(marks, list(rec.cells(points).values()))
     return '\n'.join(out).rstrip() + '\n'
 
 
@@ -110,8 +123,11 @@ def ratio(best, own):
     return best.times.median / own.times.median if own.times.median > 0 else None
 
 
+SUMMARY_MARKS = 'W!rf'
+
+
 def summary_cell(best, own, bound):
-    marks = ''.join(m for m in 'W!f' if m in cell_marks(best) + cell_marks(own))
+    marks = ''.join(m for m in SUMMARY_MARKS if m in cell_marks(best) + cell_marks(own))
     times = ratio(best, own)
     multiple = f' {own.times.median / bound:.2f}x' if bound > 0 else ''
     return (f'{ms_text(best.times.median)} / {ms_text(own.times.median)}{multiple}'
@@ -121,6 +137,7 @@ def summary_cell(best, own, bound):
 def summary_text(points, reference):
     """One table for each network, placement and mode: operations by sizes."""
     out = []
+    shown_cells = []
     for (network, placement, mode), ops in summaries(points, reference).items():
         sizes = sorted({size for rows in ops.values() for size in rows if size})
         out.append(f'{mode}, {placement} -- {network}')
@@ -133,10 +150,13 @@ def summary_text(points, reference):
             body.append([op] + [summary_cell(*shown[s], rec.bound_us(shown[s])) if s in shown else ''
                                 for s in sizes or [0]])
         out += grid_text(['bytes'] + [size_text(s) for s in sizes or [0]], body)
+        shown_cells += [cell for rows in ops.values() for pair in rows.values() for cell in pair]
         over = excesses(ops)
         out.append(f'{reference} over the fastest: {100 * sum(over) / len(over):.1f}% on average, '
                    f'{100 * statistics.percentile(over, 95):.1f}% at the 95th percentile of {len(over)} points')
         out.append('')
+    marks = {m for cell in shown_cells for m in cell_marks(cell) if m in SUMMARY_MARKS}
+    out += notes_lines(marks, shown_cells)
     return '\n'.join(out).rstrip() + '\n'
 
 

@@ -27,6 +27,9 @@ template <class Main> int run(int argc, char **argv, Main main, const options &o
     if (o.node.collective != collectives::own)
         enough.node.stacks.bytes = std::max(o.node.stacks.bytes, stack_options::for_collectives);
     mpi_port p(&argc, &argv, o.small);
+    if (!o.unknown.empty() && p.node() == 0)
+        std::fprintf(stderr, "mttl: nobody reads %s; there are MTTL_STACK_BYTES, MTTL_GUARDED_STACKS, MTTL_SMALL_BYTES, MTTL_WINDOW and MTTL_COLLECTIVES\n",
+                     o.unknown.c_str());
     return run(p, [=]() mutable { return main(argc, argv); }, enough);
 }
 template <class Main> int run(int argc, char **argv, Main main, start mode = start::main_on_zero)

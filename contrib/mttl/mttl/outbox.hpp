@@ -235,7 +235,7 @@ public:
     int checked(int node) const
     {
         if (node < 0 || static_cast<size_t>(node) >= peers_.size())
-            throw std::out_of_range("mttl: no node " + std::to_string(node) + " among " + std::to_string(peers_.size()));
+            throw std::out_of_range("no node " + std::to_string(node) + " among " + std::to_string(peers_.size()));
         return node;
     }
 

@@ -19,6 +19,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] mttl {
 
@@ -32,13 +36,17 @@ struct options {
     node_options node;
     /** Bytes above which control and data travel apart (environment: MTTL_SMALL_BYTES). */
     size_t small = 4032;
+    /** Variables of the environment that begin as mttl's and are none, with blanks between; node 0 says so. */
+    std::string unknown;
 
     /** The defaults, but for what MTTL_STACK_BYTES, MTTL_GUARDED_STACKS, MTTL_WINDOW, MTTL_SMALL_BYTES,
      *  MTTL_COLLECTIVES say. */
     static options from_environment()
     {
         options o;
-        const auto take = [](const char *name, auto &to, size_t least, size_t most) {
+        std::vector<std::string> known{"MTTL_COLLECTIVES"};
+        const auto take = [&](const char *name, auto &to, size_t least, size_t most) {
+            known.emplace_back(name);
             if (const char *s = std::getenv(name)) {
                 char *end;
                 const unsigned long long v = std::strtoull(s, &end, 0);
@@ -60,6 +68,11 @@ struct options {
                 o.node.collective = collectives::mpi_nonblocking;
             else if (how != "own")
                 throw error("MTTL_COLLECTIVES=" + how + ": own, mpi or mpi_nonblocking was expected");
+        }
+        for (char **entry = environ; entry && *entry; ++entry) {
+            const std::string_view text = *entry, name = text.substr(0, text.find('='));
+            if (name.starts_with("MTTL_") && std::find(known.begin(), known.end(), name) == known.end())
+                o.unknown += (o.unknown.empty() ? "" : " ") + std::string(name);
         }
         return o;
     }

@@ -572,7 +572,7 @@ public:
     future<void> move(uint32_t v, int to) const
     {
         if (to < 0 || to >= node::here().size())
-            throw std::out_of_range("mttl: no node " + std::to_string(to) + " among " + std::to_string(node::here().size()));
+            throw std::out_of_range("no node " + std::to_string(to) + " among " + std::to_string(node::here().size()));
         detail::held<detail::state<void>> s(new detail::state<void>);
         writer w(nullptr, 0);
         w.raw(static_cast<int32_t>(to));
@@ -625,7 +625,7 @@ private:
     void start(uint32_t v, detail::state_base *s, uint32_t function, std::vector<std::byte> arguments) const
     {
         if (v >= count_)
-            throw std::out_of_range("mttl: no virtual node " + std::to_string(v) + " among " + std::to_string(count_));
+            throw std::out_of_range("no virtual node " + std::to_string(v) + " among " + std::to_string(count_));
         const uint32_t ticket = s ? node::here().open_ticket(s) : 0;
         try {
             at().send(v, function, ticket, std::move(arguments));

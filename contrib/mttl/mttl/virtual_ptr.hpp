@@ -111,7 +111,7 @@ private:
     {
         const uint64_t size = in::size(t.*M);
         if (i < 0 || static_cast<uint64_t>(i) > size || n > size - static_cast<uint64_t>(i))
-            throw std::out_of_range("mttl: elements " + std::to_string(i) + " and " + std::to_string(n) + " from there, of " + std::to_string(size));
+            throw std::out_of_range("elements " + std::to_string(i) + " and " + std::to_string(n) + " from there, of " + std::to_string(size));
         return in::at(t.*M) + i;
     }
 

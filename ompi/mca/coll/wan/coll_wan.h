@@ -55,6 +55,13 @@ mca_coll_base_module_t *mca_coll_wan_comm_query(struct ompi_communicator_t *comm
 /* topic: a section of help-mpi-coll-wan.txt whose text takes where, what, remedy. */
 void mca_coll_wan_message_show(const char *topic, const wan_message_t *message);
 
+/*
+ * "communicator 3 of 16 ranks (the first is rank 8 of the job)": several that have no rank in common may have one number.
+ * Returns text.
+ */
+#define WAN_COMMUNICATOR_MAX 96
+const char *mca_coll_wan_message_communicator(struct ompi_communicator_t *comm, char text[WAN_COMMUNICATOR_MAX]);
+
 /* ---- what peers published: coll_wan_peers.c ------------------------------ */
 
 bool mca_coll_wan_peers_open(void);     /* false: no memory */

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
+#include "wan_given.h"
 #include "wan_unknown.h"
 
 #include <inttypes.h>
@@ -63,6 +64,20 @@ static void knob_reset(const wan_knob_t *knob)
     }
 }
 
+/* Its text, with the file that it is in; NULL for its default. */
+static const char *knob_given(const wan_knob_t *knob, char *quoted, size_t size)
+{
+    char name[128];
+    const char *file, *given;
+
+    snprintf(name, sizeof(name), "coll_wan_%s", knob->name);
+    given = wan_given(name, &file);
+    if (NULL != given) {
+        wan_given_quote(given, file, quoted, size);
+    }
+    return given;
+}
+
 static void knob_refuse(const wan_knob_t *knob, const char *what)
 {
     wan_message_t message;
@@ -76,13 +91,14 @@ static void knob_refuse(const wan_knob_t *knob, const char *what)
     knob_reset(knob);
 }
 
-/* Open MPI has shown the value and the names that there are; not where, nor what happens now. */
+/* Open MPI has shown the names that there are; not what happens now. */
 static void knob_refuse_name(const wan_knob_t *knob)
 {
     wan_message_t message;
+    char value[384];
 
     snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
-    snprintf(message.what, sizeof(message.what), "the value is none of its names");
+    snprintf(message.what, sizeof(message.what), "%s is none of its names", knob_given(knob, value, sizeof(value)) ? value : "the value");
     snprintf(message.remedy, sizeof(message.remedy),
              "give one of those that 'ompi_info --param coll wan --level 9' lists; the default '%s' is used now",
              wan_knob_enumerator(knob, (int) knob->initial, NULL));
@@ -90,55 +106,17 @@ static void knob_refuse_name(const wan_knob_t *knob)
     knob_reset(knob);
 }
 
-/*
- * The text that a variable's value was read from, NULL for its default.  Open MPI keeps that of
- * parameter files; values of the command line reach a process in its environment.
- */
-static const char *knob_text(const wan_knob_t *knob, int index, const char **file)
-{
-    const mca_base_var_t *variable = NULL;
-    char name[128];
-
-    *file = NULL;
-    if (OPAL_SUCCESS != mca_base_var_get(index, &variable)) {
-        return NULL;
-    }
-    switch (variable->mbv_source) {
-    case MCA_BASE_VAR_SOURCE_DEFAULT:
-        return NULL;
-    case MCA_BASE_VAR_SOURCE_FILE:
-    case MCA_BASE_VAR_SOURCE_OVERRIDE:
-        if (NULL != variable->mbv_file_value) {
-            const mca_base_var_file_value_t *value = variable->mbv_file_value;
-
-            *file = value->mbvfv_file;
-            return value->mbvfv_value;
-        }
-        return NULL;
-    default:
-        snprintf(name, sizeof(name), "OMPI_MCA_coll_wan_%s", knob->name);
-        return getenv(name);
-    }
-}
-
-/* Open MPI knows no ranges, and reads text that is no number as 0. */
-static void knob_check_number(const wan_knob_t *knob, int index)
+static void knob_check_number(const wan_knob_t *knob)
 {
     int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
                                                : *(int64_t *) knob_storage(knob);
-    const char *file, *given = knob_text(knob, index, &file);
-    char text[384];
+    char text[448], quoted[384];
+    const char *given = knob_given(knob, quoted, sizeof(quoted));
 
-    if (NULL != given) {
-        char *end;
-
-        (void) strtoll(given, &end, 0);
-        if (end == given || strlen(end) > 1 || NULL == strchr("kKmMgG", *end)) {
-            snprintf(text, sizeof(text), "'%.64s' is not a number%s%.256s", given,
-                     NULL != file ? ", in " : "", NULL != file ? file : "");
-            knob_refuse(knob, text);
-            return;
-        }
+    if (NULL != given && !wan_given_number(given)) {
+        snprintf(text, sizeof(text), "%s is not a number", quoted);
+        knob_refuse(knob, text);
+        return;
     }
     if (value < knob->minimum || value > knob->maximum) {
         snprintf(text, sizeof(text), "the value %" PRId64 " is outside the allowed range", value);
@@ -199,7 +177,7 @@ static int knob_register(const wan_knob_t *knob)
         return rc;
     }
     if (WAN_KNOB_INT == knob->type || WAN_KNOB_INT64 == knob->type) {
-        knob_check_number(knob, rc);
+        knob_check_number(knob);
     }
     return OMPI_SUCCESS;
 }
@@ -302,6 +280,9 @@ static int component_open(void)
         if (WAN_ERR_INPUT == rc) {
             mca_coll_wan_message_show("bad-rules", &faults);
             return OMPI_SUCCESS;
+        }
+        if (WAN_OK == rc && '\0' != faults.what[0] && 0 == OPAL_PROC_MY_NAME.vpid) {
+            WAN_VERBOSE(1, "%s: %s; %s", faults.where, faults.what, faults.remedy);
         }
     }
     if (WAN_OK != rc) {

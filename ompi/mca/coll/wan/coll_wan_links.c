@@ -9,6 +9,7 @@
  */
 #include "coll_wan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The core's words: the first line is of sites, what follows, "" before they are known, of links.  Returns that. */
@@ -39,16 +40,60 @@ static void say_links(const mca_coll_wan_module_t *module, int level, const char
     }
 }
 
+/*
+ * Whose component a module is, by its class: mca_coll_tuned_module_t.  NULL: ours, nobody's, or one that hands calls on to ours.
+ */
+static const char *other_component(const mca_coll_wan_module_t *module, mca_coll_base_module_t *base, char *name, size_t size)
+{
+    static const char prefix[] = "mca_coll_", suffix[] = "_module_t";
+    const char *class;
+    size_t length;
+
+    if (NULL == base || base == &module->super) {
+        return NULL;
+    }
+    class = ((opal_object_t *) base)->obj_class->cls_name;
+    class += 0 == strncmp(class, prefix, sizeof(prefix) - 1) ? sizeof(prefix) - 1 : 0;
+    length = strlen(class);
+    length -= length >= sizeof(suffix) && 0 == strcmp(class + length + 1 - sizeof(suffix), suffix) ? sizeof(suffix) - 1 : 0;
+    snprintf(name, size, "%.*s", (int) length, class);
+    return 0 == strcmp(name, "monitoring") || 0 == strcmp(name, "sync") ? NULL : name;
+}
+
+/* Blocking collectives that components of a higher priority have. */
+static void others_describe(const mca_coll_wan_module_t *module, char *text, size_t size)
+{
+    const struct mca_coll_base_comm_coll_t *table = module->comm->c_coll;
+    char name[64], all[256] = "";
+    size_t length = 0, listed = 0;
+
+    text[0] = '\0';
+#define OTHER(slot, core)                                                                                               \
+    if (NULL != module->super.coll_##slot && length < size                                                              \
+        && NULL != other_component(module, table->coll_##slot##_module, name, sizeof(name))) {                          \
+        length += snprintf(text + length, size - length, "%s%s", 0 == length ? "; but for blocking " : ", ", #slot);    \
+        if (NULL == strstr(all, name) && listed < sizeof(all)) {                                                        \
+            listed += snprintf(all + listed, sizeof(all) - listed, "%s%s", 0 == listed ? "" : ", ", name);              \
+        }                                                                                                               \
+    }
+    WAN_EACH(OTHER)
+#undef OTHER
+    if (0 < length && length < size) {
+        snprintf(text + length, size - length, ": %s, of a higher priority than coll_wan_priority, %d", all,
+                 mca_coll_wan_component.params.priority);
+    }
+}
+
 void mca_coll_wan_links_say(const mca_coll_wan_module_t *module)
 {
-    char text[4096], *links;
+    char text[4096], others[512], name[WAN_COMMUNICATOR_MAX], *links;
 
     if (!someone_listens(module)) {
         return;
     }
     links = describe(module, text, sizeof(text));
-    WAN_VERBOSE(1, "communicator %u of %d ranks is served: %s",
-                (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm), text);
+    others_describe(module, others, sizeof(others));
+    WAN_VERBOSE(1, "%s is served: %s%s", mca_coll_wan_message_communicator(module->comm, name), text, others);
     if ('\0' != *links) {
         say_links(module, 2, "");
     }

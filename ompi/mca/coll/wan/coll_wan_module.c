@@ -141,8 +141,11 @@ static void refusal_describe(struct ompi_communicator_t *comm, const wan_refusal
     }
     if (WAN_REASON_ONE_SITE == why->reason && '\0' == mca_coll_wan_component.site[0]
         && '\0' != mca_coll_wan_component.params.cluster_map[0]) {
-        snprintf(text + length, size - length, ", as measured: the map %s has no site for this host", mca_coll_wan_component.params.cluster_map);
+        snprintf(text + length, size - length, "; the map %s has no site for this host", mca_coll_wan_component.params.cluster_map);
         return;
+    }
+    if (WAN_REASON_NO_MODULE == why->reason) {
+        snprintf(text + length, size - length, " (coll_wan_priority is %d)", mca_coll_wan_component.params.priority);
     }
     if (!why->has_rank) {
         return;
@@ -168,11 +171,10 @@ static void not_served(struct ompi_communicator_t *comm, const wan_refusal_t *wh
     mca_coll_wan_counters_communicator(why->reason);
     mca_coll_wan_report_refused(comm, why);
     if (1 <= mca_coll_wan_component.params.verbose && mca_coll_wan_peers_first(comm)) {
-        char text[512];
+        char text[512], name[WAN_COMMUNICATOR_MAX];
 
         refusal_describe(comm, why, text, sizeof(text));
-        WAN_VERBOSE(1, "communicator %u of %d ranks is not served: %s",
-                    (unsigned) mca_coll_wan_compat_cid(comm), ompi_comm_size(comm), text);
+        WAN_VERBOSE(1, "%s is not served: %s", mca_coll_wan_message_communicator(comm, name), text);
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct wan_peer_entry {
     wan_peer_state_t state;     /* KNOWN or FOREIGN */
     wan_peer_t peer;            /* if KNOWN */
     wan_reason_t reason;        /* if FOREIGN */
+    int differs;                /* its value of the parameter that is the reason */
 } wan_peer_entry_t;
 
 static struct {
@@ -247,6 +248,7 @@ static const wan_peer_entry_t *peer_find(opal_process_name_t name)
             found.state = WAN_PEER_KNOWN;
             found.peer = (wan_peer_t) { .site = card.site, .node = card.node, .domain = card.domain };
         }
+        found.differs = WAN_REASON_OTHER_PRIORITY == found.reason ? card.priority : card.discover;
     }
     kept = cache_keep(name, &found);
     free(text);
@@ -265,6 +267,7 @@ wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool dis
                                       wan_refusal_t *refusal)
 {
     wan_census_t census;
+    wan_stand_t stand;
 
     memset(&census, 0, sizeof(census));
     /* A foreign one decides, and the first one found ends the search: looking for it may cost seconds. */
@@ -281,7 +284,17 @@ wan_stand_t mca_coll_wan_peers_decide(struct ompi_communicator_t *comm, bool dis
                            entry->peer.node, entry->reason);
         }
     }
-    return wan_census_decide(&census, !discovered && 0 != mca_coll_wan_component.params.discover, refusal);
+    stand = wan_census_decide(&census, !discovered && 0 != mca_coll_wan_component.params.discover, refusal);
+    if (WAN_REASON_OTHER_PRIORITY == refusal->reason || WAN_REASON_OTHER_DISCOVER == refusal->reason) {
+        const wan_peer_entry_t *other = cache_find(ompi_group_get_proc_name(comm->c_local_group, refusal->rank));
+        const wan_card_t mine = card_mine();
+
+        if (NULL != other) {
+            wan_refusal_differs(refusal, ompi_comm_rank(comm), WAN_REASON_OTHER_PRIORITY == refusal->reason ? mine.priority : mine.discover,
+                                other->differs);
+        }
+    }
+    return stand;
 }
 
 /* Absent cards may take seconds each, so that few are looked for, and only for those who asked for words. */

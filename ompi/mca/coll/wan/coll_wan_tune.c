@@ -17,6 +17,7 @@
 #include "coll_wan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
 {
@@ -119,8 +120,9 @@ void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module)
 
 void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module)
 {
+    static bool said_nothing;
     size_t size;
-    char *text;
+    char *text, name[WAN_COMMUNICATOR_MAX];
 
     if (0 == mca_coll_wan_component.params.explain || NULL == module->view || NULL == module->comm
         || 0 != ompi_comm_rank(module->comm)) {
@@ -128,10 +130,13 @@ void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module)
     }
     size = (size_t) wan_comm_explain(module->view, NULL, 0) + 1;
     text = malloc(size);
-    if (1 < size && NULL != text) {
+    if (NULL != text) {
         (void) wan_comm_explain(module->view, text, size);
-        opal_output(0, "coll/wan: communicator %u of %d ranks, what was tried:\n%s",
-                    (unsigned) mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm), text);
+    }
+    /* What is one line says that nothing was, and why: once. */
+    if (NULL != text && (NULL != strchr(text, '\n') || !said_nothing)) {
+        said_nothing = said_nothing || NULL == strchr(text, '\n');
+        opal_output(0, "coll/wan: %s, what was tried: %s", mca_coll_wan_message_communicator(module->comm, name), text);
     }
     free(text);
 }

@@ -72,3 +72,9 @@ install-data-hook:
 	    echo 'coll/wan: for jobs to find it there: export OMPI_MCA_mca_base_component_path=$(plugindir):SYSTEM_DEFAULT'
 uninstall-hook:
 	rm -f $(DESTDIR)$(plugindir)/mca_coll_wan.so $(DESTDIR)$(plugindir)/mca_btl_udp.so
+	@for d in $(wandir) $(mttldir); do rmdir $(DESTDIR)$$d 2>/dev/null || :; done
+# What else is empty now, where the prefix is nobody else's: an empty /usr/local/share is not ours to take away.
+	@case $(prefix) in /usr | /usr/local | /) exit ;; esac; \
+	for d in $(bindir) $(bashcompletiondir) $(pkgconfigdir) $(includedir) $(mandir)/man1 $(mandir)/man7 $(plugindir) $(helpdir); do \
+	    while case $$d in $(prefix) | $(prefix)/*) ;; *) false ;; esac && rmdir $(DESTDIR)$$d 2>/dev/null; do d=$${d%/*}; done; \
+	done

@@ -128,6 +128,7 @@ typedef enum wan_reason {
     WAN_REASON_INTERCOMMUNICATOR,
     WAN_REASON_ONE_SITE,
     WAN_REASON_UNKNOWN_SITE,
+    WAN_REASON_NO_NAMES,
     WAN_REASON_NO_PLUGIN,
     WAN_REASON_OTHER_BUILD,
     WAN_REASON_OTHER_PRIORITY,
@@ -157,15 +158,25 @@ typedef struct wan_refusal {
     bool has_other;             /* `rank` and `other` differ in it: the first ones with the least and the most */
     int other;
     char held[2][32];           /* what each of these two has of the parameter */
+    const char *site;           /* WAN_REASON_ONE_SITE: which one, NULL where it has no name; must outlive the refusal */
 } wan_refusal_t;
 
 /*
- * The clause, with the parameter and what two ranks have of it; where there is one rank alone, it is left to who
+ * For a refusal because refusal->rank has another value of a parameter (WAN_REASON_OTHER_PRIORITY, WAN_REASON_OTHER_DISCOVER)
+ * than rank `mine`: what each of them has.
+ */
+void wan_refusal_differs(wan_refusal_t *refusal, int mine, int mine_has, int other_has);
+
+/*
+ * The clause, with the site, or the parameter and what two ranks have of it; where there is one rank alone, it is left to who
  * knows its host.  Length as by snprintf.
  */
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size);
 
-/* WAN_ERR_INPUT: a file that parameters name, besides those about sites, cannot be read. */
+/*
+ * WAN_ERR_INPUT: a file that parameters name, besides those about sites, cannot be read.  WAN_OK with message->what: lines of
+ * the file of what was learned are left out ("": none).
+ */
 int wan_params_check(const wan_params_t *params, wan_message_t *message);
 
 /* ---- sites -------------------------------------------------------------- */
@@ -360,7 +371,7 @@ enum wan_trial {
 int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns);
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
-/* For people: candidates, predictions, times, choices, class by class; "" where nothing was tried.  Length as by snprintf. */
+/* For people: candidates, predictions, times, choices, class by class; where nothing was tried a line, why.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
 
 /* Keeps what was learned in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written. */

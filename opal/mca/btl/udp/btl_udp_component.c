@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opal/mca/installdirs/installdirs.h"
 #include "opal/util/proc.h"
+#include "wan_given.h"
 #include "wan_show_help.h"
 #include "wan_unknown.h"
 
@@ -64,9 +66,11 @@ mca_btl_udp_component_t mca_btl_udp_component = {
 void mca_btl_udp_message_show(const char *topic, const udp_message_t *message)
 {
     static const char file[] = "help-mpi-btl-udp.txt";
+    char host[256] = "";
 
+    gethostname(host, sizeof(host) - 1);
     if (wan_help_found(file, &mca_btl_udp_component)) {
-        wan_show_help(file, topic, message->where, message->what, message->remedy);
+        wan_show_help(file, topic, host, message->where, message->what, message->remedy);
     } else {
         opal_output(0, "btl/udp: %s: %s; %s", message->where, message->what, message->remedy);
     }
@@ -97,16 +101,35 @@ static void knob_reset(const udp_knob_t *knob)
     }
 }
 
+/* Its text, with the file that it is in; NULL for its default. */
+static const char *knob_given(const udp_knob_t *knob, char *quoted, size_t size)
+{
+    char name[128];
+    const char *file, *given;
+
+    snprintf(name, sizeof(name), "btl_udp_%s", knob->name);
+    given = wan_given(name, &file);
+    if (NULL != given) {
+        wan_given_quote(given, file, quoted, size);
+    }
+    return given;
+}
+
 static void knob_check(const udp_knob_t *knob)
 {
     int64_t value = UDP_KNOB_INT == knob->type ? *(int *) knob_storage(knob) : *(int64_t *) knob_storage(knob);
     udp_message_t message;
+    char quoted[192];
+    const char *given = knob_given(knob, quoted, sizeof(quoted));
 
-    if (value >= knob->minimum && value <= knob->maximum) {
+    if (NULL != given && !wan_given_number(given)) {
+        snprintf(message.what, sizeof(message.what), "%s is not a number", quoted);
+    } else if (value < knob->minimum || value > knob->maximum) {
+        snprintf(message.what, sizeof(message.what), "the value %" PRId64 " is outside the allowed range", value);
+    } else {
         return;
     }
     snprintf(message.where, sizeof(message.where), "btl_udp_%s", knob->name);
-    snprintf(message.what, sizeof(message.what), "the value %" PRId64 " is outside the allowed range", value);
     snprintf(message.remedy, sizeof(message.remedy),
              "give a number from %" PRId64 " to %" PRId64 "; the default %" PRId64 " is used now",
              knob->minimum, knob->maximum, knob->initial);
@@ -118,13 +141,15 @@ static void knob_check(const udp_knob_t *knob)
 static void knob_refuse_name(const udp_knob_t *knob)
 {
     udp_message_t message;
-    size_t length = 0;
+    char quoted[128];
+    size_t length;
 
     snprintf(message.where, sizeof(message.where), "btl_udp_%s", knob->name);
-    message.what[0] = '\0';
+    length = snprintf(message.what, sizeof(message.what), "%s is none of ",
+                      NULL != knob_given(knob, quoted, sizeof(quoted)) ? quoted : "the value");
     for (int k = 0; NULL != udp_knob_enumerator(knob, k) && length < sizeof(message.what); ++k) {
-        length += snprintf(message.what + length, sizeof(message.what) - length, "%s%s",
-                           0 == k ? "the value is none of " : ", ", udp_knob_enumerator(knob, k));
+        length += snprintf(message.what + length, sizeof(message.what) - length, "%s%s", 0 == k ? "" : ", ",
+                           udp_knob_enumerator(knob, k));
     }
     knob_reset(knob);
     if (&mca_btl_udp_component.params.security == knob_storage(knob)) {

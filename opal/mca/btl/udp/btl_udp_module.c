@@ -203,6 +203,16 @@ static void event_deliver(void *context, uint32_t peer, uint8_t user, const void
     mca_btl_udp_compat_deliver(&module->super, module->peers[peer], user, block, length);
 }
 
+/* "rank 3 of this job on n07" */
+static void peer_name(const opal_process_name_t *name, char *text, size_t size)
+{
+    const opal_proc_t *proc = opal_proc_for_name(*name);
+    const char *host = NULL == proc ? NULL : opal_get_proc_hostname(proc);
+
+    snprintf(text, size, "rank %u of %s job%s%.128s", (unsigned) name->vpid, name->jobid == OPAL_PROC_MY_NAME.jobid ? "this" : "another",
+             NULL == host ? "" : " on ", NULL == host ? "" : host);
+}
+
 static void event_unheard(void *context, uint32_t peer)
 {
     mca_btl_udp_module_t *module = context;
@@ -210,7 +220,7 @@ static void event_unheard(void *context, uint32_t peer)
     udp_message_t message;
 
     udp_engine_where(module->engine, peer, where, sizeof(where));
-    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(module->peers[peer]->name));
+    peer_name(&module->peers[peer]->name, message.where, sizeof(message.where));
     snprintf(message.what, sizeof(message.what), "no answer ever came to %s", where);
     snprintf(message.remedy, sizeof(message.remedy), "let UDP pass between all hosts of the job, both ways; "
              "btl_udp_port_min and btl_udp_port_range say on which ports");
@@ -223,9 +233,9 @@ static void event_dead(void *context, uint32_t peer)
     mca_btl_udp_endpoint_t *endpoint = module->peers[peer];
     udp_message_t message;
 
-    snprintf(message.where, sizeof(message.where), "%s", OPAL_NAME_PRINT(endpoint->name));
-    snprintf(message.what, sizeof(message.what), "nothing was heard from it for %d s", mca_btl_udp_component.taken.dead);
-    snprintf(message.remedy, sizeof(message.remedy), "see btl_udp_dead");
+    peer_name(&endpoint->name, message.where, sizeof(message.where));
+    snprintf(message.what, sizeof(message.what), "nothing was heard from it for %d s (btl_udp_dead)", mca_btl_udp_component.taken.dead);
+    snprintf(message.remedy, sizeof(message.remedy), "where it lives: make btl_udp_dead longer than its longest computation between two calls of MPI");
     mca_btl_udp_message_show("peer-dead", &message);
     if (NULL != module->error) {
         module->error(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, opal_proc_for_name(endpoint->name), "btl/udp: silent peer");
@@ -278,6 +288,21 @@ mca_btl_udp_endpoint_t *mca_btl_udp_endpoint_of(mca_btl_udp_module_t *module, co
     return NULL;
 }
 
+/* Of the first one: what is wrong with it is mostly wrong with many. */
+static void bad_peer_say(const opal_proc_t *proc, const udp_message_t *found)
+{
+    static bool said;
+    udp_message_t message = *found;
+
+    if (said) {
+        return;
+    }
+    said = true;
+    peer_name(&proc->proc_name, message.where, sizeof(message.where));
+    snprintf(message.what, sizeof(message.what), "%.100s: %.150s", found->where, found->what);
+    mca_btl_udp_message_show("bad-peer", &message);
+}
+
 static mca_btl_udp_endpoint_t *endpoint_add(mca_btl_udp_module_t *module, opal_proc_t *proc)
 {
     mca_btl_udp_endpoint_t *endpoint;
@@ -294,7 +319,7 @@ static mca_btl_udp_endpoint_t *endpoint_add(mca_btl_udp_module_t *module, opal_p
     rc = udp_engine_peer(module->engine, card, length, &peer, &message);
     free(card);
     if (UDP_OK != rc) {
-        mca_btl_udp_message_show("bad-peer", &message);
+        bad_peer_say(proc, &message);
         return NULL;
     }
     if (peer >= module->peers_room) {

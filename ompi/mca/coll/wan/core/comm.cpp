@@ -295,7 +295,7 @@ int wan_comm::take(const wan::fact_vector &v)
         if (!changed) {
             in_use = true;
             if (from_file)
-                doubts = wan::contradictions_of(topo, hints_, learned);
+                doubts = wan::contradictions_of(topo, hints_, learned, pretended);
             if (report)
                 report->happened("links_unchanged", "the links are as they were");
             {
@@ -314,7 +314,7 @@ int wan_comm::take(const wan::fact_vector &v)
     }
     learned = v;
     probed = true;
-    doubts = wan::contradictions_of(topo, hints_, v);
+    doubts = wan::contradictions_of(topo, hints_, v, pretended);
     {
         std::lock_guard hold(lock);
         ++counters.links_measured;

@@ -65,6 +65,7 @@ struct wan_comm {
     bool from_file = false;             // `learned` is what an earlier job wrote
     bool in_use = false;                // calls may have been planned by what a file told, or was assumed
     std::string links_file;
+    bool pretended = false;             // sites have hosts in common
     wan::contradictions doubts;         // of what was given, by what was measured last
 
     /** In measured(): the names of its sites, each with a line's end. */

@@ -18,6 +18,8 @@
 #include <cstring>
 #include <mutex>
 #include <sstream>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace {
@@ -70,6 +72,22 @@ std::string told(const wan_knob_t &knob, int64_t value)
     return word ? word : std::to_string(value);
 }
 
+/** Mb/s of so many ps a byte: slow ones with three digits. */
+std::string mbit_words(int64_t ps)
+{
+    char text[32];
+    const double mbit = 8e6 / static_cast<double>(std::max<int64_t>(1, ps));
+    std::snprintf(text, sizeof text, mbit < 10 ? "%.3g" : "%.0f", mbit);
+    return text;
+}
+
+/** Whether a host is in two sites: then they are pretended, for a test. */
+bool share_hosts(const std::vector<wan::place> &places)
+{
+    std::unordered_map<uint64_t, std::string_view> site_of;
+    return std::any_of(places.begin(), places.end(), [&](const wan::place &p) { return site_of.try_emplace(p.node, p.site).first->second != p.site; });
+}
+
 } // namespace
 
 extern "C" {
@@ -81,6 +99,7 @@ const char *wan_collective_name(wan_collective_t collective)
 
 int wan_params_check(const wan_params_t *params, wan_message_t *message)
 {
+    *message = {};
     return guarded([&]() -> int {
         wan::input_error error;
         wan::rules r;
@@ -94,6 +113,8 @@ int wan_params_check(const wan_params_t *params, wan_message_t *message)
                 wan::message_fill(*message, error);
                 return WAN_ERR_INPUT;
             }
+        if (r.left_out())
+            wan::message_fill(*message, error);
         return WAN_OK;
     });
 }
@@ -117,10 +138,12 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
         wan::topology topo{places};
         if (topo.site_count() < 2) {
             refusal->reason = WAN_REASON_ONE_SITE;
+            refusal->site = peers[0].site;
             return WAN_DECLINED;
         }
         *comm = new wan_comm(std::move(topo), me, *params);
         wan_comm &made = **comm;
+        made.pretended = share_hosts(places);
         made.spent_everywhere = &wan::measured().spent_ns(made.sites_key());
         wan::links_file file;
         wan::input_error ignored;       // told when the job began: wan_params_check()
@@ -299,7 +322,8 @@ int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message)
         if (!comm->doubts.any())
             return WAN_OK;
         wan::message_fill(*message, {"links of " + std::to_string(comm->topo.site_count()) + " sites", comm->doubts.text(500),
-                                     "correct the map or the names of the sites, or leave out what can be measured; what was given counts until then"});
+                                     comm->doubts.links.empty() ? "where they are racks or halls of one site, name them SITE:RACK; until then as little as can be crosses between them"
+                                                                : "correct the map or the names of the sites, or leave out what can be measured; what was given counts until then"});
         return comm->doubts.links.empty() ? WAN_OK : WAN_DONE;
     });
 }
@@ -399,7 +423,7 @@ int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
 {
     std::string s;
     const int code = guarded([&]() -> int {
-        s = wan::explain(comm->tuning.classes());
+        s = wan::explain(comm->tuning.classes(), comm->tune);
         return WAN_OK;
     });
     return copy_text(code == WAN_OK ? s : "out of memory", text, size);
@@ -520,18 +544,18 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
         if (!comm->known.empty()) {
             const auto &f = comm->known.back();
             s << (f.assumed ? "\nassumed: " : "\n") << "farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
-              << " us one way, " << 8'000'000 / std::max<int64_t>(1, f.byte_ps) << " Mb/s a host (bursts of "
+              << " us one way, " << mbit_words(f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
             for (size_t i = 0; i < f.uplink_ps.size(); ++i)
                 if (f.uplink_ps[i] > 0)
-                    s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << 8'000'000 / f.uplink_ps[i] << " Mb/s";
+                    s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";
             for (int a = 0; !f.link_ps.empty() && a < f.sites; ++a)
                 for (int b = a + 1; b < f.sites; ++b)
                     if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0)
                         s << "; link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
-                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << 8'000'000 / ps << " Mb/s"
-                          << (f.pair(f.flow_ps, a, b) > 0 ? ", " + std::to_string(8'000'000 / f.pair(f.flow_ps, a, b)) + " a connection" : "");
+                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << mbit_words(ps) << " Mb/s"
+                          << (f.pair(f.flow_ps, a, b) > 0 ? ", " + mbit_words(f.pair(f.flow_ps, a, b)) + " a connection" : "");
         }
         return WAN_OK;
     });

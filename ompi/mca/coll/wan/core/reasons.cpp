@@ -4,9 +4,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "topo/site_name.hpp"
 #include "wan_core.h"
 
 #include <cstdio>
+#include <string>
 
 namespace {
 
@@ -20,10 +22,13 @@ constexpr entry entries[] = {
     {WAN_REASON_INTERCOMMUNICATOR, "intercommunicator", "it is an inter-communicator",
      "nothing: those are Open MPI's own; MPI_Intercomm_merge makes one that may be served"},
     {WAN_REASON_ONE_SITE, "one_site", "all ranks are in one site",
-     "on one cluster nothing; else the names have a third part where they should have two, or one id was set for all hosts"},
+     "on one cluster nothing; else, where hosts have names: those have a third part where they should have two, or one id was set for all "
+     "hosts; where they have none: name them, as clusters less than half a millisecond apart must be"},
     {WAN_REASON_UNKNOWN_SITE, "unknown_site", "the site of some ranks is not known",
      "complete the map for the host that is named (a line 'default SITE' takes the rest), or name the site of all hosts, or of none: then they are "
      "found by measuring"},
+    {WAN_REASON_NO_NAMES, "no_names", "no rank has the name of a site, and coll_wan_discover is 0",
+     "name the sites of all hosts (coll_wan_cluster_map, say), or leave coll_wan_discover out: then they are found by measuring"},
     {WAN_REASON_NO_PLUGIN, "no_plugin", "a process runs without coll/wan",
      "install it on the host that is named as on the others, and look there: wan-info doctor; where it is installed, it stays out by "
      "coll_wan_priority -1, by `coll` without wan, or by a bad file or name, of which it has told itself"},
@@ -44,7 +49,7 @@ constexpr entry entries[] = {
     {WAN_REASON_NO_MEMORY, "no_memory", "a rank has no memory for what it must know", "run fewer processes on a host"},
     {WAN_REASON_NO_TAGS, "no_tags", "the transport has too few tags, or the ranks are too far apart in their use",
      "free communicators and requests that are not used any more, or take another transport"},
-    {WAN_REASON_NO_MODULE, "no_module", "no other component serves its collectives",
+    {WAN_REASON_NO_MODULE, "no_module", "no component of a lower priority serves its collectives",
      "leave the parameter `coll` empty, or name others beside wan in it (--mca coll wan,tuned,libnbc,basic); coll_wan_priority, where it is set, "
      "must be above theirs (tuned: 30)"},
 };
@@ -77,9 +82,26 @@ const char *wan_reason_remedy(wan_reason_t reason)
     return entries[reason].remedy;
 }
 
+void wan_refusal_differs(wan_refusal_t *refusal, int mine, int mine_has, int other_has)
+{
+    refusal->knob = refusal->reason == WAN_REASON_OTHER_PRIORITY ? "priority" : "discover";
+    refusal->has_other = true;
+    refusal->other = mine;
+    std::snprintf(refusal->held[0], sizeof refusal->held[0], "%d", other_has);
+    std::snprintf(refusal->held[1], sizeof refusal->held[1], "%d", mine_has);
+}
+
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size)
 {
     const char *const why = wan_reason_text(refusal->reason);
+    if (refusal->reason == WAN_REASON_ONE_SITE) {
+        if (!refusal->site)
+            return std::snprintf(text, size, "%s: they are on one host, and have no names of sites", why);
+        const std::string site(wan::wan_site(refusal->site));
+        return site.starts_with("measured/")
+                   ? std::snprintf(text, size, "%s, %s, by their round trips (clusters less than half a millisecond apart need names)", why, site.c_str())
+                   : std::snprintf(text, size, "%s, %s", why, site.c_str());
+    }
     if (refusal->knob && refusal->has_other)
         return std::snprintf(text, size, "%s: coll_wan_%s is %s on rank %d, %s on rank %d", why, refusal->knob, refusal->held[0],
                              refusal->rank, refusal->held[1], refusal->other);

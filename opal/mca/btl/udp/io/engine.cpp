@@ -230,6 +230,28 @@ int udp_engine::progress()
     return datagrams + handed + left;
 }
 
+/** What a peer must have as we do, and has not. */
+void say_differs(udp_message_t *m, const udp_engine &e, uint8_t mode, uint8_t security, uint64_t unscheduled, uint64_t secret)
+{
+    const auto enumerator = [](const char *name, int value) -> std::string {
+        for (size_t i = 0; i < udp_knob_count(); ++i)
+            if (const udp_knob_t *k = udp_knob_get(i); std::string(k->name) == name && value >= 0 && value <= k->maximum)
+                return udp_knob_enumerator(k, value);
+        return std::to_string(value);
+    };
+    const auto both = [&](const char *knob, const std::string &here, const std::string &there) {
+        say(m, std::string("btl_udp_") + knob, "it differs: " + here + " here, " + there + " there", "give all processes the same");
+    };
+    if (mode != e.mode)
+        both("mode", enumerator("mode", e.mode), enumerator("mode", mode));
+    else if (secret != secret_name(e.shared))
+        both("key_file", e.shared.empty() ? "no file" : "a file", secret == secret_name({}) ? "none" : e.shared.empty() ? "a file" : "another secret in it");
+    else if (unscheduled != e.c.unscheduled)
+        both("unscheduled", std::to_string(e.c.unscheduled), std::to_string(unscheduled));
+    else
+        both("security", enumerator("security", static_cast<int>(e.c.security)), enumerator("security", security));
+}
+
 extern "C" {
 
 int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, uint32_t ids, uint64_t host,
@@ -277,7 +299,10 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         }
         why = e->wire.open(e->here.v6(), p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
         if (!why.empty()) {
-            say(message, "UDP socket", why, "see btl_udp_port_min and btl_udp_port_range");
+            say(message, "UDP socket", why,
+                p->port_min ? "let btl_udp_port_range be as many as there are processes on a host, those of other jobs included, or leave btl_udp_port_min out: then any "
+                              "free port is taken"
+                            : "leave btl_udp_interfaces and btl_udp_address out, and look for limits of the system (ulimit -n)");
             return UDP_ERR_SYSTEM;
         }
         if (p->timer)
@@ -356,8 +381,7 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
             return UDP_ERR_PEER;
         }
         if (mode != e->mode || security != static_cast<uint8_t>(e->c.security) || unscheduled != e->c.unscheduled || name != secret_name(e->shared)) {
-            say(message, mode != e->mode ? "btl_udp_mode" : name != secret_name(e->shared) ? "btl_udp_key_file" : unscheduled != e->c.unscheduled ? "btl_udp_unscheduled" : "btl_udp_security",
-                "it differs between two processes", "give all processes the same");
+            say_differs(message, *e, mode, security, unscheduled, name);
             return UDP_ERR_PEER;
         }
         const bool local = host == e->host;

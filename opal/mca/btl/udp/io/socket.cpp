@@ -99,8 +99,13 @@ std::string socket::open(bool v6, int port_min, int port_range, size_t buffer, b
         if (rc != 0 && errno != EADDRINUSE)
             break;
     }
-    if (rc != 0)
-        return std::string("bind: ") + std::strerror(errno);
+    if (rc != 0) {
+        const int last = std::min(port_min + port_range, 65536) - 1;
+        return std::string("bind: ") + std::strerror(errno)
+               + (!port_min        ? ""
+                  : last == port_min ? ": port " + std::to_string(port_min)
+                                     : ": " + std::to_string(last - port_min + 1) + " ports, " + std::to_string(port_min) + " to " + std::to_string(last));
+    }
     getsockname(fd_, &a.any, &length);
     port_ = ntohs(v6 ? a.v6.sin6_port : a.v4.sin_port);
     // Never fragment; sizes come from our own probes, not from ICMP.

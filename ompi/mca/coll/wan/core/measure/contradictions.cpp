@@ -16,11 +16,13 @@ namespace {
 constexpr int64_t least_apart_ns = 250'000;
 /** One way: below that nobody's sites are apart (discovery.hpp: 0.5 ms there and back). */
 constexpr int64_t never_far_ns = 250'000;
+/** And that is a few switches: racks, whatever hosts of a rack take. */
+constexpr int64_t surely_near_ns = 50'000;
 
 std::string ms_text(int64_t ns)
 {
     char text[40];
-    std::snprintf(text, sizeof text, "%.2f ms", static_cast<double>(ns) / 1e6);
+    std::snprintf(text, sizeof text, ns < 10'000 ? "%.4f ms" : "%.2f ms", static_cast<double>(ns) / 1e6);
     return text;
 }
 
@@ -53,7 +55,7 @@ std::string contradictions::text(size_t most) const
     return s;
 }
 
-contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured)
+contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured, bool pretended)
 {
     const facts f = facts_from(t, measured);
     const bool rate_known = measured[fact::byte_ps] > 0, inside_known = measured[fact::inside_ns] > 0;
@@ -89,6 +91,8 @@ contradictions contradictions_of(const topology &t, const link_hints &given, con
                                  "between " + both + ": " + ms_text(said) + " one way given, " + ms_text(ns) + " measured"});
             if (inside_known && ns < never_far_ns && ns < 2 * f.lan_ns)
                 c.sites.push_back(both + " are given as two sites, and are " + ms_text(ns) + " apart, hosts of a site " + ms_text(f.lan_ns));
+            else if (ns < surely_near_ns && !h && !pretended)
+                c.sites.push_back(both + " are given as two sites, and are " + ms_text(ns) + " apart");
         }
     }
     std::stable_sort(links.begin(), links.end(), [](const found &x, const found &y) { return x.times > y.times; });

@@ -23,8 +23,11 @@ struct contradictions {
     std::string text(size_t most) const;
 };
 
-/** Only what is both given and measured: zeros in `measured` are not, nor is anything inside sites of one host. */
-contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured);
+/**
+ * Only what is both given and measured: zeros in `measured` are not, nor is anything inside sites of one host.  pretended: sites
+ * have hosts in common, so that who named them knows that they are near.
+ */
+contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured, bool pretended = false);
 
 } // namespace wan
 

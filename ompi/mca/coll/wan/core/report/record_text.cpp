@@ -33,9 +33,20 @@ std::optional<uint64_t> segment_of(const plan &p, const request &r)
 std::string size_words(uint64_t bytes)
 {
     for (const auto &[shift, unit] : {std::pair{30, " GB"}, {20, " MB"}, {10, " KB"}})
-        if (bytes >> shift)
+        if (bytes >> shift && bytes % (uint64_t{1} << shift) == 0)
             return std::to_string(bytes >> shift) + unit;
     return std::to_string(bytes) + " B";
+}
+
+/** " of 800000 B" where all calls had that many, " of 512 KB to 1 MB", or "". */
+std::string sizes_words(const call_kind &c)
+{
+    if (c.log_bytes < 0)
+        return "";
+    const auto other = [&](const auto &f) { return f.call.bytes != c.forms[0].call.bytes; };
+    if (!c.forms.empty() && !c.other_calls && std::none_of(c.forms.begin(), c.forms.end(), other))
+        return " of " + size_words(c.forms[0].call.bytes);
+    return " of " + size_words(uint64_t{1} << c.log_bytes) + " to " + size_words(uint64_t{2} << c.log_bytes);
 }
 
 /** What a call that we have no algorithm for is like. */
@@ -378,8 +389,7 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
     sums.compared_calls += crossed;
     if (c.elapsed_ns > most.elapsed_ns) {
         most.elapsed_ns = c.elapsed_ns;
-        most.text = std::string(kind_of(c.collective).name) + " of "
-                    + size_words(c.log_bytes < 0 ? 0 : uint64_t{1} << c.log_bytes) + " on communicator " + std::to_string(id_)
+        most.text = std::string(kind_of(c.collective).name) + sizes_words(c) + " on communicator " + std::to_string(id_)
                     + ", " + std::to_string(calls) + (calls == 1 ? " call, median " : " calls, median ") + time_words(median)
                     + (compared ? ", the least possible " + time_words(bound) : "")
                     + (common ? std::string(", by ") + (common->how ? common->how->algo->name : adaptive.name) : "");

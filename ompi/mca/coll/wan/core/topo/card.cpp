@@ -128,12 +128,16 @@ wan_stand_t wan_census_decide(const wan_census_t *census, bool discovers, wan_re
     // A foreign one first, whatever the unknown ones are: it stands back, or this rank is foreign to it.
     for (const wan_refusal_t *found : {&census->foreign, &census->unknown, &census->nameless})
         if (found->reason != WAN_REASON_NONE) {
-            *refusal = *found;
+            if (found == &census->nameless && nobody_named)     // nor are they found: that would have given this rank one
+                refusal->reason = WAN_REASON_NO_NAMES;
+            else
+                *refusal = *found;
             return found == &census->unknown ? WAN_STAND_ABORT : WAN_STAND_REFUSE;
         }
     if (census->several)
         return WAN_STAND_ASK;
     refusal->reason = WAN_REASON_ONE_SITE;
+    refusal->site = census->site;
     return WAN_STAND_REFUSE;
 }
 

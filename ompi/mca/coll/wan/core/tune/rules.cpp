@@ -144,6 +144,7 @@ std::string calls_of(const rule &r)
 bool rules::parse(std::string_view text, const std::string &file, rules &out, input_error &error, bool learned)
 {
     out.all_.clear();
+    out.left_out_ = 0;
     int number = 0;
     for (size_t at = 0; at < text.size(); ++number) {
         const size_t end = std::min(text.find('\n', at), text.size());
@@ -153,16 +154,22 @@ bool rules::parse(std::string_view text, const std::string &file, rules &out, in
             continue;
         std::string fault;
         const auto r = line_parse(line, fault);
-        if (!r && learned)      // of another version, perhaps
+        if (!r && learned && out.left_out_++)      // of another version, perhaps
             continue;
         if (!r) {
             error = {file + ":" + std::to_string(number + 1), fault,
                      "Write 'COLLECTIVE [bytes RANGE] [ranks RANGE] [sites RANGE] [ranks-per-host RANGE] [placement blocks|mixed]: ALGORITHM "
                      "[links N] [entries N] [order star|chain] [inner circulant|ring|halving] [pieces N] [cuts N|1/N]', such as 'bcast bytes 1M-: vandegeijn'; "
                      "'ompi_info --param coll wan --level 9' lists algorithms."};
-            return false;
+            if (!learned)
+                return false;
+            continue;
         }
         out.all_.push_back(*r);
+    }
+    if (out.left_out_) {
+        error.what += out.left_out_ == 1 ? ": this line is left out" : ": this line is left out, and " + std::to_string(out.left_out_ - 1) + " more";
+        error.remedy = "correct or delete it; 'wan-info check --rules " + file + "' names all such lines";
     }
     return true;
 }
@@ -170,6 +177,7 @@ bool rules::parse(std::string_view text, const std::string &file, rules &out, in
 bool rules::read(const std::string &file, bool learned, rules &out, input_error &error)
 {
     out.all_.clear();
+    out.left_out_ = 0;
     std::string text;
     if (learned && access(file.c_str(), F_OK) != 0 && errno == ENOENT)
         return true;

@@ -41,7 +41,7 @@ struct rule {
 
 class rules {
 public:
-    /** learned: what cannot be understood is left out; a file that is not there has none. */
+    /** learned: what cannot be understood is left out, and the first of it told in `error`; a file that is not there has none. */
     static bool parse(std::string_view text, const std::string &file, rules &out, input_error &error, bool learned = false);
     static bool read(const std::string &file, bool learned, rules &out, input_error &error);
 
@@ -49,9 +49,12 @@ public:
     std::vector<rule> of(const topology &t) const;
     bool empty() const { return all_.empty(); }
     size_t size() const { return all_.size(); }
+    /** Lines. */
+    size_t left_out() const { return left_out_; }
 
 private:
     std::vector<rule> all_;
+    size_t left_out_ = 0;
 };
 
 /** Of those of a communicator the first that fits a call; nullptr: none does. */

@@ -175,8 +175,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     for (size_t k = 0; k < s.samples.size(); ++k) {
         candidate &who = x.candidates[s.samples[k].candidate];
         who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[k]) : combined[k];
-        if (s.round)
-            who.again_ns = combined[k];
+        (s.round ? who.again_ns : who.first_ns) = combined[k];
     }
     // Nothing else could be so much faster that it would be changed for.
     const bool enough = s.alone && !below(x.candidates[0].least_ns, x.candidates[0].measured_ns, little);

@@ -62,6 +62,7 @@ public:
         int64_t exchange_ns = 0;        // and the last of a round for the scores
         int64_t least_ns = 0;           // of the first: no score can be much less; 0: that is far from what is predicted
         int64_t measured_ns = 0;        // the best of its trials; 0: none
+        int64_t first_ns = 0;           // of the first round
         int64_t again_ns = 0;           // of the second round, in which it was not chosen for its time; 0: none
         unsigned trials = 0;
     };
