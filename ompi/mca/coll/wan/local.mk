@@ -76,5 +76,5 @@ uninstall-hook:
 # What else is empty now, where the prefix is nobody else's: an empty /usr/local/share is not ours to take away.
 	@case $(prefix) in /usr | /usr/local | /) exit ;; esac; \
 	for d in $(bindir) $(bashcompletiondir) $(pkgconfigdir) $(includedir) $(mandir)/man1 $(mandir)/man7 $(plugindir) $(helpdir); do \
-	    while case $$d in $(prefix) | $(prefix)/*) ;; *) false ;; esac && rmdir $(DESTDIR)$$d 2>/dev/null; do d=$${d%/*}; done; \
+	    while case $$d in $(prefix)/*) ;; *) false ;; esac && rmdir $(DESTDIR)$$d 2>/dev/null; do d=$${d%/*}; done; \
 	done
