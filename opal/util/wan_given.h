@@ -55,10 +55,20 @@ static inline bool wan_given_number(const char *given)
     return end != given && strlen(end) <= 1 && NULL != strchr("kKmMgG", *end);
 }
 
-/* "'many'", or "'many', in FILE". */
-static inline void wan_given_quote(const char *given, const char *file, char *text, size_t size)
+/*
+ * The text of the parameter `name` of a component ("coll_wan"), NULL for its default; in `quoted`: "'many'", or "'many', in FILE".
+ */
+static inline const char *wan_given_quoted(const char *component, const char *name, char *quoted, size_t size)
 {
-    snprintf(text, size, "'%.64s'%s%.256s", given, NULL != file ? ", in " : "", NULL != file ? file : "");
+    char full[128];
+    const char *file, *given;
+
+    snprintf(full, sizeof(full), "%s_%s", component, name);
+    given = wan_given(full, &file);
+    if (NULL != given) {
+        snprintf(quoted, size, "'%.64s'%s%.256s", given, NULL != file ? ", in " : "", NULL != file ? file : "");
+    }
+    return given;
 }
 
 #endif

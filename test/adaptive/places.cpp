@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "job.hpp"
+#include "ranks.hpp"
 #include "unit.hpp"
 
 namespace {
@@ -166,10 +167,53 @@ std::string check_contradictions()
     return "";
 }
 
+/** Notes whom a broadcast is begun with, and who is to be served through that one. */
+struct recorder final : adaptive_port {
+    void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override
+    {
+        std::vector<std::byte> bytes(head.begin(), head.end());
+        bytes.insert(bytes.end(), payload.begin(), payload.end());
+        tell_message m;
+        if (message_get(m, bytes, 6) && m.what == tell_kind::deliver)
+            begun.emplace_back(to, m.ranks);
+    }
+    uint64_t under_way(int) const override { return 0; }
+    uint64_t delivered(int) const override { return 0; }
+    int64_t round_trip_ns(int) const override { return 0; }
+    void limited(int) override {}
+    uint64_t ahead(int) const override { return 0; }
+    void ahead_by(int, int64_t) override {}
+    std::vector<std::pair<int, rank_set>> begun;
+};
+
+/** The root of six has one child, with one below it; the others, who were in such a tree before, have no parent yet.  A long message is not sent twice for that: they
+ *  get it behind the child's; of a short one two go to them, who share them. */
+std::string check_unattached()
+{
+    for (const size_t bytes : {size_t{4} << 20, size_t{8}}) {
+        recorder port;
+        adaptive_node node({}, 6, 0, port, {{}, {}, {{{0, true}, {true, {}, 0}}, {{0, false}, {true, {}, 0}}}});
+        tell_message m;
+        m.what = tell_kind::attach;
+        m.tree = node.tree_for(0, bytes);
+        m.ranks = ranks({3, 4});
+        node.receive(3, message_put(m), 0);
+        std::vector<std::byte> buffer(bytes);
+        node.broadcast_begin(0, buffer);
+        node.step(0);
+        const auto &to = port.begun;
+        if (m.tree.bandwidth)
+            WAN_CHECK(to.size() == 1 && to[0].first == 3 && to[0].second == ranks({1, 2, 3, 4, 5}));
+        else
+            WAN_CHECK(to.size() == 3 && to[0].first == 3 && to[0].second == ranks({3, 4}) && (to[1].second | to[2].second) == ranks({1, 2, 5}));
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>), cmocka_unit_test(test<check_unattached>)};
     return cmocka_run_group_tests_name("adaptive places", tests, nullptr, nullptr);
 }

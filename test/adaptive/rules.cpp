@@ -1,10 +1,10 @@
 /*
- * One process's place in a tree: the rules by which it takes a parent, whom it asks, who is waited for in which operation, and whom
- * those are served by that have no place yet.
+ * One process's place in a tree: the rules by which it takes a parent, whom it asks, and who is waited for in which operation.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "adaptive/node.hpp"
+#include "adaptive/tree.hpp"
+#include "ranks.hpp"
 #include "unit.hpp"
 
 #include <map>
@@ -14,16 +14,9 @@ namespace {
 
 using namespace wan;
 using namespace wan_test;
+using adaptive_test::ranks;
 
 constexpr int64_t ms = 1'000'000;
-
-rank_set ranks(std::initializer_list<int> those)
-{
-    rank_set r;
-    for (int x : those)
-        r |= rank_set::one(x);
-    return r;
-}
 
 /** Process 5 of 10 in the trees of root 0, told what a test likes. */
 struct bench final : tree_host {
@@ -542,49 +535,6 @@ std::string check_edges()
     return "";
 }
 
-/** Notes whom a broadcast is begun with, and who is to be served through that one. */
-struct recorder final : adaptive_port {
-    void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override
-    {
-        std::vector<std::byte> bytes(head.begin(), head.end());
-        bytes.insert(bytes.end(), payload.begin(), payload.end());
-        tell_message m;
-        if (message_get(m, bytes, 6) && m.what == tell_kind::deliver)
-            begun.emplace_back(to, m.ranks);
-    }
-    uint64_t under_way(int) const override { return 0; }
-    uint64_t delivered(int) const override { return 0; }
-    int64_t round_trip_ns(int) const override { return 0; }
-    void limited(int) override {}
-    uint64_t ahead(int) const override { return 0; }
-    void ahead_by(int, int64_t) override {}
-    std::vector<std::pair<int, rank_set>> begun;
-};
-
-/** The root of six has one child, with one below it; the others, who were in such a tree before, have no parent yet.  A long message is not sent twice for that: they
- *  get it behind the child's; of a short one two go to them, who share them. */
-std::string check_unattached()
-{
-    for (const size_t bytes : {size_t{4} << 20, size_t{8}}) {
-        recorder port;
-        adaptive_node node({}, 6, 0, port, {{}, {}, {{{0, true}, {true, {}, 0}}, {{0, false}, {true, {}, 0}}}});
-        tell_message m;
-        m.what = tell_kind::attach;
-        m.tree = node.tree_for(0, bytes);
-        m.ranks = ranks({3, 4});
-        node.receive(3, message_put(m), 0);
-        std::vector<std::byte> buffer(bytes);
-        node.broadcast_begin(0, buffer);
-        node.step(0);
-        const auto &to = port.begun;
-        if (m.tree.bandwidth)
-            WAN_CHECK(to.size() == 1 && to[0].first == 3 && to[0].second == ranks({1, 2, 3, 4, 5}));
-        else
-            WAN_CHECK(to.size() == 3 && to[0].first == 3 && to[0].second == ranks({3, 4}) && (to[1].second | to[2].second) == ranks({1, 2, 5}));
-    }
-    return "";
-}
-
 } // namespace
 
 int main()
@@ -598,7 +548,6 @@ int main()
         cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_slowed>),
         cmocka_unit_test(test<check_tries>),
         cmocka_unit_test(test<check_edges>),
-        cmocka_unit_test(test<check_unattached>),
     };
     return cmocka_run_group_tests_name("adaptive rules", tests, nullptr, nullptr);
 }

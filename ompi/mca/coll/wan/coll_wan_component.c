@@ -64,20 +64,6 @@ static void knob_reset(const wan_knob_t *knob)
     }
 }
 
-/* Its text, with the file that it is in; NULL for its default. */
-static const char *knob_given(const wan_knob_t *knob, char *quoted, size_t size)
-{
-    char name[128];
-    const char *file, *given;
-
-    snprintf(name, sizeof(name), "coll_wan_%s", knob->name);
-    given = wan_given(name, &file);
-    if (NULL != given) {
-        wan_given_quote(given, file, quoted, size);
-    }
-    return given;
-}
-
 static void knob_refuse(const wan_knob_t *knob, const char *what)
 {
     wan_message_t message;
@@ -98,7 +84,7 @@ static void knob_refuse_name(const wan_knob_t *knob)
     char value[384];
 
     snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
-    snprintf(message.what, sizeof(message.what), "%s is none of its names", knob_given(knob, value, sizeof(value)) ? value : "the value");
+    snprintf(message.what, sizeof(message.what), "%s is none of its names", wan_given_quoted("coll_wan", knob->name, value, sizeof(value)) ? value : "the value");
     snprintf(message.remedy, sizeof(message.remedy),
              "give one of those that 'ompi_info --param coll wan --level 9' lists; the default '%s' is used now",
              wan_knob_enumerator(knob, (int) knob->initial, NULL));
@@ -111,7 +97,7 @@ static void knob_check_number(const wan_knob_t *knob)
     int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
                                                : *(int64_t *) knob_storage(knob);
     char text[448], quoted[384];
-    const char *given = knob_given(knob, quoted, sizeof(quoted));
+    const char *given = wan_given_quoted("coll_wan", knob->name, quoted, sizeof(quoted));
 
     if (NULL != given && !wan_given_number(given)) {
         snprintf(text, sizeof(text), "%s is not a number", quoted);

@@ -101,26 +101,12 @@ static void knob_reset(const udp_knob_t *knob)
     }
 }
 
-/* Its text, with the file that it is in; NULL for its default. */
-static const char *knob_given(const udp_knob_t *knob, char *quoted, size_t size)
-{
-    char name[128];
-    const char *file, *given;
-
-    snprintf(name, sizeof(name), "btl_udp_%s", knob->name);
-    given = wan_given(name, &file);
-    if (NULL != given) {
-        wan_given_quote(given, file, quoted, size);
-    }
-    return given;
-}
-
 static void knob_check(const udp_knob_t *knob)
 {
     int64_t value = UDP_KNOB_INT == knob->type ? *(int *) knob_storage(knob) : *(int64_t *) knob_storage(knob);
     udp_message_t message;
     char quoted[192];
-    const char *given = knob_given(knob, quoted, sizeof(quoted));
+    const char *given = wan_given_quoted("btl_udp", knob->name, quoted, sizeof(quoted));
 
     if (NULL != given && !wan_given_number(given)) {
         snprintf(message.what, sizeof(message.what), "%s is not a number", quoted);
@@ -146,7 +132,7 @@ static void knob_refuse_name(const udp_knob_t *knob)
 
     snprintf(message.where, sizeof(message.where), "btl_udp_%s", knob->name);
     length = snprintf(message.what, sizeof(message.what), "%s is none of ",
-                      NULL != knob_given(knob, quoted, sizeof(quoted)) ? quoted : "the value");
+                      NULL != wan_given_quoted("btl_udp", knob->name, quoted, sizeof(quoted)) ? quoted : "the value");
     for (int k = 0; NULL != udp_knob_enumerator(knob, k) && length < sizeof(message.what); ++k) {
         length += snprintf(message.what + length, sizeof(message.what) - length, "%s%s", 0 == k ? "" : ", ",
                            udp_knob_enumerator(knob, k));

@@ -24,6 +24,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/adaptive/service.cpp \
 	ompi/mca/coll/wan/core/adaptive/service.hpp \
 	ompi/mca/coll/wan/core/adaptive/tree.cpp \
+	ompi/mca/coll/wan/core/adaptive/tree_choice.cpp \
 	ompi/mca/coll/wan/core/adaptive/tree.hpp \
 	ompi/mca/coll/wan/core/adaptive/wire.hpp \
 	ompi/mca/coll/wan/core/algo/allgather_counterpart.cpp \

@@ -11,7 +11,6 @@ namespace wan {
 
 namespace {
 
-constexpr uint64_t unbounded = UINT64_MAX / 2;
 /** Rounds of questions in a row that change nothing, until a process is content; each twice as late as the one before. */
 constexpr unsigned content_after = 4;
 /** Parents one after the other; a connected process stays with each further one twice as long as with the one before, at
@@ -21,8 +20,6 @@ constexpr unsigned free_moves = 24, paced_moves = 11;
 constexpr unsigned slowest = 8;
 /** To begin with, those are asked as well who cannot be the parent: their neighbourhood's gate may. */
 constexpr unsigned rounds_to_all = 4;
-/** Messages that a process sends one after the other while one goes to the nearest other process and back; taken from the lab. */
-constexpr int64_t sends_in_a_round_trip = 4;
 /** How often each of several children may try to go elsewhere, with pauses that get twice as long. */
 constexpr unsigned turns_each = 8;
 /** How often, while the tree is used, a parent that is far is asked again, and the bandwidth of one that is near but seems slow
@@ -30,19 +27,9 @@ constexpr unsigned turns_each = 8;
 constexpr unsigned most_looks = 8;
 constexpr int64_t look_pause_ns = 50'000'000;
 constexpr int64_t least_round_ns = 2'000'000;
-/** Measured bandwidths that differ by less may be the same: transfers of others were in the way. */
-constexpr uint64_t same_bandwidth = 3;
-/** So many times as far is another neighbourhood. */
-constexpr int64_t elsewhere = 3;
-/** Moves to who is nearer than a parent that is near as well: round trips of a busy machine differ by more than that, and who
- *  goes to the nearest again and again undoes what others have moved. */
-constexpr unsigned free_pulls = 3;
-/** Hints followed one after the other: where views are old, and somebody does not look who could mend them, they lead round. */
-constexpr unsigned hints_in_a_row = 8;
 /** So long who takes up a former place waits to be connected there: what says so comes from the root, hop by hop, behind what
  *  operations send. */
 constexpr int64_t least_former_ns = 1'000'000'000, former_round_trips = 4;
-constexpr int looked_at_once = 8;
 
 } // namespace
 
@@ -145,13 +132,6 @@ void tree::used(int64_t now_ns)
     }
 }
 
-/** The way from the parent seems slower than others by so much that nobody whom a fork sends here comes. */
-bool tree::slow() const
-{
-    const uint64_t bandwidth = near_.bandwidth(parent_);
-    return bandwidth > 0 && same() * bandwidth < std::max(near_.most_bandwidth(), parents_.est == unbounded ? 0 : parents_.est);
-}
-
 void tree::restless()
 {
     quiet_rounds_ = 0;
@@ -159,161 +139,6 @@ void tree::restless()
 }
 
 // ---- the parent ------------------------------------------------------------------------
-
-uint64_t tree::promised(int candidate, const tree_view &v, int children) const
-{
-    return std::min(v.est, near_.bandwidth_or_most(candidate) / static_cast<uint64_t>(std::max(1, children)));
-}
-
-/** The way into its neighbourhood goes through it; if another one does, too, one of the two should not. */
-bool tree::is_gate() const
-{
-    return options_.has(variant_gates) && parent_ >= 0 && mine_.gate == me_ && !near_.near(parent_);
-}
-
-/** Bandwidths that differ by less are the same. */
-uint64_t tree::same() const
-{
-    return options_.has(variant_same) ? same_bandwidth : 1;
-}
-
-/** Not much farther than the parent. */
-bool tree::comparable(int candidate) const
-{
-    return near_.near(candidate) || near_.rtt_ns(candidate) <= elsewhere * near_.rtt_ns(parent_);
-}
-
-/** In a nearer neighbourhood than the parent. */
-bool tree::closer(int candidate) const
-{
-    const bool near = near_.near(candidate), near_now = near_.near(parent_);
-    return (near && !near_now)
-           || (near == near_now && (!near || pulls_ < free_pulls) && elsewhere * near_.rtt_ns(candidate) < near_.rtt_ns(parent_));
-}
-
-/** From a parent with so many children: beside the round trip the time that it takes to send to them, one after the other. */
-int64_t tree::hop_ns(int parent, int children) const
-{
-    const int64_t rtt = near_.rtt_ns(parent);
-    return name_.bandwidth || !options_.has(variant_hops) ? rtt : rtt + children * near_.least_rtt_ns() / sends_in_a_round_trip;
-}
-
-/** Than the parent. */
-bool tree::better(int candidate, const tree_view &v) const
-{
-    const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
-    if (parent_ < 0 || !mine_.connected)
-        return true;
-    if (!name_.bandwidth) {
-        if (options_.has(variant_gates) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns / 2)
-            return true;        // whatever the neighbourhood: its way out has got long
-        if (!options_.has(variant_hops) || elsewhere * rtt < rtt_now)
-            return rtt < rtt_now && v.dist_ns < mine_.dist_ns;
-        // As near as the parent: whose message comes sooner.
-        return comparable(candidate) && v.dist_ns + hop_ns(candidate, v.children + 1) < mine_.dist_ns - rtt / 4;
-    }
-
-    // Who leaves a fork leaves its part of it to those below the others.
-    tree_view then = v;
-    if (moves() && v.ancestors.contains(parent_) && v.est < unbounded)
-        then.est = v.est / static_cast<uint64_t>(parents_.children - 1) * static_cast<uint64_t>(parents_.children);
-    const uint64_t est = promised(candidate, then, v.children + 1), now = mine_.est;
-    if (options_.has(variant_hints) && near_.bandwidth(candidate) == 0 && !(moves() && comparable(candidate)))
-        return false;           // (else taken for as good as the best)
-    if (est / same() > now)
-        return true;
-    if (est < now / same())
-        return false;
-    if (moves() && v.children + (v.end != candidate) < parents_.children && comparable(candidate))
-        return true;
-    return options_.has(variant_gates) && closer(candidate) && v.gate != me_
-           && std::pair(v.gate_dist_ns, v.gate) < std::pair(mine_.gate_dist_ns, mine_.gate);
-}
-
-/** Whatever it is in the tree by now. */
-bool tree::may_be_better(int candidate) const
-{
-    if (parent_ < 0 || !mine_.connected)
-        return true;
-    const int64_t rtt = near_.rtt_ns(candidate), rtt_now = near_.rtt_ns(parent_);
-    if (!name_.bandwidth)
-        return rtt < rtt_now || (options_.has(variant_hops) && comparable(candidate))
-               || (options_.has(variant_gates) && rtt < mine_.dist_ns / 2);
-    return near_.bandwidth(candidate) >= mine_.est / same() || closer(candidate)
-           || (moves() && comparable(candidate));
-}
-
-/** If the other's neighbourhood is ours, and has a gate nearer to the root, then that is one for our gate. */
-void tree::compare_gates(const tree_view &v)
-{
-    if (!options_.has(variant_gates) || !v.connected || !mine_.connected || mine_.gate == v.gate || mine_.gate < 0 || mine_.gate == me_
-        || std::pair(v.gate_dist_ns, v.gate) > std::pair(mine_.gate_dist_ns, mine_.gate))
-        return;
-    if (told_gate_ == std::pair(mine_.gate, v.gate))
-        return;
-    told_gate_ = {mine_.gate, v.gate};
-    tell_message m;
-    m.what = tell_kind::gate;
-    m.hint = v.gate;
-    post(mine_.gate, m);
-}
-
-/** The nearest of those that were above this process: below all the others, or about to be again. */
-bool tree::came_from(int candidate, const tree_view &v) const
-{
-    return parent_ < 0 && former_.ancestors.contains(candidate) && (former_.ancestors - rank_set::one(candidate) - v.ancestors).empty();
-}
-
-/** Those who were between that one and this process; of many some, whose answers leave fewer. */
-void tree::look_between(int candidate, const tree_view &v)
-{
-    if (!returns() || parent_ >= 0 || !former_.ancestors.contains(candidate))
-        return;
-    const rank_set between = former_.ancestors - rank_set::one(candidate) - v.ancestors;
-    if (between.size() >= between_)
-        return;
-    between_ = between.size();
-    int n = 0;
-    between.each([&](int rank) {
-        if (n++ < looked_at_once)
-            near_.hint(rank, true);
-    });
-}
-
-/** It is as one that was nowhere. */
-void tree::give_up_place()
-{
-    former_ = {};
-    resumed_ = false;
-    follow_parent();
-    consider_all(-1);
-}
-
-void tree::consider_all(int but)
-{
-    for (const auto &[who, v] : std::map(told_))
-        if (who != but)
-            consider(who, v);
-}
-
-void tree::consider(int candidate, const tree_view &v)
-{
-    if (returns() ? !came_from(candidate, v) : !v.connected)
-        return;
-    if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || (fixed_ >= 0 && candidate != fixed_) || near_.rtt_ns(candidate) == 0
-        || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
-        return;
-    if (stays()) {
-        next_round_ns_ = std::min(next_round_ns_, stays_until_ns_);
-        return;
-    }
-    pending_ = candidate;
-    tell_message m;
-    m.what = tell_kind::attach;
-    m.children = v.children;
-    m.ranks = under_;
-    post(candidate, m);
-}
 
 /** From `op` on there is no parent, unless take_accept() says who. */
 void tree::leave(uint64_t op)
@@ -374,32 +199,6 @@ void tree::take_accept(int from, uint64_t op)
     tell_under();
     follow_parent();
     restless();
-}
-
-/** Where there may be one to go to: without children, or without any in its neighbourhood.  `hints`: that were followed to `from`. */
-void tree::follow_hint(int from, const tree_view &v, int whom, unsigned hints)
-{
-    if (!options_.has(variant_chains) || !name_.bandwidth || fixed_ >= 0 || parent_ < 0 || whom < 0 || under_.contains(whom) || whom == parent_
-        || whom == from || !v.connected || hints >= hints_in_a_row)
-        return;
-    if (!moves() && !(from != parent_ && whom == v.tip && closer(from)))
-        return;
-    near_.hint(whom, true);
-    if (!moves())
-        near_.want_bandwidth(whom);
-    if (!told_.count(whom) || told_[whom].children > 0 || from == parent_)
-        ask(whom, hints + 1);
-}
-
-/** Bandwidths of ways to other neighbourhoods are not measured, but by the gate of one that gets all by a slow one: of one process each. */
-void tree::measure_way_out(int candidate, const tree_view &v)
-{
-    if (!mine_.slowed || !is_gate() || !mine_.connected || !v.connected || v.ancestors.contains(me_)
-        || under_.contains(candidate) || near_.rtt_ns(candidate) == 0 || near_.bandwidth(candidate) > 0
-        || promised(candidate, v, v.children + 1) / same() <= mine_.est)
-        return;
-    if (measured_for_.insert(v.gate).second)
-        near_.want_bandwidth_now(candidate);
 }
 
 /** What the parent told last says what this process is. */

@@ -120,6 +120,12 @@ public:
     bool resumed() const { return resumed_; }
 
 private:
+    static constexpr uint64_t unbounded = UINT64_MAX / 2;
+    /** So many times as far is another neighbourhood. */
+    static constexpr int64_t elsewhere = 3;
+    /** Hints followed one after the other: where views are old, and somebody does not look who could mend them, they lead round. */
+    static constexpr unsigned hints_in_a_row = 8;
+
     struct child {
         int rank;
         rank_set under;
