@@ -62,7 +62,11 @@ struct job {
         int me = 0;
         while (processes[static_cast<size_t>(me)] != process)
             ++me;
-        return opened[{process, number, stream}] = services[static_cast<size_t>(process)]->open({number, 0, stream}, std::move(processes), me, [](int, size_t) {}, now);
+        adaptive_places places;
+        for (size_t r = 0; host_of && r < processes.size(); ++r)
+            if (host_of(processes[r]) == host_of(process))
+                places.beside |= rank_set::one(static_cast<int>(r));
+        return opened[{process, number, stream}] = services[static_cast<size_t>(process)]->open({number, 0, stream}, std::move(processes), me, [](int, size_t) {}, now, std::move(places));
     }
 
     void close(int process, uint64_t number, uint64_t stream)
@@ -104,6 +108,7 @@ struct job {
     std::vector<std::deque<message>> way;
     std::map<std::tuple<int, uint64_t, uint64_t>, adaptive_service::member *> opened;
     int64_t now = 0, delay = 0;
+    std::function<int(int process)> host_of;        // none: a host each
     std::function<int64_t(int from, int to)> delay_of;      // in place of delay
     uint64_t rate = 0;          // bytes/s out of a process; 0: any
     std::vector<int64_t> free;  // its interface, from then on

@@ -5,6 +5,7 @@
  */
 #include "job.hpp"
 #include "ranks.hpp"
+#include "single.hpp"
 #include "unit.hpp"
 
 namespace {
@@ -146,6 +147,62 @@ std::string check_helps()
     return "";
 }
 
+/** Several processes a host: the first of each takes up its place below the last of another host, all that are below it follow. */
+std::string check_hosts()
+{
+    clusters j(test_seed());
+    j.host_of = [](int p) { return p / 2; };
+    WAN_CHECK_THAT(j.use(1, up_to(all)).empty(), "first");
+    const std::vector<int> before = j.parents(1, true);
+    WAN_CHECK_THAT(j.use(2, up_to(all)).empty(), "second");
+    for (int p = 0; p < all; ++p)
+        WAN_CHECK_THAT(j.tree_of(p, 2, true).resumed() && j.parents(2, true)[static_cast<size_t>(p)] == before[static_cast<size_t>(p)] && j.tree_of(p, 2, true).changes() <= 1,
+                       "process " + std::to_string(p));
+    // In another order processes of a host have other places: who cannot have its own again is as any other.
+    std::vector<int> reversed = up_to(all);
+    std::reverse(reversed.begin() + 1, reversed.end());
+    WAN_CHECK_THAT(j.use(3, reversed).empty(), "reversed");
+    for (int p = 1; p < all; ++p)
+        WAN_CHECK_THAT(j.tree_of(p, 3, true).view().connected, "process " + std::to_string(p));
+    return "";
+}
+
+/** Of several communicators the last one counts that had all of the processes; of those that are closed little is kept. */
+std::string check_last()
+{
+    clusters j(test_seed());
+    std::vector<int> before;
+    for (uint64_t number : {1, 2}) {
+        if (number == 2)        // other sites are near each other
+            j.delay_of = [](int a, int b) { return a % each == b % each ? 100 * us + 5 * us * std::abs(a - b) : 10 * ms + ms / 10 * std::abs(a - b); };
+        for (auto &k : j.known)
+            for (int p = 0; number == 2 && p < all; ++p)
+                k->keep(process_of(1, static_cast<uint32_t>(p)), {p % each == (&k - j.known.data()) % each ? 200 * us : 20 * ms, 0, 1'000'000'000'000});
+        WAN_CHECK_THAT(j.use(number, up_to(all)).empty(), "communicator " + std::to_string(number));
+        if (number == 2)
+            for (int p = 0; p < all; ++p)
+                j.node(p, number).measure_again();
+        j.run([] { return false; });
+        WAN_CHECK_THAT(before != j.parents(number, true), "the same tree twice");
+        before = j.parents(number, true);
+    }
+    // Some of them: not all are in it, so it does not count.
+    WAN_CHECK_THAT(j.use(3, {0, 1, 2, 3, 4, 5}).empty(), "some");
+    WAN_CHECK_THAT(j.use(4, up_to(all)).empty(), "all");
+    WAN_CHECK(j.parents(4, true) == before);
+    for (uint64_t number = 1; number <= 4; ++number)
+        for (int p = 0; p < all; ++p)
+            if (j.opened.count({p, number, 0}))
+                j.close(p, number, 0);
+    for (uint64_t number = 5; number < 20; ++number) {
+        WAN_CHECK_THAT(j.use(number, {0, 1, 2}).empty(), "communicator " + std::to_string(number));
+        for (int p : {0, 1, 2})
+            j.close(p, number, 0);
+    }
+    WAN_CHECK_THAT(j.services[1]->remembered() > 0 && j.services[1]->remembered() < 10, std::to_string(j.services[1]->remembered()) + " are kept");
+    return "";
+}
+
 /** What processes remember is of other communicators each, so that it leads round: they find each other all the same. */
 std::string check_contradictions()
 {
@@ -183,30 +240,133 @@ struct recorder final : adaptive_port {
     void limited(int) override {}
     uint64_t ahead(int) const override { return 0; }
     void ahead_by(int, int64_t) override {}
+    former_place former(tree_name) const override { return {resumed, {}, 0}; }
+    bool resumed = true;
     std::vector<std::pair<int, rank_set>> begun;
 };
 
-/** The root of six has one child, with one below it; the others, who were in such a tree before, have no parent yet.  A long message is not sent twice for that: they
- *  get it behind the child's; of a short one two go to them, who share them. */
+/** The root of six has one child, with one below it, or two; the others have no parent yet.  Where all were in such a tree before, a long message is
+ *  not sent twice for that: they get it behind the only child's.  Else it goes to one of them as well, of a short one two, who share them. */
 std::string check_unattached()
 {
-    for (const size_t bytes : {size_t{4} << 20, size_t{8}}) {
+    for (const auto &[bytes, resumed, children] : {std::tuple{size_t{4} << 20, true, 1}, {size_t{4} << 20, false, 1}, {size_t{4} << 20, true, 2}, {size_t{8}, true, 1}}) {
         recorder port;
-        adaptive_node node({}, 6, 0, port, {{}, {}, {{{0, true}, {true, {}, 0}}, {{0, false}, {true, {}, 0}}}});
+        port.resumed = resumed;
+        adaptive_node node({}, 6, 0, port);
         tell_message m;
         m.what = tell_kind::attach;
         m.tree = node.tree_for(0, bytes);
         m.ranks = ranks({3, 4});
         node.receive(3, message_put(m), 0);
+        m.ranks = ranks({5});
+        m.children = 1;
+        if (children == 2)
+            node.receive(5, message_put(m), 0);
         std::vector<std::byte> buffer(bytes);
         node.broadcast_begin(0, buffer);
         node.step(0);
         const auto &to = port.begun;
-        if (m.tree.bandwidth)
-            WAN_CHECK(to.size() == 1 && to[0].first == 3 && to[0].second == ranks({1, 2, 3, 4, 5}));
+        const rank_set others = ranks({1, 2, 5}), all = ranks({1, 2, 3, 4, 5});
+        if (children == 2)
+            WAN_CHECK(to.size() == 3 && to[0].first == 3 && to[0].second == ranks({3, 4}) && to[1].second == ranks({5}) && to[2].second == ranks({1, 2}));
+        else if (!m.tree.bandwidth)
+            WAN_CHECK(to.size() == 3 && to[0].first == 3 && to[0].second == ranks({3, 4}) && (to[1].second | to[2].second) == others);
+        else if (resumed)
+            WAN_CHECK(to.size() == 1 && to[0].first == 3 && to[0].second == all);
         else
-            WAN_CHECK(to.size() == 3 && to[0].first == 3 && to[0].second == ranks({3, 4}) && (to[1].second | to[2].second) == ranks({1, 2, 5}));
+            WAN_CHECK(to.size() == 2 && to[0].first == 3 && to[0].second == ranks({3, 4}) && to[1].second == others);
     }
+    return "";
+}
+
+/** Who was in such a tree goes to the nearest of those it was below before that one is connected, gives that up when one of them has
+ *  been nowhere or time is over, tells those below, and takes then whom it has heard of meanwhile. */
+std::string check_place()
+{
+    for (const int why : {0, 1, 2}) {
+        const int64_t far = why == 2 ? 1000 * ms : 0, wait = why == 2 ? 2000 * ms : 1000 * ms;
+        bench b(true, false, {true, ranks({0, 2, 3}), far});
+        for (int rank : {1, 2, 3})
+            b.measured(rank, ms, 50'000'000);
+        const int64_t began = b.now;
+        b.it.step(b.now);
+        const auto unconnected = [&](int rank, rank_set above) {
+            tell_message m;
+            m.what = tell_kind::tell;
+            m.tree = b.it.name();
+            m.view = {false, 0, 0, 0, above, rank, 0, rank, rank, -1};
+            b.it.receive(rank, m, b.now);
+        };
+        b.sent.clear();
+        b.told(1, ms, 50'000'000);
+        unconnected(2, ranks({0}));
+        WAN_CHECK(b.asked() == -1);
+        unconnected(3, ranks({0, 2}));
+        WAN_CHECK(b.asked() == 3);
+        b.answer(3, tell_kind::accept);
+        b.answer(7, tell_kind::attach, 0, rank_set::one(7));
+        WAN_CHECK(b.last(7, tell_kind::accept) && b.it.resumed() && b.it.view().ancestors == ranks({0, 2, 3}));
+        b.sent.clear();
+        unconnected(2, ranks({0, 3}));
+        WAN_CHECK(b.asked() == -1);
+        if (why == 0)
+            unconnected(2, {});
+        else {
+            while (b.now + 50 * ms < began + wait)
+                b.it.step(b.now += 50 * ms);
+            b.it.step(b.now = began + wait - 1);
+            WAN_CHECK(b.it.resumed() && b.it.parent() == 3);
+            WAN_CHECK(b.it.deadline() <= began + wait);
+            b.it.step(b.now = began + wait);
+        }
+        const tell_message *told = b.last(7, tell_kind::tell);
+        WAN_CHECK(!b.it.resumed() && b.it.view().ancestors.empty() && told && told->view.ancestors.empty() && b.asked() == 1);
+        tell_message m;
+        m.what = tell_kind::attach;
+        m.tree = b.it.name();
+        m.children = 1;
+        m.ranks = rank_set::one(8);
+        b.it.receive(8, m, b.now);
+        WAN_CHECK(b.last(8, tell_kind::refuse));
+    }
+    // Who computes meanwhile looks once more before it gives up.
+    bench away(true, false, {true, ranks({0, 3}), 0});
+    away.measured(3, ms, 50'000'000);
+    away.it.step(away.now);
+    away.it.step(away.now += 3000 * ms);
+    WAN_CHECK(away.it.resumed());
+    away.told(3, ms, 50'000'000);
+    WAN_CHECK(away.asked() == 3);
+    // Those who are nearer than the nearest that is known are looked for.
+    bench far(true, false, {true, ranks({0, 2, 3, 4}), 0}, 0);
+    far.measured(2, ms, 50'000'000);
+    far.sent.clear();
+    far.told(2, ms, 50'000'000);
+    far.near.step(far.now, false);
+    WAN_CHECK(far.last(3, tell_kind::ping) && far.last(4, tell_kind::ping) && far.asked() == -1);
+    // Two of them that are not one below the other.
+    bench side(true, false, {true, ranks({0, 2, 3}), 0});
+    for (int rank : {2, 3})
+        side.measured(rank, ms, 50'000'000);
+    side.told(2, ms, 50'000'000);
+    WAN_CHECK(side.asked() == -1 && side.it.resumed());
+    side.told(3, ms, 50'000'000);
+    WAN_CHECK(!side.it.resumed() && side.asked() >= 2);
+    // Who has been connected has no former place any more.
+    bench b(true, false, {true, ranks({0, 3}), 0});
+    for (int rank : {1, 3})
+        b.measured(rank, ms, 50'000'000);
+    b.told(3, ms, 50'000'000);
+    b.answer(3, tell_kind::accept);
+    WAN_CHECK(b.it.view().connected && b.it.resumed());
+    b.told(3, ms, 50'000'000, 1, ranks({0, 5}));
+    WAN_CHECK(b.it.parent() == -1 && b.it.view().ancestors.empty());
+    b.sent.clear();
+    b.told(1, ms, 50'000'000);
+    WAN_CHECK(b.asked() == 1);
+    // Not below itself, nor below none of the root's.
+    for (rank_set above : {ranks({0, 5}), ranks({2})})
+        WAN_CHECK(bench(true, false, {true, above, 0}).it.view().ancestors.empty());
     return "";
 }
 
@@ -214,6 +374,6 @@ std::string check_unattached()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>), cmocka_unit_test(test<check_unattached>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>), cmocka_unit_test(test<check_hosts>), cmocka_unit_test(test<check_last>), cmocka_unit_test(test<check_unattached>), cmocka_unit_test(test<check_place>)};
     return cmocka_run_group_tests_name("adaptive places", tests, nullptr, nullptr);
 }

@@ -57,8 +57,8 @@ class simulator;
 
 class process final : public adaptive_port {
 public:
-    process(simulator &s, const adaptive_options &o, int size, int me, adaptive_places where = {})
-        : node(o, size, me, *this, std::move(where)), sim_(s), me_(me)
+    process(simulator &s, const adaptive_options &o, int size, int me, adaptive_places where = {}, std::map<tree_name, former_place> former = {})
+        : node(o, size, me, *this, std::move(where)), sim_(s), me_(me), former_(std::move(former))
     {
     }
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
@@ -72,6 +72,11 @@ public:
         return at == ahead_.end() ? 0 : at->second;
     }
     void ahead_by(int to, int64_t more) override { ahead_[to] += static_cast<uint64_t>(more); }
+    former_place former(tree_name tree) const override
+    {
+        const auto at = former_.find(tree);
+        return at == former_.end() ? former_place{} : at->second;
+    }
 
     int64_t away_until = 0;             // it does not look before
     std::function<void()> work;         // after it has looked
@@ -89,6 +94,7 @@ private:
     int64_t wakes_ = INT64_MAX;         // the earliest wake-up in line
     std::map<int, uint64_t> there_;     // under way, to whom
     std::map<int, uint64_t> ahead_;
+    std::map<tree_name, former_place> former_;
     std::map<int, pace> paces_;
 };
 
@@ -102,7 +108,7 @@ public:
             p = 1 + net.spread * uniform(-1, 1);
         last_.assign(pair_.size(), 0);
         for (int r = 0; r < size; ++r)
-            all.push_back(std::make_unique<process>(*this, o, size, r, adaptive_places{n.beside(r), n.order, n.former.empty() ? std::map<tree_name, former_place>{} : n.former[static_cast<size_t>(r)]}));
+            all.push_back(std::make_unique<process>(*this, o, size, r, adaptive_places{n.beside(r), n.order}, n.former.empty() ? std::map<tree_name, former_place>{} : n.former[static_cast<size_t>(r)]));
         for (int r = 0; r < size; ++r)
             wake(r, 0);
     }

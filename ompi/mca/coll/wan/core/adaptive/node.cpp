@@ -33,7 +33,7 @@ constexpr uint64_t smallest_segment = 64;
 } // namespace
 
 adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, adaptive_places where)
-    : options_(o), size_(size), me_(me), order_(std::move(where.order)), former_(std::move(where.former)), port_(port),
+    : options_(o), size_(size), me_(me), order_(std::move(where.order)), port_(port),
       near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); }, std::move(where.beside))
 {
     near_.know_most(where.most_bandwidth);
@@ -108,10 +108,8 @@ bool adaptive_node::room(int to, uint64_t op)
 tree &adaptive_node::tree_of(tree_name name)
 {
     auto &t = trees_[name];
-    if (!t) {
-        const auto former = former_.extract(name);
-        t = std::make_unique<tree>(options_, name, me_, near_, *this, former ? former.mapped() : former_place{});
-    }
+    if (!t)
+        t = std::make_unique<tree>(options_, name, me_, near_, *this, port_.former(name));
     return *t;
 }
 

@@ -41,6 +41,8 @@ public:
     virtual uint64_t ahead(int to) const = 0;
     /** So many more, or fewer. */
     virtual void ahead_by(int to, int64_t more) = 0;
+    /** Where this process was in such a tree of another communicator. */
+    virtual former_place former(tree_name tree) const = 0;
 
 protected:
     ~adaptive_port() = default;
@@ -50,7 +52,6 @@ protected:
 struct adaptive_places {
     rank_set beside;            // those on this process's host, with it
     std::vector<int> order;     // of all, the same on all: neighbours follow each other, as those of a host do; empty: that of ranks
-    std::map<tree_name, former_place> former;   // where it was in such trees of another communicator
     uint64_t most_bandwidth = 0;                // bytes/s: the fastest way to any process, as far as is known
 };
 
@@ -141,7 +142,6 @@ private:
     adaptive_options options_;
     int size_, me_;
     std::vector<int> order_;
-    std::map<tree_name, former_place> former_;
     adaptive_port &port_;
     neighbours near_;
     std::map<tree_name, std::unique_ptr<tree>> trees_;

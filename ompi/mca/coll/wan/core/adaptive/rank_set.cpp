@@ -18,6 +18,18 @@ rank_set rank_set::range(int first, int end)
     return s;
 }
 
+rank_set rank_set::of(std::vector<int> ranks)
+{
+    std::sort(ranks.begin(), ranks.end());
+    rank_set s;
+    for (int rank : ranks)
+        if (!s.runs_.empty() && rank <= s.runs_.back().end)
+            s.runs_.back().end = rank + 1;
+        else
+            s.runs_.push_back({rank, rank + 1});
+    return s;
+}
+
 int rank_set::size() const
 {
     int n = 0;

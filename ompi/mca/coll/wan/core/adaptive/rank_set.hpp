@@ -25,6 +25,8 @@ public:
     /** Ranks first, first+1, ... before end. */
     static rank_set range(int first, int end);
     static rank_set one(int rank) { return range(rank, rank + 1); }
+    /** In any order. */
+    static rank_set of(std::vector<int> ranks);
 
     bool empty() const { return runs_.empty(); }
     int size() const;

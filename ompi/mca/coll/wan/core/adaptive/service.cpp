@@ -19,8 +19,8 @@ constexpr uint64_t count_every = 32 << 10;
 constexpr uint64_t count_every_messages = 16;
 /** What has been seen of a way is believed for one to two of these. */
 constexpr int64_t rate_holds_ns = 2'000'000'000;
-/** Communicators of whose trees it is kept where this process was. */
-constexpr size_t most_places = 8;
+/** Communicators of whose trees it is kept where this process was, and of how many. */
+constexpr size_t most_places = 8, most_trees = 64;
 
 void put(wire_writer &w, const adaptive_stream &name)
 {
@@ -171,58 +171,78 @@ void adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
     t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
 }
 
-/** For communicators to come. */
-void adaptive_service::remember(const member &m)
+/** What it has measured, for communicators to come. */
+void adaptive_service::learn(const member &m)
 {
     most_bandwidth_ = std::max(most_bandwidth_, m.node_.near().most_bandwidth());
-    places mine;
-    m.node_.each_tree([&](const tree &t) {
-        if (!t.view().connected)
-            return;
-        auto &[ancestors, dist_ns] = mine.trees[{m.processes_[static_cast<size_t>(t.name().root)], t.name().bandwidth}];
-        t.view().ancestors.each([&](int rank) { ancestors.push_back(m.processes_[static_cast<size_t>(rank)]); });
-        dist_ns = t.view().dist_ns;
-    });
-    if (!mine.trees.empty()) {
-        mine.processes = m.processes_;
-        std::sort(mine.processes.begin(), mine.processes.end());
-        places_[m.name_] = std::move(mine);
-    }
     for (int rank : m.node_.near().known())
         known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
 }
 
-/** Of each tree, where it was in the last communicator that had all of these processes: all choose the same.  (Beside those who have
- *  been nowhere, who keep their places are in the way: simulated, it took more than half as long again until a chain went through all.) */
-void adaptive_service::recall(const std::vector<int> &processes, adaptive_places &where) const
+/** And where it was in its trees. */
+void adaptive_service::remember(const member &m)
 {
-    std::map<int, int> rank_of;
-    for (size_t r = 0; r < processes.size(); ++r)
-        rank_of[processes[r]] = static_cast<int>(r);
-    for (const auto &[name, p] : places_) {
-        const auto common = std::count_if(p.processes.begin(), p.processes.end(), [&](int process) { return rank_of.count(process) > 0; });
-        if (static_cast<size_t>(common) < processes.size())
-            continue;
-        for (const auto &[which, place] : p.trees) {
-            const auto root = rank_of.find(which.first);
-            if (root == rank_of.end())
-                continue;
-            former_place &former = where.former[{root->second, which.second}] = {true, {}, place.dist_ns};
-            for (int process : place.ancestors)
-                if (const auto rank = rank_of.find(process); rank != rank_of.end())
-                    former.ancestors |= rank_set::one(rank->second);
-        }
+    places mine;
+    m.node_.each_tree([&](const tree &t) {
+        if (t.view().connected && mine.trees.size() < most_trees)
+            mine.trees[t.name()] = {true, t.view().ancestors, t.view().dist_ns};
+    });
+    if (mine.trees.empty())
+        return;
+    mine.processes = m.processes_;
+    places_[m.name_] = std::move(mine);
+    if (places_.size() > most_places)
+        places_.erase(places_.begin());
+}
+
+bool adaptive_service::member::has_all(const std::vector<int> &processes) const
+{
+    return std::all_of(processes.begin(), processes.end(), [&](int process) { return rank_of_.count(process) > 0; });
+}
+
+/**
+ * In the last communicator before this one that had all of its processes, and a tree of that root in which this process was connected:
+ * mostly the same one for all.  (Beside those who have been nowhere, who keep their places are in the way: simulated, it took more
+ * than half as long again until a chain went through all.)
+ */
+former_place adaptive_service::former(const member &asks, tree_name tree) const
+{
+    const int root = asks.processes_[static_cast<size_t>(tree.root)];
+    const auto here = [&](const std::vector<int> &processes, const former_place &there) {
+        std::vector<int> ranks;
+        there.ancestors.each([&](int rank) {
+            if (const auto r = asks.rank_of_.find(processes[static_cast<size_t>(rank)]); r != asks.rank_of_.end())
+                ranks.push_back(r->second);
+        });
+        return former_place{true, rank_set::of(std::move(ranks)), there.dist_ns};
+    };
+    adaptive_stream last;
+    former_place found;
+    for (auto at = open_.lower_bound(asks.name_); at != open_.begin() && !found.known;) {
+        const member &m = *(--at)->second;
+        const auto there = m.rank_of_.find(root);
+        const wan::tree *t = there == m.rank_of_.end() ? nullptr : m.node_.tree_at({there->second, tree.bandwidth});
+        if (t && t->view().connected && m.has_all(asks.processes_))
+            last = at->first, found = here(m.processes_, {true, t->view().ancestors, t->view().dist_ns});
     }
+    for (auto at = places_.lower_bound(asks.name_); at != places_.begin();) {
+        const auto &[name, p] = *--at;
+        if (found.known && name < last)
+            break;
+        const auto there = std::find(p.processes.begin(), p.processes.end(), root);
+        const auto place = there == p.processes.end() ? p.trees.end() : p.trees.find({static_cast<int>(there - p.processes.begin()), tree.bandwidth});
+        const std::set<int> all = place == p.trees.end() ? std::set<int>() : std::set<int>(p.processes.begin(), p.processes.end());
+        if (place != p.trees.end() && std::all_of(asks.processes_.begin(), asks.processes_.end(), [&](int process) { return all.count(process) > 0; }))
+            return here(p.processes, place->second);
+    }
+    return found;
 }
 
 adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where)
 {
     for (auto &[other, m] : open_)
-        remember(*m);
-    recall(processes, where);
+        learn(*m);
     where.most_bandwidth = most_bandwidth_;
-    while (places_.size() > most_places)
-        places_.erase(places_.begin());         // (what is open is remembered again)
     std::unique_ptr<member> made(new member(*this, name, std::move(processes), me, std::move(seen), std::move(where)));
     auto &m = open_[name] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)
@@ -238,6 +258,7 @@ void adaptive_service::close(member *m) noexcept
 {
     const adaptive_stream name = m->name_;
     try {
+        learn(*m);
         remember(*m);
         if (name.stream == 0)
             std::erase_if(closed_, [&](const adaptive_stream &s) { return s.beside(name) && s.number < passed_; });

@@ -77,6 +77,9 @@ public:
         void limited(int to) override;
         uint64_t ahead(int to) const override;
         void ahead_by(int to, int64_t more) override;
+        former_place former(tree_name tree) const override { return service_.former(*this, tree); }
+        /** Whether all of these are among its processes. */
+        bool has_all(const std::vector<int> &processes) const;
         void begins_nothing() noexcept;
         void forget();
 
@@ -105,6 +108,8 @@ public:
     bool is_quiet() const { return quiet_; }
     /** Streams that are closed, and messages for those that are not open yet, of which something is kept. */
     size_t kept() const;
+    /** Closed communicators of which it is kept where this process was in their trees. */
+    size_t remembered() const { return places_.size(); }
     /** Bytes of these, and of what communicators keep for operations that have not begun here. */
     uint64_t kept_bytes() const;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
@@ -125,8 +130,9 @@ private:
         std::optional<tree_name> asks;      // it is a question about that
         std::vector<std::byte> bytes;
     };
+    void learn(const member &m);
     void remember(const member &m);
-    void recall(const std::vector<int> &processes, adaptive_places &where) const;
+    former_place former(const member &m, tree_name tree) const;
     /** Whether it is over here, and not yet to come. */
     bool closed(adaptive_stream name) const;
 
@@ -138,16 +144,12 @@ private:
     uint64_t passed_ = 0;                       // numbers below are of open communicators, or of none any more
     measured_table &known_;
     uint32_t job_;
-    /** Where this process was in the trees of a communicator, by the root's process and kind. */
+    /** Where this process was in the trees of a communicator. */
     struct places {
-        struct place {
-            std::vector<int> ancestors;         // processes
-            int64_t dist_ns;
-        };
-        std::vector<int> processes;             // of the communicator, rising
-        std::map<std::pair<int, bool>, place> trees;
+        std::vector<int> processes;             // by rank there
+        std::map<tree_name, former_place> trees;
     };
-    std::map<adaptive_stream, places> places_;  // of the last few
+    std::map<adaptive_stream, places> places_;  // of the last few that were closed
     uint64_t most_bandwidth_ = 0;               // to any process of any of them
     process_id named(int process) const { return process_of(job_, static_cast<uint32_t>(process)); }
     /** Payload to a process. */

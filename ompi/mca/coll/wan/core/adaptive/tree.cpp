@@ -29,24 +29,28 @@ constexpr int64_t look_pause_ns = 50'000'000;
 constexpr int64_t least_round_ns = 2'000'000;
 /** So long who takes up a former place waits to be connected there: what says so comes from the root, hop by hop, behind what
  *  operations send. */
-constexpr int64_t least_former_ns = 1'000'000'000, former_round_trips = 4;
+constexpr int64_t least_former_ns = 1'000'000'000, most_former_ns = 2'000'000'000, former_round_trips = 4;
+/** Who has not looked for longer has an answer that waits, perhaps: a few times it looks once more before it gives up. */
+constexpr int64_t away_ns = 100'000'000;
+constexpr int most_away = 4;
 
 } // namespace
 
 tree::tree(const adaptive_options &o, tree_name name, int me, neighbours &near, tree_host &host, former_place former)
-    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me)), resumed_(o.has(variant_places) && former.known),
-      seen_news_(near.news().size())
+    : options_(o), name_(name), me_(me), near_(near), host_(host), under_(rank_set::one(me)), seen_news_(near.news().size())
 {
     mine_.gate = mine_.tip = mine_.end = me;
     if (me == name.root) {
         mine_.connected = true;
         mine_.est = unbounded;
+        resumed_ = o.has(variant_places) && former.known;
         return;
     }
     fixed_ = place_on_host();
     if (o.has(variant_hints) || fixed_ >= 0)
         near_.hint(fixed_ >= 0 ? fixed_ : name.root, true);
-    if (o.has(variant_places) && fixed_ < 0 && former.ancestors.contains(name.root) && !former.ancestors.contains(me)) {
+    if (o.has(variant_places) && former.known && fits(former)) {
+        resumed_ = true;
         former_ = std::move(former);
         between_ = former_.ancestors.size();
         mine_.ancestors = former_.ancestors;
@@ -258,6 +262,52 @@ void tree::view_set(tree_view v)
             tell(c.rank);
 }
 
+// ---- a former place ----------------------------------------------------------------------
+
+/** Whether it can be taken up: it leads to the root, not through this process, and as processes of a host have their places now. */
+bool tree::fits(const former_place &p) const
+{
+    return p.ancestors.contains(name_.root) && !p.ancestors.contains(me_)
+           && (fixed_ >= 0 ? p.ancestors.contains(fixed_) : !p.ancestors.intersects(near_.beside()));
+}
+
+/** It is one of those it was below, but has been nowhere or given up; or another one of them is neither above nor below it. */
+bool tree::contradicts_place(int from, const tree_view &v) const
+{
+    if (!former_.ancestors.contains(from))
+        return false;
+    if (!v.connected)
+        return v.ancestors.empty();
+    return std::any_of(told_.begin(), told_.end(), [&](const auto &t) {
+        const auto &[who, w] = t;
+        return who != from && former_.ancestors.contains(who) && w.connected && !w.ancestors.contains(from) && !v.ancestors.contains(who);
+    });
+}
+
+void tree::wait_for_place(int64_t now_ns)
+{
+    if (!returns())
+        return;
+    if (former_until_ns_ == 0)
+        former_until_ns_ = now_ns + std::clamp(former_round_trips * former_.dist_ns, least_former_ns, most_former_ns);
+    else if (now_ns - stepped_ns_ > away_ns && away_ < most_away) {
+        ++away_;
+        former_until_ns_ = std::max(former_until_ns_, now_ns + away_ns);
+    } else if (now_ns >= former_until_ns_)
+        give_up_place();
+    stepped_ns_ = now_ns;
+}
+
+/** It is as one that was nowhere. */
+void tree::give_up_place()
+{
+    former_ = {};
+    resumed_ = false;
+    restless();
+    follow_parent();
+    consider_all(-1);
+}
+
 // ---- children ---------------------------------------------------------------------------
 
 void tree::take_attach(int from, const tell_message &m)
@@ -384,8 +434,8 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
     case tell_kind::gate: near_.hint(m.hint, true); return;
     case tell_kind::tell: {
         told_[from] = m.view;
-        if (former_.ancestors.contains(from) && !m.view.connected && m.view.ancestors.empty())
-            give_up_place();        // it has been nowhere, or has given up
+        if (contradicts_place(from, m.view))
+            give_up_place();
         unsigned hints = 0;
         if (const auto asked = asked_.find(from); m.id != 0 && asked != asked_.end()) {
             hints = asked->second.hints;        // (of an old answer: most likely the same)
@@ -459,12 +509,7 @@ void tree::step(int64_t now_ns)
     }
     if (me_ == name_.root)
         return;
-    if (returns()) {
-        if (former_until_ns_ == 0)
-            former_until_ns_ = now_ns + std::max(least_former_ns, former_round_trips * former_.dist_ns);
-        else if (now_ns >= former_until_ns_)
-            give_up_place();
-    }
+    wait_for_place(now_ns);
     if (const auto &news = near_.news(); seen_news_ < news.size()) {
         if (parent_ >= 0)
             follow_parent();        // its bandwidth may be known by now

@@ -33,7 +33,8 @@
  *            most below;
  *   places   who was in a tree of that root in another communicator takes up its place again (`returns`): it says whom it was
  *            below, of those that are here, and goes to the one of them that says so of all the others, though neither is connected
- *            yet.  Where one of these has been nowhere, or it is not connected after a second, it is as any other.
+ *            yet.  Where one of these has been nowhere, two are not one below the other, or it is not connected after a second
+ *            or two, it is as any other.
  * Processes on one host, as the runtime tells, measure nothing of that: the first of them (the root, if it is there) looks
  * for a parent, the others have their places below it, a chain in the bandwidth tree, two below each in the latency tree.
  *
@@ -96,7 +97,7 @@ public:
     /** When step() is to be called next; INT64_MAX: nothing is to be done. */
     int64_t deadline() const
     {
-        return std::min(me_ == name_.root ? INT64_MAX : next_round_ns_, turns_left() ? turn_ns_ : INT64_MAX);
+        return std::min({me_ == name_.root ? INT64_MAX : next_round_ns_, turns_left() ? turn_ns_ : INT64_MAX, returns() ? former_until_ns_ : INT64_MAX});
     }
 
     /** Whom an operation's contributions go to; the root where there is no parent. */
@@ -149,6 +150,9 @@ private:
     bool comparable(int candidate) const;
     bool came_from(int candidate, const tree_view &v) const;
     void look_between(int candidate, const tree_view &v);
+    bool fits(const former_place &p) const;
+    bool contradicts_place(int from, const tree_view &v) const;
+    void wait_for_place(int64_t now_ns);
     void give_up_place();
     void consider_all(int but);
     bool returns() const { return !former_.ancestors.empty(); }
@@ -199,8 +203,9 @@ private:
     std::map<int, question> asked_;         // last
     std::set<int> waiting_;                 // on this host, until this process is connected
     former_place former_;                   // until it is connected, or no longer waits for that; then: nobody
-    int64_t former_until_ns_ = 0;
-    bool resumed_;
+    int64_t former_until_ns_ = 0, stepped_ns_ = 0;
+    int away_ = 0;                          // so often it did not look meanwhile
+    bool resumed_ = false;
     int between_ = 0;                       // so many are nearer than the nearest of them that is known
 
     int64_t now_ns_ = 0, next_round_ns_ = 0;

@@ -136,7 +136,7 @@ bool tree::came_from(int candidate, const tree_view &v) const
     return parent_ < 0 && former_.ancestors.contains(candidate) && (former_.ancestors - rank_set::one(candidate) - v.ancestors).empty();
 }
 
-/** Those who were between that one and this process; of many some, whose answers leave fewer. */
+/** Those who were between that one and this process; of many some, from all over, whose answers leave fewer. */
 void tree::look_between(int candidate, const tree_view &v)
 {
     if (!returns() || parent_ >= 0 || !former_.ancestors.contains(candidate))
@@ -145,20 +145,12 @@ void tree::look_between(int candidate, const tree_view &v)
     if (between.size() >= between_)
         return;
     between_ = between.size();
+    const int step = std::max(1, between_ / looked_at_once);
     int n = 0;
     between.each([&](int rank) {
-        if (n++ < looked_at_once)
+        if (n++ % step == 0)
             near_.hint(rank, true);
     });
-}
-
-/** It is as one that was nowhere. */
-void tree::give_up_place()
-{
-    former_ = {};
-    resumed_ = false;
-    follow_parent();
-    consider_all(-1);
 }
 
 void tree::consider_all(int but)
@@ -170,7 +162,7 @@ void tree::consider_all(int but)
 
 void tree::consider(int candidate, const tree_view &v)
 {
-    if (returns() ? !came_from(candidate, v) : !v.connected)
+    if (returns() && fixed_ < 0 ? !came_from(candidate, v) : !v.connected)
         return;
     if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || (fixed_ >= 0 && candidate != fixed_) || near_.rtt_ns(candidate) == 0
         || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
