@@ -19,7 +19,7 @@ struct bench final : tree_host {
           it(options(phoenix, peers), {0, bandwidth}, 5, near, *this, std::move(former))
     {
     }
-    static adaptive_options options(bool phoenix, int peers)
+    static adaptive_options options(bool phoenix, int peers = 10)
     {
         adaptive_options o;
         o.variants = phoenix ? 0 : all_variants;
