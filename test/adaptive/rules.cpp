@@ -310,6 +310,50 @@ std::string check_slowed()
     return "";
 }
 
+/** Then who is as far and promises half as much again is measured, beside operations, and is better; who promises less is neither, nor
+ *  is it where the way has not turned out slow. */
+std::string check_way_out()
+{
+    for (const bool slowed : {true, false})
+        for (const auto &[children, more] : {std::pair(3, false), {2, true}}) {
+            bench b(true, false, {}, 0);
+            const uint64_t rate = 5'000'000;
+            const auto answer_all = [&] {
+                for (int i = 0; i < 200; ++i) {
+                    b.near.step(b.now += 100 * ms, true);
+                    for (const auto &[to, x] : std::exchange(b.sent, {}))
+                        if ((x.what == tell_kind::ping && to == 0) || (x.what == tell_kind::bulk && x.last)) {     // (others' pings are answered)
+                            tell_message done;
+                            done.what = x.what == tell_kind::ping ? tell_kind::pong : tell_kind::bulk_done;
+                            done.value_ns = static_cast<int64_t>(7.0 / 8 * (128 << 10) / static_cast<double>(rate) * 1e9);
+                            b.near.receive(to, done, b.now += 100 * ms);
+                        }
+                }
+            };
+            b.measured(1, ms, 50'000'000);
+            for (int far : {3, 4})
+                b.measured(far, 100 * ms);
+            b.told(3, 100 * ms, 50'000'000);
+            b.answer(3, tell_kind::accept);
+            answer_all();
+            tell_message m;
+            m.what = tell_kind::pace;
+            m.value_ns = 1'000'000;
+            m.slow = slowed;
+            b.near.receive(3, m, b.now);
+            b.it.step(b.now);
+            WAN_CHECK(b.it.parent() == 3 && b.it.view().est == 1'000'000 && b.it.view().slowed == slowed);
+            b.told(4, 100 * ms, 50'000'000, children);
+            if (!slowed)
+                b.near.want_bandwidth(4);
+            answer_all();
+            WAN_CHECK_THAT(b.near.quiet() && b.near.bandwidth(4) > rate * 9 / 10, std::to_string(slowed) + ": " + std::to_string(b.near.bandwidth(4)));
+            b.told(4, 100 * ms, 50'000'000, children);
+            WAN_CHECK_THAT((b.asked() == 4) == (slowed && more), std::to_string(children) + " children: " + std::to_string(b.near.bandwidth(4)));
+        }
+    return "";
+}
+
 /** Process 1 is the parent in a bandwidth tree, near, and each transfer to it takes `took`; those are counted. */
 struct slow_link {
     bench b{true, false};
@@ -462,7 +506,7 @@ int main()
         cmocka_unit_test(test<check_declined>),
         cmocka_unit_test(test<check_hints>),
         cmocka_unit_test(test<check_used>),
-        cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_slowed>),
+        cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_slowed>), cmocka_unit_test(test<check_way_out>),
         cmocka_unit_test(test<check_tries>),
         cmocka_unit_test(test<check_edges>),
     };

@@ -28,7 +28,7 @@
  *            one leaf at once;
  *   pace     who is told by its parent that operations come far slower than was known counts that way as what it is; all below
  *            forget how fast other far ways were (they may be the same one), and gates of neighbourhoods measure the way to one process of
- *            each neighbourhood that promises far more;
+ *            each neighbourhood that promises half as much again;
  *   order    of several children those far away are served first, then those with the
  *            most below;
  *   places   who was in a tree of that root in another communicator takes up its place again (`returns`): it says whom it was
@@ -158,6 +158,7 @@ private:
     bool returns() const { return !former_.ancestors.empty(); }
     bool closer(int candidate) const;
     uint64_t same() const;
+    bool far_more(uint64_t est) const;
     bool is_gate() const;
     bool slow() const;
     int64_t hop_ns(int parent, int children) const;

@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t sends_in_a_round_trip = 4;
 /** Measured bandwidths that differ by less may be the same: transfers of others were in the way. */
 constexpr uint64_t same_bandwidth = 3;
+/** Who gets all by a way that has turned out slow goes where half as much again is promised. */
+constexpr uint64_t slowed_gain_above = 3, slowed_gain_below = 2;
 /** Moves to who is nearer than a parent that is near as well: round trips of a busy machine differ by more than that, and who
  *  goes to the nearest again and again undoes what others have moved. */
 constexpr unsigned free_pulls = 3;
@@ -47,6 +49,13 @@ bool tree::is_gate() const
 uint64_t tree::same() const
 {
     return options_.has(variant_same) ? same_bandwidth : 1;
+}
+
+/** So much more than now that it is no chance.  What a way that has turned out slow carries is no guess: what was measured beside
+ *  operations and other transfers is at least as much as that says. */
+bool tree::far_more(uint64_t est) const
+{
+    return mine_.slowed ? slowed_gain_below * est > slowed_gain_above * mine_.est : est / same() > mine_.est;
 }
 
 /** Not much farther than the parent. */
@@ -92,7 +101,7 @@ bool tree::better(int candidate, const tree_view &v) const
     const uint64_t est = promised(candidate, then, v.children + 1), now = mine_.est;
     if (options_.has(variant_hints) && near_.bandwidth(candidate) == 0 && !(moves() && comparable(candidate)))
         return false;           // (else taken for as good as the best)
-    if (est / same() > now)
+    if (far_more(est))
         return true;
     if (est < now / same())
         return false;
@@ -199,7 +208,7 @@ void tree::measure_way_out(int candidate, const tree_view &v)
 {
     if (!mine_.slowed || !is_gate() || !mine_.connected || !v.connected || v.ancestors.contains(me_)
         || under_.contains(candidate) || near_.rtt_ns(candidate) == 0 || near_.bandwidth(candidate) > 0
-        || promised(candidate, v, v.children + 1) / same() <= mine_.est)
+        || !far_more(promised(candidate, v, v.children + 1)))
         return;
     if (measured_for_.insert(v.gate).second)
         near_.want_bandwidth_now(candidate);
