@@ -8,6 +8,9 @@
 #include "single.hpp"
 #include "unit.hpp"
 
+#include <array>
+#include <set>
+
 namespace {
 
 using namespace adaptive_test;
@@ -279,6 +282,15 @@ std::string check_unattached()
     return "";
 }
 
+void tell_unconnected(bench &b, int rank, rank_set above)
+{
+    tell_message m;
+    m.what = tell_kind::tell;
+    m.tree = b.it.name();
+    m.view = {false, 0, 0, 0, std::move(above), rank, 0, rank, rank, -1};
+    b.it.receive(rank, m, b.now);
+}
+
 /** Who was in such a tree goes to the nearest of those it was below before that one is connected, gives that up when one of them has
  *  been nowhere or time is over, tells those below, and takes then whom it has heard of meanwhile. */
 std::string check_place()
@@ -290,13 +302,7 @@ std::string check_place()
             b.measured(rank, ms, 50'000'000);
         const int64_t began = b.now;
         b.it.step(b.now);
-        const auto unconnected = [&](int rank, rank_set above) {
-            tell_message m;
-            m.what = tell_kind::tell;
-            m.tree = b.it.name();
-            m.view = {false, 0, 0, 0, above, rank, 0, rank, rank, -1};
-            b.it.receive(rank, m, b.now);
-        };
+        const auto unconnected = [&](int rank, rank_set above) { tell_unconnected(b, rank, std::move(above)); };
         b.sent.clear();
         b.told(1, ms, 50'000'000);
         unconnected(2, ranks({0}));
@@ -370,10 +376,231 @@ std::string check_place()
     return "";
 }
 
+/** What says nothing against a place: others that have been nowhere, who is not connected yet beside who is, and who has got one more
+ *  above it.  Who is above is not taken for a child. */
+std::string check_kept_places()
+{
+    bench b(true, false, {true, ranks({0, 2, 3}), 0});
+    for (int rank : {1, 2, 3})
+        b.measured(rank, ms, 50'000'000);
+    b.it.step(b.now);
+    b.sent.clear();
+    tell_unconnected(b, 1, {});
+    tell_unconnected(b, 2, ranks({0}));
+    WAN_CHECK(b.it.resumed() && b.asked() == -1);
+    b.answer(2, tell_kind::attach, 0, rank_set::one(2));
+    WAN_CHECK(b.last(2, tell_kind::refuse) && !b.last(2, tell_kind::accept));
+    b.told(3, ms, 50'000'000);      // below the root alone; where 2 comes is not known yet
+    WAN_CHECK(b.it.resumed() && b.asked() == -1);
+    b.told(3, ms, 50'000'000, 0, ranks({0, 2, 4}));
+    WAN_CHECK(b.it.resumed() && b.asked() == 3);
+    // Those who are no farther up than is known lead to nobody, nor do others.
+    bench far(true, false, {true, ranks({0, 2, 3}), 0}, 0);
+    for (int rank : {0, 1})
+        far.measured(rank, ms, 50'000'000);
+    far.sent.clear();
+    far.told(1, ms, 50'000'000);
+    far.near.step(far.now, false);
+    WAN_CHECK(!far.last(2, tell_kind::ping) && !far.last(3, tell_kind::ping));
+    return "";
+}
+
+/** Who looks when something is due waits as long as there is to be waited, however seldom that is; who looks later looks a few times more. */
+std::string check_waits()
+{
+    for (const int64_t far : {0, 300, 1000, 100'000}) {
+        const int64_t wait = std::clamp(4 * far * ms, 1000 * ms, 2000 * ms);
+        bench b(true, false, {true, ranks({0, 2, 3}), far * ms});
+        b.measured(3, ms, 50'000'000);
+        const int64_t began = b.now;
+        b.it.step(b.now);
+        while (b.it.resumed() && b.now <= began + wait)
+            b.it.step(b.now = std::max(b.now, b.it.deadline()) + us);
+        WAN_CHECK_THAT(!b.it.resumed() && b.now >= began + wait && b.now <= began + wait + ms, std::to_string((b.now - began) / ms) + " ms in place of " + std::to_string(wait / ms));
+        WAN_CHECK(b.it.deadline() <= b.now + 2 * ms);
+        bench away(true, false, {true, ranks({0, 2, 3}), far * ms});
+        away.it.step(away.now);
+        int looks = 0;
+        for (; away.it.resumed() && looks < 100; ++looks)
+            away.it.step(away.now += 5000 * ms);
+        WAN_CHECK_THAT(looks == 5, std::to_string(looks) + " looks");
+        // Late early on, it has no less time than others; late at the end, as much as who was not.
+        for (const int64_t late : {int64_t{0}, 300 * ms}) {
+            bench once(true, false, {true, ranks({0, 2, 3}), far * ms});
+            once.it.step(once.now);
+            for (once.now += late; once.now < wait; once.now += 50 * ms)
+                once.it.step(once.now);
+            once.it.step(once.now += 5000 * ms);
+            WAN_CHECK(once.it.resumed());
+        }
+    }
+    return "";
+}
+
+/** On a host with another process, which is its parent: it goes nowhere else, looks for nobody else and waits until that one is connected;
+ *  its place is the former one only if that was so there.  The first on a host has none below another one there. */
+std::string check_beside()
+{
+    const auto resumed = [](rank_set above, rank_set beside) { return bench(true, false, {true, std::move(above), 0}, 10, std::move(beside)).it.resumed(); };
+    WAN_CHECK(resumed(ranks({0, 2, 4}), ranks({4, 5})) && !resumed(ranks({0, 2}), ranks({4, 5})));
+    WAN_CHECK(resumed(ranks({0, 2}), ranks({5, 6})) && !resumed(ranks({0, 6}), ranks({5, 6})));
+    bench b(true, false, {true, ranks({0, 2, 3, 4}), 0}, 10, ranks({4, 5}));
+    b.measured(4, us, 50'000'000);
+    b.it.step(b.now);
+    b.sent.clear();
+    tell_unconnected(b, 4, ranks({0, 2, 3}));
+    WAN_CHECK(b.asked() == -1);
+    b.told(4, ms, 50'000'000, 0, ranks({0, 6}));        // it has gone elsewhere
+    WAN_CHECK(b.asked() == 4);
+    b.answer(4, tell_kind::accept);
+    WAN_CHECK(b.it.view().connected);
+    bench other(true, false, {true, ranks({0, 2, 3, 4}), 0}, 10, ranks({4, 5}));
+    other.measured(4, us, 50'000'000);
+    other.told(4, ms, 50'000'000, 0, ranks({0, 6}));
+    other.near.step(other.now, false);
+    WAN_CHECK(!other.last(2, tell_kind::ping) && !other.last(3, tell_kind::ping));
+    return "";
+}
+
+/** One process, 5 of 0 to 9, whom others tell what a test likes: where it begins in each communicator. */
+struct alone {
+    explicit alone(bool of_bandwidth) : bandwidth(of_bandwidth), service(options(), [](int, std::span<const std::byte>, std::span<const std::byte>, uint64_t) {}, known, 1)
+    {
+        for (uint32_t p = 0; p < 10; ++p)
+            known.keep(process_of(1, p), {ms, 50'000'000, 1});
+    }
+    static adaptive_options options()
+    {
+        adaptive_options o;
+        o.threshold_bytes = 2;
+        return o;
+    }
+    void open(uint64_t number, std::vector<int> processes)
+    {
+        const auto me = static_cast<int>(std::find(processes.begin(), processes.end(), 5) - processes.begin());
+        opened[number] = {service.open({number, 0, 0}, processes, me, [](int, size_t) {}, now), processes};
+    }
+    void close(uint64_t number) { service.close(opened.extract(number).mapped().first); }
+    static int rank(const std::vector<int> &processes, int p) { return static_cast<int>(std::find(processes.begin(), processes.end(), p) - processes.begin()); }
+    const tree &tree_of(uint64_t number, int root = 0)
+    {
+        const auto &[m, processes] = opened.at(number);
+        return *m->node().tree_at({rank(processes, root), bandwidth});
+    }
+    /** Which processes it begins below, in the tree of that root: none, where it has been nowhere. */
+    std::set<int> begins(uint64_t number, int root = 0)
+    {
+        auto &[m, processes] = opened.at(number);
+        std::array<std::byte, 2> buffer{};
+        m->node().broadcast_begin(rank(processes, root), std::span(buffer).first(bandwidth ? 2 : 1));
+        std::set<int> those;
+        tree_of(number, root).view().ancestors.each([&those, &here = processes](int r) { those.insert(here[static_cast<size_t>(r)]); });
+        return those;
+    }
+    /** It gets below that one, who is below these. */
+    bool connect(uint64_t number, int parent, std::vector<int> above, int root = 0)
+    {
+        const auto &[m, processes] = opened.at(number);
+        tell_message t;
+        t.what = tell_kind::tell;
+        t.tree = {rank(processes, root), bandwidth};
+        rank_set ancestors;
+        for (int p : above)
+            ancestors |= rank_set::one(rank(processes, p));
+        const int r = rank(processes, parent);
+        t.view = {true, ms, 50'000'000, 0, ancestors, r, ms, r, r, -1};
+        service.receive(parent, message(number, 0, t), now += ms);
+        t.what = tell_kind::accept;
+        service.receive(parent, message(number, 0, t), now += ms);
+        return tree_of(number, root).view().connected && tree_of(number, root).parent() == r;
+    }
+    /** That one says so of itself. */
+    void nowhere(uint64_t number, int p)
+    {
+        const auto &[m, processes] = opened.at(number);
+        tell_message t;
+        t.what = tell_kind::tell;
+        t.tree = {rank(processes, 0), bandwidth};
+        service.receive(p, message(number, 0, t), now += ms);
+    }
+    bool bandwidth;
+    int64_t now = ms;
+    measured_table known;
+    adaptive_service service;
+    std::map<uint64_t, std::pair<adaptive_service::member *, std::vector<int>>> opened;
+};
+
+/** Which communicator counts: the last one before that had all and in which it was connected, open or closed; little is kept of those. */
+std::string check_lookup()
+{
+    using set = std::set<int>;
+    const auto list = [](const set &s) {
+        std::string text;
+        for (int p : s)
+            text += " " + std::to_string(p);
+        return "begins below" + text;
+    };
+    for (const bool bandwidth : {false, true})
+        for (const bool first_closed : {false, true})
+            for (const bool last_closed : {false, true}) {
+                alone a(bandwidth);
+                a.open(1, up_to(10));
+                WAN_CHECK(a.begins(1).empty() && a.connect(1, 1, {0}));
+                if (first_closed)
+                    a.close(1);
+                // In another order of ranks.
+                std::vector<int> reversed = up_to(10);
+                std::reverse(reversed.begin(), reversed.end());
+                a.open(3, reversed);
+                WAN_CHECK(a.begins(3) == set({0, 1}) && a.connect(3, 1, {0, 2}));
+                // Without one that is wanted then, and one in which it does not get anywhere.
+                a.open(4, {0, 1, 3, 4, 5, 6, 7});
+                WAN_CHECK(a.begins(4) == set({0, 1}) && a.connect(4, 1, {0, 3}));
+                a.open(5, up_to(10));
+                WAN_CHECK(a.begins(5) == set({0, 1, 2}));
+                a.nowhere(5, 1);
+                WAN_CHECK(!a.tree_of(5).resumed());
+                if (last_closed)
+                    for (uint64_t number : {3, 4, 5})
+                        a.close(number);
+                a.open(6, {8, 5, 2, 1, 0});
+                WAN_CHECK_THAT(a.begins(6) == set({0, 1, 2}), list(a.begins(6)));
+                WAN_CHECK(a.begins(6, 8).empty());      // a tree of another root
+                // What comes after it does not count.
+                a.open(2, up_to(10));
+                WAN_CHECK_THAT(a.begins(2) == set({0, 1}), list(a.begins(2)));
+                // Those of the other kind of tree neither.
+                a.bandwidth = !bandwidth;
+                a.open(7, up_to(10));
+                WAN_CHECK(a.begins(7).empty());
+            }
+    // The last ones that were closed are kept, of so many trees.
+    alone a(true);
+    a.open(1, up_to(10));
+    WAN_CHECK(a.begins(1).empty() && a.connect(1, 1, {0}));
+    a.close(1);
+    for (uint64_t number = 2; number < 40; ++number) {
+        a.open(number, {0, 1, 2, 5});
+        a.begins(number);
+        WAN_CHECK(a.connect(number, 1, number == 39 ? std::vector{0, 2} : std::vector{0}));
+        a.close(number);
+        a.open(1000 + number, {0, 5});      // in which it gets nowhere
+        a.begins(1000 + number);
+        a.close(1000 + number);
+        WAN_CHECK(a.service.remembered() <= 8);
+    }
+    a.open(2000, {0, 1, 2, 5});
+    WAN_CHECK_THAT(a.begins(2000) == set({0, 1, 2}), list(a.begins(2000)));
+    a.open(2001, up_to(10));
+    WAN_CHECK(a.begins(2001).empty());
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>), cmocka_unit_test(test<check_hosts>), cmocka_unit_test(test<check_last>), cmocka_unit_test(test<check_unattached>), cmocka_unit_test(test<check_place>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>), cmocka_unit_test(test<check_hosts>), cmocka_unit_test(test<check_last>), cmocka_unit_test(test<check_unattached>), cmocka_unit_test(test<check_place>),
+                                cmocka_unit_test(test<check_kept_places>), cmocka_unit_test(test<check_waits>), cmocka_unit_test(test<check_beside>), cmocka_unit_test(test<check_lookup>)};
     return cmocka_run_group_tests_name("adaptive places", tests, nullptr, nullptr);
 }

@@ -14,8 +14,8 @@ using namespace wan;
 
 /** Process 5 of 10 in the trees of root 0, told what a test likes. */
 struct bench final : tree_host {
-    explicit bench(bool bandwidth, bool phoenix = true, former_place former = {}, int peers = 10)
-        : near(options(phoenix, peers), 10, 5, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }),
+    explicit bench(bool bandwidth, bool phoenix = true, former_place former = {}, int peers = 10, rank_set beside = {})
+        : near(options(phoenix, peers), 10, 5, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }, std::move(beside)),
           it(options(phoenix, peers), {0, bandwidth}, 5, near, *this, std::move(former))
     {
     }

@@ -197,7 +197,7 @@ void adaptive_service::remember(const member &m)
 
 bool adaptive_service::member::has_all(const std::vector<int> &processes) const
 {
-    return std::all_of(processes.begin(), processes.end(), [&](int process) { return rank_of_.count(process) > 0; });
+    return processes.size() <= processes_.size() && std::all_of(processes.begin(), processes.end(), [&](int process) { return rank_of_.count(process) > 0; });
 }
 
 /**
@@ -231,8 +231,10 @@ former_place adaptive_service::former(const member &asks, tree_name tree) const
             break;
         const auto there = std::find(p.processes.begin(), p.processes.end(), root);
         const auto place = there == p.processes.end() ? p.trees.end() : p.trees.find({static_cast<int>(there - p.processes.begin()), tree.bandwidth});
-        const std::set<int> all = place == p.trees.end() ? std::set<int>() : std::set<int>(p.processes.begin(), p.processes.end());
-        if (place != p.trees.end() && std::all_of(asks.processes_.begin(), asks.processes_.end(), [&](int process) { return all.count(process) > 0; }))
+        if (place == p.trees.end() || p.processes.size() < asks.processes_.size())
+            continue;
+        const auto common = std::count_if(p.processes.begin(), p.processes.end(), [&](int process) { return asks.rank_of_.count(process) > 0; });
+        if (static_cast<size_t>(common) == asks.processes_.size())
             return here(p.processes, place->second);
     }
     return found;

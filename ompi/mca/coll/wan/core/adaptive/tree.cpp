@@ -30,7 +30,7 @@ constexpr int64_t least_round_ns = 2'000'000;
 /** So long who takes up a former place waits to be connected there: what says so comes from the root, hop by hop, behind what
  *  operations send. */
 constexpr int64_t least_former_ns = 1'000'000'000, most_former_ns = 2'000'000'000, former_round_trips = 4;
-/** Who has not looked for longer has an answer that waits, perhaps: a few times it looks once more before it gives up. */
+/** Who looks later than that after it was due has an answer that waits, perhaps: a few times it looks once more before it gives up. */
 constexpr int64_t away_ns = 100'000'000;
 constexpr int most_away = 4;
 
@@ -290,12 +290,11 @@ void tree::wait_for_place(int64_t now_ns)
         return;
     if (former_until_ns_ == 0)
         former_until_ns_ = now_ns + std::clamp(former_round_trips * former_.dist_ns, least_former_ns, most_former_ns);
-    else if (now_ns - stepped_ns_ > away_ns && away_ < most_away) {
+    else if (now_ns - deadline() > away_ns && away_ < most_away) {
         ++away_;
         former_until_ns_ = std::max(former_until_ns_, now_ns + away_ns);
     } else if (now_ns >= former_until_ns_)
         give_up_place();
-    stepped_ns_ = now_ns;
 }
 
 /** It is as one that was nowhere. */

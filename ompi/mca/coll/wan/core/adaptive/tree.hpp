@@ -204,7 +204,7 @@ private:
     std::map<int, question> asked_;         // last
     std::set<int> waiting_;                 // on this host, until this process is connected
     former_place former_;                   // until it is connected, or no longer waits for that; then: nobody
-    int64_t former_until_ns_ = 0, stepped_ns_ = 0;
+    int64_t former_until_ns_ = 0;
     int away_ = 0;                          // so often it did not look meanwhile
     bool resumed_ = false;
     int between_ = 0;                       // so many are nearer than the nearest of them that is known

@@ -145,10 +145,11 @@ bool tree::came_from(int candidate, const tree_view &v) const
     return parent_ < 0 && former_.ancestors.contains(candidate) && (former_.ancestors - rank_set::one(candidate) - v.ancestors).empty();
 }
 
-/** Those who were between that one and this process; of many some, from all over, whose answers leave fewer. */
+/** Those who were between that one and this process; of many some, from all over, whose answers leave fewer.  (Who has its place on
+ *  its host goes nowhere else.) */
 void tree::look_between(int candidate, const tree_view &v)
 {
-    if (!returns() || parent_ >= 0 || !former_.ancestors.contains(candidate))
+    if (!returns() || fixed_ >= 0 || parent_ >= 0 || !former_.ancestors.contains(candidate))
         return;
     const rank_set between = former_.ancestors - rank_set::one(candidate) - v.ancestors;
     if (between.size() >= between_)
