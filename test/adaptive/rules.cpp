@@ -323,10 +323,10 @@ std::string check_way_out()
                     b.near.step(b.now += 100 * ms, true);
                     for (const auto &[to, x] : std::exchange(b.sent, {}))
                         if ((x.what == tell_kind::ping && to == 0) || (x.what == tell_kind::bulk && x.last)) {     // (others' pings are answered)
-                            tell_message done;
-                            done.what = x.what == tell_kind::ping ? tell_kind::pong : tell_kind::bulk_done;
-                            done.value_ns = static_cast<int64_t>(7.0 / 8 * (128 << 10) / static_cast<double>(rate) * 1e9);
-                            b.near.receive(to, done, b.now += 100 * ms);
+                            tell_message answer = bench::bulk_done(rate);
+                            if (x.what == tell_kind::ping)
+                                answer.what = tell_kind::pong;
+                            b.near.receive(to, answer, b.now += 100 * ms);
                         }
                 }
             };

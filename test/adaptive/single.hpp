@@ -30,6 +30,14 @@ struct bench final : tree_host {
     uint64_t next_op() const override { return next; }
     void child_gone(tree_name, int child, uint64_t first, uint64_t end) override { gone.emplace_back(child, first, end); }
 
+    /** All but the first of eight parts of a transfer took that long. */
+    static tell_message bulk_done(uint64_t bandwidth)
+    {
+        tell_message done;
+        done.what = tell_kind::bulk_done;
+        done.value_ns = static_cast<int64_t>(7.0 / 8 * (128 << 10) / static_cast<double>(bandwidth) * 1e9);
+        return done;
+    }
     /** As if it had been measured. */
     void measured(int rank, int64_t rtt_ns, uint64_t bandwidth = 0)
     {
@@ -45,9 +53,7 @@ struct bench final : tree_host {
         if (bandwidth) {
             near.want_bandwidth(rank);
             near.step(now, false);
-            tell_message done;
-            done.what = tell_kind::bulk_done;
-            done.value_ns = static_cast<int64_t>(7.0 / 8 * (128 << 10) / static_cast<double>(bandwidth) * 1e9);
+            const tell_message done = bulk_done(bandwidth);
             near.receive(rank, done, now);
             near.receive(rank, done, now);
         }
