@@ -354,6 +354,74 @@ std::string check_way_out()
     return "";
 }
 
+/** Who has left a way that has turned out slow for one that promises twice as much does not come back to it because it is nearer, or has fewer
+ *  children, and "about as much" is a third: it would leave it again.  Measured anew, since yet another one is slow, it is not slow any more. */
+std::string check_no_return()
+{
+    for (const bool mover : {true, false}) {
+        bench b(true, false, {}, 0);
+        const auto told = [&](int rank, int64_t dist_ns, int children, int moves = -1, bool slowed = false) {
+            tell_message m;
+            m.what = tell_kind::tell;
+            m.tree = b.it.name();
+            m.view = {true, dist_ns, 50'000'000, children, rank_set::one(0), rank, dist_ns, rank, rank, moves, slowed};
+            b.it.receive(rank, m, b.now);
+        };
+        const auto paced = [&](int rank, uint64_t rate) {
+            tell_message m;
+            m.what = tell_kind::pace;
+            m.value_ns = static_cast<int64_t>(rate);
+            m.slow = true;
+            b.near.receive(rank, m, b.now);
+            b.it.step(b.now);
+        };
+        const auto known = [&](int rank, uint64_t bandwidth) {
+            b.near.want_bandwidth(rank);
+            b.near.step(b.now, false);
+            for (int transfer = 0; transfer < 2; ++transfer)
+                b.near.receive(rank, bench::bulk_done(bandwidth), b.now);
+            b.near.step(b.now, false);
+        };
+        b.measured(0, 100 * ms);
+        b.measured(1, ms, 50'000'000);
+        b.measured(3, (mover ? 100 : 20) * ms, 5'000'000);
+        b.measured(4, 100 * ms);
+        b.measured(6, (mover ? 100 : 20) * ms, 5'000'000);
+        told(3, 20 * ms, 0);
+        b.answer(3, tell_kind::accept);
+        told(3, 20 * ms, 1);
+        paced(3, 1'000'000);
+        WAN_CHECK(b.it.parent() == 3 && b.it.view().est == 1'000'000 && b.it.view().slowed && b.near.bandwidth(6) == 0);
+        known(4, 5'000'000);
+        b.asked();
+        told(4, 100 * ms, 1);
+        WAN_CHECK(b.asked() == 4);
+        b.answer(4, tell_kind::accept);
+        told(4, 100 * ms, 2, mover ? 5 : -1);
+        WAN_CHECK(b.it.parent() == 4 && !b.it.view().slowed && b.it.view().est > 2'400'000);
+        told(3, 20 * ms, 0);
+        WAN_CHECK_THAT(b.asked() == -1, std::to_string(mover));
+        // Nor to one that is below such a way; but to another one that is as far and has as much.
+        known(6, 1'000'000);
+        b.asked();
+        told(6, 20 * ms, 0, -1, true);
+        WAN_CHECK_THAT(b.asked() == -1, std::to_string(mover));
+        told(6, 20 * ms, 0);
+        WAN_CHECK_THAT(b.asked() == 6, std::to_string(mover));
+        b.answer(6, tell_kind::refuse);
+        b.asked();
+        // Where it is hardly slower than this one, it would not be left for this one.
+        paced(3, 2'000'000);
+        told(3, 20 * ms, 0);
+        WAN_CHECK_THAT(b.asked() == 3, std::to_string(mover));
+        b.answer(3, tell_kind::refuse);
+        WAN_CHECK(b.near.slowed(3));
+        paced(4, 1'000'000);
+        WAN_CHECK(b.it.parent() == 4 && b.it.view().slowed && b.near.slowed(4) && !b.near.slowed(3) && b.near.bandwidth(3) == 0);
+    }
+    return "";
+}
+
 /** Process 1 is the parent in a bandwidth tree, near, and each transfer to it takes `took`; those are counted. */
 struct slow_link {
     bench b{true, false};
@@ -506,7 +574,7 @@ int main()
         cmocka_unit_test(test<check_declined>),
         cmocka_unit_test(test<check_hints>),
         cmocka_unit_test(test<check_used>),
-        cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_slowed>), cmocka_unit_test(test<check_way_out>),
+        cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_slowed>), cmocka_unit_test(test<check_way_out>), cmocka_unit_test(test<check_no_return>),
         cmocka_unit_test(test<check_tries>),
         cmocka_unit_test(test<check_edges>),
     };

@@ -174,6 +174,7 @@ void neighbours::forget_far(int but)
         if (rank != but && rank != bulk_to_ && p.way.rtt_ns > 0 && !near(rank)) {
             p.way.bandwidth = p.best = 0;
             p.bulks = 0;
+            p.slowed = false;
             p.bulk_wanted = std::find(bulk_queue_.begin(), bulk_queue_.end(), rank) != bulk_queue_.end();
         }
 }

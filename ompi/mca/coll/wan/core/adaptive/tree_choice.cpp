@@ -103,7 +103,8 @@ bool tree::better(int candidate, const tree_view &v) const
         return false;           // (else taken for as good as the best)
     if (far_more(est))
         return true;
-    if (est < now / same())
+    // (Back to a way that has turned out slow only where it would not be left for this one.)
+    if (v.slowed || near_.slowed(candidate) ? slowed_gain_below * now > slowed_gain_above * est : est < now / same())
         return false;
     if (moves() && v.children + (v.end != candidate) < parents_.children && comparable(candidate))
         return true;
