@@ -343,12 +343,12 @@ std::string check_way_out()
             b.near.receive(3, m, b.now);
             b.it.step(b.now);
             WAN_CHECK(b.it.parent() == 3 && b.it.view().est == 1'000'000 && b.it.view().slowed == slowed);
-            b.told(4, 100 * ms, 50'000'000, children);
+            b.told(4, 100 * ms, 2'000'000, children);
             if (!slowed)
                 b.near.want_bandwidth(4);
             answer_all();
             WAN_CHECK_THAT(b.near.quiet() && b.near.bandwidth(4) > rate * 9 / 10, std::to_string(slowed) + ": " + std::to_string(b.near.bandwidth(4)));
-            b.told(4, 100 * ms, 50'000'000, children);
+            b.told(4, 100 * ms, 2'000'000, children);
             WAN_CHECK_THAT((b.asked() == 4) == (slowed && more), std::to_string(children) + " children: " + std::to_string(b.near.bandwidth(4)));
         }
     return "";
