@@ -86,6 +86,10 @@ typedef struct wan_mail {
     int tag;
     size_t most;                    /* bytes of a message */
     struct wan_letter *letters;     /* sent, not yet gone; atomic */
+    struct wan_letter *held;        /* to be sent when there is room; atomic */
+    struct wan_letter *line;        /* the same, in order, of who reaps */
+    struct wan_mail_here *here;     /* letters to each rank, if it is on this host */
+    uint32_t most_here;             /* under way to one of them */
     ompi_request_t *receive;
     char *incoming[2];
     int turn;

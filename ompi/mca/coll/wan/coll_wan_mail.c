@@ -7,6 +7,10 @@
  * looks through; from the first look on one receive is posted, into one of two
  * buffers by turns.
  *
+ * Processes of one host have few buffers for what they send each other through memory, all of one process's from one list.
+ * Where none is left, Open MPI up to 5.0.9 (and 4.1) loses or mutilates what it answers: a hang, or a process that dies.  So
+ * no more than some letters are on their way to others of this host, and the rest is held here, in its order.
+ *
  * What is for a process that is dead goes nowhere, and nobody misses it; what one
  * was sending when it died may never end: its receive is left to it.
  *
@@ -21,17 +25,30 @@ typedef struct wan_letter {
     struct wan_letter *next;
     ompi_request_t *request;
     int rank;
-    size_t counted;
+    bool here;              /* to a process of this host */
+    size_t size, counted;
     char bytes[];
 } wan_letter_t;
 
-static void letter_push(wan_mail_t *mail, wan_letter_t *letter)
+/* Letters to a process of this host; both atomic.  `held` counts one until the PML has it: what follows must not pass it. */
+struct wan_mail_here {
+    uint32_t under_way, held;
+};
+
+/* Of Open MPI's 512 buffers as many may be taken by letters, and by answers to those of others; the rest is the program's. */
+#define MOST_HERE 128
+
+static void letter_push(wan_letter_t **stack, wan_letter_t *letter)
 {
-    letter->next = __atomic_load_n(&mail->letters, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&mail->letters, &letter->next, letter, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
+    letter->next = __atomic_load_n(stack, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(stack, &letter->next, letter, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
         continue;
     }
+}
+
+static wan_letter_t *letters_take(wan_letter_t **stack)
+{
+    return NULL == __atomic_load_n(stack, __ATOMIC_RELAXED) ? NULL : __atomic_exchange_n(stack, NULL, __ATOMIC_ACQUIRE);
 }
 
 static bool receive_post(wan_mail_t *mail)
@@ -51,6 +68,25 @@ static bool buffers_alloc(wan_mail_t *mail)
     return true;
 }
 
+static bool here_alloc(wan_mail_t *mail)
+{
+    const int size = ompi_comm_size(mail->comm), others = (int) opal_process_info.num_local_peers;
+
+    mail->here = calloc(size, sizeof(*mail->here));
+    mail->most_here = MOST_HERE / (others < 1 ? 1 : others < size ? others : size);
+    if (0 == mail->most_here) {
+        mail->most_here = 1;
+    }
+    return NULL != mail->here;
+}
+
+static bool is_here(const wan_mail_t *mail, int rank)
+{
+    const ompi_proc_t *proc = ompi_comm_peer_lookup(mail->comm, rank);
+
+    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
 bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most)
 {
     mail->comm = comm;
@@ -60,9 +96,14 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->lost = 0;
     mail->arrived = NULL;
     mail->ctx = NULL;
-    mail->letters = NULL;
+    mail->letters = mail->held = mail->line = NULL;
     mail->receive = NULL;
-    return buffers_alloc(mail);
+    mail->incoming[0] = NULL;
+    if (!here_alloc(mail) || !buffers_alloc(mail)) {
+        mca_coll_wan_mail_release(mail);
+        return false;
+    }
+    return true;
 }
 
 /* A letter could not be sent. */
@@ -71,6 +112,27 @@ static void mail_lost(wan_mail_t *mail, int rank)
     if (!mca_coll_wan_compat_dead(mail->comm, rank)) {
         __atomic_store_n(&mail->lost, 1, __ATOMIC_RELAXED);
     }
+}
+
+/* To the PML, which takes those to one process in this order. */
+static void letter_post(wan_mail_t *mail, wan_letter_t *letter)
+{
+    const int rank = letter->rank;
+    const bool here = letter->here;
+
+    if (!mca_coll_wan_compat_dead(mail->comm, rank)) {
+        if (OMPI_SUCCESS == MCA_PML_CALL(isend(letter->bytes, letter->size, &ompi_mpi_byte.dt, rank, mail->tag,
+                                               0 < letter->counted ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD,
+                                               mail->comm, &letter->request))) {
+            letter_push(&mail->letters, letter);
+            return;
+        }
+        mail_lost(mail, rank);
+    }
+    if (here) {
+        __atomic_sub_fetch(&mail->here[rank].under_way, 1, __ATOMIC_RELAXED);
+    }
+    free(letter);
 }
 
 void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
@@ -87,29 +149,61 @@ void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t
         return;
     }
     letter->rank = rank;
+    letter->here = is_here(mail, rank);
+    letter->size = head_size + rest_size;
     letter->counted = counted;
     memcpy(letter->bytes, head, head_size);
     if (0 < rest_size) {
         memcpy(letter->bytes + head_size, rest, rest_size);
     }
-    if (OMPI_SUCCESS != MCA_PML_CALL(isend(letter->bytes, head_size + rest_size, &ompi_mpi_byte.dt, rank, mail->tag,
-                                           0 < counted ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD,
-                                           mail->comm, &letter->request))) {
-        free(letter);
-        mail_lost(mail, rank);
-        return;
+    if (letter->here) {
+        struct wan_mail_here *here = &mail->here[rank];
+
+        if (0 < __atomic_load_n(&here->held, __ATOMIC_ACQUIRE)
+            || mail->most_here <= __atomic_load_n(&here->under_way, __ATOMIC_RELAXED)) {
+            __atomic_add_fetch(&here->held, 1, __ATOMIC_RELAXED);
+            letter_push(&mail->held, letter);
+            return;
+        }
+        __atomic_add_fetch(&here->under_way, 1, __ATOMIC_RELAXED);
     }
-    letter_push(mail, letter);
+    letter_post(mail, letter);
+}
+
+/* What was held goes where there is room again. */
+static void held_post(wan_mail_t *mail)
+{
+    wan_letter_t *letter, *next, *come = NULL, **link = &mail->line;
+
+    for (letter = letters_take(&mail->held); NULL != letter; letter = next) {     /* the last one first */
+        next = letter->next;
+        letter->next = come;
+        come = letter;
+    }
+    while (NULL != *link) {
+        link = &(*link)->next;
+    }
+    *link = come;
+    for (link = &mail->line; NULL != (letter = *link);) {
+        struct wan_mail_here *here = &mail->here[letter->rank];
+
+        if (mail->most_here <= __atomic_load_n(&here->under_way, __ATOMIC_RELAXED)) {
+            link = &letter->next;
+            continue;
+        }
+        *link = letter->next;
+        __atomic_add_fetch(&here->under_way, 1, __ATOMIC_RELAXED);
+        letter_post(mail, letter);
+        __atomic_sub_fetch(&here->held, 1, __ATOMIC_RELEASE);
+    }
 }
 
 bool mca_coll_wan_mail_reap(wan_mail_t *mail)
 {
     wan_letter_t *letter, *next;
+    bool room = NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
 
-    if (NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED)) {
-        return true;
-    }
-    for (letter = __atomic_exchange_n(&mail->letters, NULL, __ATOMIC_ACQUIRE); NULL != letter; letter = next) {
+    for (letter = letters_take(&mail->letters); NULL != letter; letter = next) {
         next = letter->next;
         if (mca_coll_wan_compat_peers_fail()) {
             mca_coll_wan_compat_fail(letter->request);
@@ -121,15 +215,23 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
                 mail_lost(mail, letter->rank);
             }
             ompi_request_free(&letter->request);
+            if (letter->here) {
+                __atomic_sub_fetch(&mail->here[letter->rank].under_way, 1, __ATOMIC_RELAXED);
+                room = true;
+            }
             if (0 < letter->counted) {
                 mail->arrived(mail->ctx, letter->rank, letter->counted);
             }
             free(letter);
         } else {
-            letter_push(mail, letter);
+            letter_push(&mail->letters, letter);
         }
     }
-    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED);
+    if (room) {
+        held_post(mail);
+    }
+    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED) && NULL == mail->line
+           && NULL == __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
 }
 
 /* Whether what is being received is of a process that is dead now; unless it has come. */
@@ -198,12 +300,15 @@ void mca_coll_wan_mail_close(wan_mail_t *mail)
 {
     mca_coll_wan_mail_stop(mail);
     (void) mca_coll_wan_mail_reap(mail);
-    mail->letters = NULL;       /* what is still under way is leaked: the job ends */
+    mail->letters = NULL;       /* what is still under way is leaked, or held: the job ends */
+    mail->held = mail->line = NULL;
     /* So are the buffers: a receive that could not be taken back may still land there. */
 }
 
 void mca_coll_wan_mail_release(wan_mail_t *mail)
 {
     free(mail->incoming[0]);
+    free(mail->here);
     mail->incoming[0] = mail->incoming[1] = NULL;
+    mail->here = NULL;
 }
