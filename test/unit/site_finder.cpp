@@ -103,6 +103,28 @@ std::string check_unknown()
     return "";
 }
 
+/**
+ * Processors so busy that ways inside a site seem to be of any length up to that between sites: no gap, but no single site either, and later rounds
+ * show it. Where they stay so busy in one site, that is said in bounded time.
+ */
+std::string check_busy()
+{
+    for (const int sites : {4, 1}) {
+        wan::site_finder f(64);
+        int last = 0;
+        const std::string why = find_all(f, 64, [&](int a, int b, int round) {
+            const int64_t late = (a * 7919 + b * 104'729 + round * 1'299'709) % 1000 * (sites == 1 || round < 3 ? 20 : 2) * us;
+            last = std::max(last, round);
+            return (a % sites == b % sites ? 300 * us : 20 * ms) + late;
+        }, 30);
+        WAN_CHECK_THAT(why.empty(), why);
+        WAN_CHECK_THAT(sites == 4 ? last < 6 : last > 3, std::to_string(last) + " rounds");
+        for (int h = 0; h < 64; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h % sites, std::to_string(h) + " in " + std::to_string(f.places()[static_cast<size_t>(h)].site));
+    }
+    return "";
+}
+
 /** A small site near a large one, beside one far away: round trips that long are never inside, few though they are. */
 std::string check_neighbours()
 {
@@ -345,7 +367,7 @@ std::string check_helped()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>),
+        cmocka_unit_test(test<check_late_host>), cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_neighbours>), cmocka_unit_test(test<check_busy>),
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
         cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_dark>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
         cmocka_unit_test(test<check_one_by_one>), cmocka_unit_test(test<check_many_silent>), cmocka_unit_test(test<check_remembered>),

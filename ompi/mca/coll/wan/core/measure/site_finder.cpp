@@ -222,7 +222,7 @@ bool site_finder::find_limit(cell &c)
     if (c.vain >= most_vain)
         std::copy_if(c.homeless.begin(), c.homeless.end(), std::back_inserter(silent), [&](int h) { return !tells_some(c, h); });
     std::vector<int64_t> all;       // but for those that may be anything
-    bool anything = false, may_be_near = false;
+    bool anything = false, may_be_near = false, some_far = false;
     for (int h : c.homeless)
         for (size_t k = 0; k < c.targets.size(); ++k) {
             const int64_t t = times_[h][k];
@@ -233,6 +233,7 @@ bool site_finder::find_limit(cell &c)
             else if (c.targets[k] != h)
                 all.push_back(t);
             may_be_near |= only_at_most(t) && at_most(t) >= least_far_ns;
+            some_far |= !only_at_most(t) && t > most_near_ns;
         }
     std::vector<gap> gaps = gaps_in(all, least_far_ns, least_gap);
     if (gaps.empty() && may_be_near) {      // some of those are far
@@ -240,11 +241,13 @@ bool site_finder::find_limit(cell &c)
         std::copy_if(all.begin(), all.end(), std::back_inserter(known), [](int64_t t) { return !only_at_most(t); });
         gaps = gaps_in(known, least_far_ns, least_gap);
     }
-    if (gaps.empty() && c.vain < most_vain && (anything || (may_be_near && c.rounds < enough_rounds)))
+    // Far ways and near ones, without a gap: processors are so busy that these seem to be of any length.  Each round brings the least of them down.
+    const bool any_near = !all.empty() && at_most(all.front()) <= most_near_ns;
+    if (gaps.empty() && c.vain < most_vain && (anything || (some_far && any_near) || (may_be_near && c.rounds < enough_rounds)))
         return false;
     const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
     c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
-    if (!all.empty() && !anything && at_most(all.front()) > most_near_ns)
+    if (!all.empty() && !anything && !any_near)
         c.limit_ns = most_near_ns / 2;      // nobody is near anybody
     if (c.limit_ns == std::numeric_limits<int64_t>::max())
         undecided_ = static_cast<int>(silent.size());
