@@ -27,6 +27,8 @@ constexpr size_t least_to_part = 4;
 constexpr double most_misfits = 0.1;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
+/** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
+constexpr uint32_t busy_rounds = 2;
 /** After so many that change nothing, or so many in all, what is in doubt is decided without knowing; so many are measured by others at most. */
 constexpr uint32_t most_vain = 12, most_rounds = 18;
 constexpr size_t most_doubtful = 16;
@@ -241,14 +243,17 @@ bool site_finder::find_limit(cell &c)
         std::copy_if(all.begin(), all.end(), std::back_inserter(known), [](int64_t t) { return !only_at_most(t); });
         gaps = gaps_in(known, least_far_ns, least_gap);
     }
-    // Far ways and near ones, without a gap: processors are so busy that these seem to be of any length.  Each round brings the least of them down.
-    const bool any_near = !all.empty() && at_most(all.front()) <= most_near_ns;
-    if (gaps.empty() && c.vain < most_vain && (anything || (some_far && any_near) || (may_be_near && c.rounds < enough_rounds)))
+    // Far ways and near ones, without a gap: processors are so busy that these seem to be of any length.  Each round brings the least of them down,
+    // and one short way is enough for a host.
+    const bool any_near = !all.empty() && at_most(all.front()) <= most_near_ns, without_gap = gaps.empty() && some_far && any_near;
+    if (gaps.empty() && c.vain < most_vain && (anything || (without_gap && c.rounds < busy_rounds) || (may_be_near && c.rounds < enough_rounds)))
         return false;
     const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
     c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
     if (!all.empty() && !anything && !any_near)
         c.limit_ns = most_near_ns / 2;      // nobody is near anybody
+    if (without_gap)
+        c.limit_ns = most_near_ns;
     if (c.limit_ns == std::numeric_limits<int64_t>::max())
         undecided_ = static_cast<int>(silent.size());
     for (int64_t t : all)
