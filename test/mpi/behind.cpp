@@ -1,12 +1,12 @@
 /*
- * One process looks, but is behind with its calls: the last rank polls while the others make so many of 1 MB, first broadcasts, then
+ * One process looks, but is behind with its calls: the last rank polls while the others make so many of 1 MB (or BYTES), first broadcasts, then
  * reductions to it; then it makes them, too.  It tells how much its memory has grown meanwhile, and whether the others got through without it:
  *
  *     bcast: 4 MB more in memory, the others wait
  *     reduce: 12 MB more in memory, the others wait
  *     0 wrong values
  *
- * Usage: behind CALLS
+ * Usage: behind CALLS [BYTES]
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -28,12 +28,12 @@ static long in_memory()
     return resident >> 8;       // pages of 4 KB
 }
 
-/** Until the others are through, or nothing more has come for long, longer if hardly anything has. */
-static bool poll(long &most)
+/** Until the others are through, or nothing more has come for long, longer if hardly anything has of what is large. */
+static bool poll(long &most, bool large)
 {
     const long before = most;
     int through = 0;
-    for (double changed = MPI_Wtime(); !through && MPI_Wtime() < changed + (most < before + 3 ? 30 : 3);) {
+    for (double changed = MPI_Wtime(); !through && MPI_Wtime() < changed + (large && most < before + 3 ? 30 : 3);) {
         MPI_Iprobe(0, 1, MPI_COMM_WORLD, &through, MPI_STATUS_IGNORE);
         if (const long now = in_memory(); now > most)
             most = now, changed = MPI_Wtime();
@@ -43,7 +43,7 @@ static bool poll(long &most)
 
 int main(int argc, char **argv)
 {
-    const int calls = argc > 1 ? std::atoi(argv[1]) : 200, n = 1 << 20;
+    const int calls = argc > 1 ? std::atoi(argv[1]) : 200, n = argc > 2 ? std::atoi(argv[2]) : 1 << 20;
     int rank, size;
     long wrong = 0;
     MPI_Init(&argc, &argv);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
             (void) malloc_trim(0);      // what was freed would be taken again
             const long before = in_memory();
             long most = before;
-            const bool through = poll(most);
+            const bool through = poll(most, n >= 1 << 20);
             std::printf("%s: %ld MB more in memory, the others %s\n", reduces ? "reduce" : "bcast", most - before, through ? "are through" : "wait");
         }
         for (int i = 1; i <= calls; ++i)

@@ -90,6 +90,7 @@ typedef struct wan_mail {
     struct wan_letter *line;        /* the same, in order, of who reaps */
     struct wan_mail_here *here;     /* letters to each rank, if it is on this host */
     uint32_t most_here;             /* under way to one of them */
+    int again;                      /* there is room, though nothing has gone; atomic */
     ompi_request_t *receive;
     char *incoming[2];
     int turn;

@@ -8,8 +8,9 @@
  * buffers by turns.
  *
  * Processes of one host have few buffers for what they send each other through memory, all of one process's from one list.
- * Where none is left, Open MPI up to 5.0.9 (and 4.1) loses or mutilates what it answers: a hang, or a process that dies.  So
- * no more than some letters are on their way to others of this host, and the rest is held here, in its order.
+ * Where none is left, Open MPI (4.1, 5.0.7) loses or mutilates what it answers: a hang, or a process that dies.  So
+ * no more than some letters are on their way to others of this host, and the rest is held here, in its order.  A short letter has gone for Open MPI
+ * when its buffer is still taken: one in some is sent such that it goes when it has been received, and those before it with it.
  *
  * What is for a process that is dead goes nowhere, and nobody misses it; what one
  * was sending when it died may never end: its receive is left to it.
@@ -26,13 +27,17 @@ typedef struct wan_letter {
     ompi_request_t *request;
     int rank;
     bool here;              /* to a process of this host */
+    uint32_t ends;          /* so many are not under way any more when it goes: those before it, and it */
     size_t size, counted;
     char bytes[];
 } wan_letter_t;
 
-/* Letters to a process of this host; both atomic.  `held` counts one until the PML has it: what follows must not pass it. */
+/*
+ * Letters to a process of this host; all atomic.  `held` counts one until the PML has it: what follows must not pass it;
+ * `unasked` those under way since the last one that says when it was received.
+ */
 struct wan_mail_here {
-    uint32_t under_way, held;
+    uint32_t under_way, held, unasked;
 };
 
 /* Of Open MPI's 512 buffers as many may be taken by letters, and by answers to those of others; the rest is the program's. */
@@ -68,23 +73,37 @@ static bool buffers_alloc(wan_mail_t *mail)
     return true;
 }
 
-static bool here_alloc(wan_mail_t *mail)
-{
-    const int size = ompi_comm_size(mail->comm), others = (int) opal_process_info.num_local_peers;
-
-    mail->here = calloc(size, sizeof(*mail->here));
-    mail->most_here = MOST_HERE / (others < 1 ? 1 : others < size ? others : size);
-    if (0 == mail->most_here) {
-        mail->most_here = 1;
-    }
-    return NULL != mail->here;
-}
-
 static bool is_here(const wan_mail_t *mail, int rank)
 {
     const ompi_proc_t *proc = ompi_comm_peer_lookup(mail->comm, rank);
 
     return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
+/* Others of this host: of this job, as the runtime counts them, or of whatever jobs there are. */
+static int others_here(const wan_mail_t *mail)
+{
+    int others = 0;
+
+    if (&ompi_mpi_comm_world.comm == mail->comm) {
+        return (int) opal_process_info.num_local_peers;
+    }
+    for (int r = 0; r < ompi_comm_size(mail->comm); ++r) {
+        others += r != ompi_comm_rank(mail->comm) && is_here(mail, r);
+    }
+    return others;
+}
+
+static bool here_alloc(wan_mail_t *mail)
+{
+    const int others = others_here(mail);
+
+    mail->here = calloc(ompi_comm_size(mail->comm), sizeof(*mail->here));
+    mail->most_here = 1 < others ? MOST_HERE / others : MOST_HERE;
+    if (0 == mail->most_here) {
+        mail->most_here = 1;
+    }
+    return NULL != mail->here;
 }
 
 bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, int tag, size_t most)
@@ -96,6 +115,7 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->lost = 0;
     mail->arrived = NULL;
     mail->ctx = NULL;
+    mail->again = 0;
     mail->letters = mail->held = mail->line = NULL;
     mail->receive = NULL;
     mail->incoming[0] = NULL;
@@ -114,6 +134,20 @@ static void mail_lost(wan_mail_t *mail, int rank)
     }
 }
 
+/* How a letter to a process of this host is sent, and what it ends: where nobody may receive at the end (discovery), each itself. */
+static bool letter_asks(wan_mail_t *mail, wan_letter_t *letter)
+{
+    struct wan_mail_here *here = &mail->here[letter->rank];
+    const uint32_t unasked = __atomic_add_fetch(&here->unasked, 1, __ATOMIC_RELAXED);
+
+    letter->ends = 0;
+    if (NULL != mail->arrived && 0 == letter->counted && unasked < mail->most_here / 2) {
+        return false;
+    }
+    letter->ends = __atomic_exchange_n(&here->unasked, 0, __ATOMIC_RELAXED);
+    return NULL != mail->arrived;
+}
+
 /* To the PML, which takes those to one process in this order. */
 static void letter_post(wan_mail_t *mail, wan_letter_t *letter)
 {
@@ -121,8 +155,10 @@ static void letter_post(wan_mail_t *mail, wan_letter_t *letter)
     const bool here = letter->here;
 
     if (!mca_coll_wan_compat_dead(mail->comm, rank)) {
+        const bool asks = here ? letter_asks(mail, letter) : 0 < letter->counted;
+
         if (OMPI_SUCCESS == MCA_PML_CALL(isend(letter->bytes, letter->size, &ompi_mpi_byte.dt, rank, mail->tag,
-                                               0 < letter->counted ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD,
+                                               asks ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD,
                                                mail->comm, &letter->request))) {
             letter_push(&mail->letters, letter);
             return;
@@ -131,6 +167,7 @@ static void letter_post(wan_mail_t *mail, wan_letter_t *letter)
     }
     if (here) {
         __atomic_sub_fetch(&mail->here[rank].under_way, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&mail->again, 1, __ATOMIC_RELAXED);
     }
     free(letter);
 }
@@ -201,7 +238,7 @@ static void held_post(wan_mail_t *mail)
 bool mca_coll_wan_mail_reap(wan_mail_t *mail)
 {
     wan_letter_t *letter, *next;
-    bool room = NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
+    bool room = NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED) || 0 != __atomic_exchange_n(&mail->again, 0, __ATOMIC_RELAXED);
 
     for (letter = letters_take(&mail->letters); NULL != letter; letter = next) {
         next = letter->next;
@@ -215,8 +252,8 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
                 mail_lost(mail, letter->rank);
             }
             ompi_request_free(&letter->request);
-            if (letter->here) {
-                __atomic_sub_fetch(&mail->here[letter->rank].under_way, 1, __ATOMIC_RELAXED);
+            if (letter->here && 0 < letter->ends) {
+                __atomic_sub_fetch(&mail->here[letter->rank].under_way, letter->ends, __ATOMIC_RELAXED);
                 room = true;
             }
             if (0 < letter->counted) {
@@ -299,9 +336,9 @@ void mca_coll_wan_mail_stop(wan_mail_t *mail)
 void mca_coll_wan_mail_close(wan_mail_t *mail)
 {
     mca_coll_wan_mail_stop(mail);
+    mail->held = mail->line = NULL;     /* nothing is sent any more; leaked, as what is still under way: the job ends */
     (void) mca_coll_wan_mail_reap(mail);
-    mail->letters = NULL;       /* what is still under way is leaked, or held: the job ends */
-    mail->held = mail->line = NULL;
+    mail->letters = NULL;
     /* So are the buffers: a receive that could not be taken back may still land there. */
 }
 

@@ -28,7 +28,7 @@ constexpr double most_misfits = 0.1;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
 /** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
-constexpr uint32_t busy_rounds = 2;
+constexpr uint32_t busy_rounds = 4;
 /** After so many that change nothing, or so many in all, what is in doubt is decided without knowing; so many are measured by others at most. */
 constexpr uint32_t most_vain = 12, most_rounds = 18;
 constexpr size_t most_doubtful = 16;
