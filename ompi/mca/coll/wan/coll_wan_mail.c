@@ -96,9 +96,9 @@ static int others_here(const wan_mail_t *mail)
 
 static bool here_alloc(wan_mail_t *mail)
 {
-    const int others = others_here(mail);
+    const int others = others_here(mail), size = ompi_comm_size(mail->comm);
 
-    mail->here = calloc(ompi_comm_size(mail->comm), sizeof(*mail->here));
+    mail->here = calloc(size < 1 ? 1 : (size_t) size, sizeof(*mail->here));     /* (GCC 14 takes it for negative) */
     mail->most_here = 1 < others ? MOST_HERE / others : MOST_HERE;
     if (0 == mail->most_here) {
         mail->most_here = 1;
