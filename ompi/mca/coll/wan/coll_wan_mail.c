@@ -7,10 +7,13 @@
  * looks through; from the first look on one receive is posted, into one of two
  * buffers by turns.
  *
- * Processes of one host have few buffers for what they send each other through memory, all of one process's from one list.
- * Where none is left, Open MPI (4.1, 5.0.7) loses or mutilates what it answers: a hang, or a process that dies.  So
- * no more than some letters are on their way to others of this host, and the rest is held here, in its order.  A short letter has gone for Open MPI
- * when its buffer is still taken: one in some is sent such that it goes when it has been received, and those before it with it.
+ * Processes of one host have few buffers for what they send each other through
+ * memory, all of one process's from one list.  Where none is left, Open MPI (4.1,
+ * and 5.0 before 5.0.9) mutilates what it answers: a hang, or a process that dies.
+ * So no more than some letters are on their way to others of this host, and the
+ * rest is held here, in its order.  Short ones have gone, for Open MPI, while their
+ * buffers are still taken: one in some is sent such that it goes when it has been
+ * received, and those before it with it.
  *
  * What is for a process that is dead goes nowhere, and nobody misses it; what one
  * was sending when it died may never end: its receive is left to it.
