@@ -43,7 +43,7 @@ struct wan_mail_here {
     uint32_t under_way, held, unasked;
 };
 
-/* Of Open MPI's 512 buffers as many may be taken by letters, and by answers to those of others; the rest is the program's. */
+/* Of Open MPI's 512 buffers as many may be taken by letters, and by answers to those of others; the rest is the program's, and other mails'. */
 #define MOST_HERE 128
 
 static void letter_push(wan_letter_t **stack, wan_letter_t *letter)
@@ -157,6 +157,7 @@ static void letter_post(wan_mail_t *mail, wan_letter_t *letter)
     const int rank = letter->rank;
     const bool here = letter->here;
 
+    letter->ends = 1;
     if (!mca_coll_wan_compat_dead(mail->comm, rank)) {
         const bool asks = here ? letter_asks(mail, letter) : 0 < letter->counted;
 
@@ -169,8 +170,8 @@ static void letter_post(wan_mail_t *mail, wan_letter_t *letter)
         mail_lost(mail, rank);
     }
     if (here) {
-        __atomic_sub_fetch(&mail->here[rank].under_way, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&mail->again, 1, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&mail->here[rank].under_way, letter->ends, __ATOMIC_RELAXED);
+        __atomic_store_n(&mail->again, 1, __ATOMIC_RELEASE);
     }
     free(letter);
 }
@@ -241,7 +242,7 @@ static void held_post(wan_mail_t *mail)
 bool mca_coll_wan_mail_reap(wan_mail_t *mail)
 {
     wan_letter_t *letter, *next;
-    bool room = NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED) || 0 != __atomic_exchange_n(&mail->again, 0, __ATOMIC_RELAXED);
+    bool room = NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED) || 0 != __atomic_exchange_n(&mail->again, 0, __ATOMIC_ACQUIRE);
 
     for (letter = letters_take(&mail->letters); NULL != letter; letter = next) {
         next = letter->next;

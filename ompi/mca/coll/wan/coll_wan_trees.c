@@ -13,7 +13,7 @@
  *      "closed"    I begin nothing any more, nor ask
  *      "done"      all have closed: I answer nothing any more
  *
- * After the second from everyone nothing is on its way.
+ * After the second from everyone nothing is on its way.  Nothing may follow it: a letter that asks whether it was received would wait for ever.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
