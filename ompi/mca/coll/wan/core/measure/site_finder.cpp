@@ -337,7 +337,9 @@ void site_finder::look_again(cell &c)
     if (c.homeless.empty())
         return;
     // Their own landmarks, those in doubt, and the groups that there are: a first time may have been misleading.
-    c.targets = spread(c.homeless, std::min(first_landmarks << std::min(++c.rounds, 8u), most_landmarks));
+    // As long as it is not known what is far, the same ones again: more would keep busy hosts busier.
+    ++c.rounds;
+    c.targets = c.limit_ns == 0 ? first_targets(static_cast<int>(c.hosts.size())) : spread(c.homeless, std::min(first_landmarks << std::min(c.rounds, 8u), most_landmarks));
     std::erase_if(c.doubtful, [&](int h) { return !is_in(c.homeless, h); });
     if (c.doubtful.size() > most_doubtful) {        // in turn: the first ones may never tell
         std::ranges::rotate(c.doubtful, c.doubtful.begin() + static_cast<std::ptrdiff_t>(c.rounds * most_doubtful % c.doubtful.size()));
