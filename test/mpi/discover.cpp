@@ -5,6 +5,7 @@
  *
  *     rank 0: served from round 12 on
  *     rank 0: not served in 300 rounds
+ *     rank 0: out of the path                  (calls do not even pass through coll/wan; else "in the path")
  *
  * and then, of non-blocking calls on MPI_COMM_WORLD, "rank 0: served later", and
  * of a communicator made after that, "rank 0: served again".  Requests are under
@@ -32,6 +33,7 @@ static int wrong;
 
 static unsigned long long served() { return counters[0]; }
 static unsigned long long served_allreduce() { return counters[1]; }
+static unsigned long long passed() { return counters[2]; }
 
 static void round_run(MPI_Comm comm, int round)
 {
@@ -191,7 +193,7 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!counters.open({"served_bcast", "served_allreduce"})) {
+    if (!counters.open({"served_bcast", "served_allreduce", "passed"})) {
         fprintf(stderr, "coll/wan is not there\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -214,6 +216,10 @@ int main(int argc, char **argv)
     if (0 == served()) {
         standing.end();
         printf("rank %d: not served in %d rounds\n", rank, rounds);
+
+        const unsigned long long before = passed();
+        round_run(MPI_COMM_WORLD, 0);
+        printf("rank %d: %s\n", rank, before == passed() ? "out of the path" : "in the path");
     } else {
         printf("rank %d: served from round %d on\n", rank, round - 1);
         for (int i = 0; multiple && i < FORESEEN; ++i) {

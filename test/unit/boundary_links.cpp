@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "boundary_job.hpp"
+#include "model/probe.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -269,6 +270,59 @@ std::string check_vain_looks()
     return "";
 }
 
+std::string links_of(const watched_job &j)
+{
+    const std::string d = j.description();
+    return d.substr(std::min(d.size(), d.find('\n')));
+}
+
+/** "farthest 70 us": times of few steps beside it depend on whose turn it is. */
+std::string farthest(const watched_job &j)
+{
+    const std::string l = links_of(j);
+    return l.substr(0, l.find(','));
+}
+
+/** A way that carries a third, at the same distance: calls take longer, and a look finds why, if a second one does, too. */
+std::string check_narrower()
+{
+    for (const int looks_that_see : {1, 2, 1000}) {
+        const std::string a = std::string(1, static_cast<char>('d' + looks_that_see % 4)) + '1', b = a.substr(0, 1) + '2';     // others than before
+        watched_job j({a.c_str(), a.c_str(), b.c_str(), b.c_str()}, 1);
+        if (std::string why = bring_up(j.comms, j.f); !why.empty())
+            return why;
+        const std::string before = j.description();
+        WAN_CHECK_THAT(before.find("link " + a + " " + b) != std::string::npos, before);
+        int seen = 0;
+        j.f.otherwise = [&](auto &found) {
+            const size_t flow = wan::fact::first_flow_ps, link = wan::fact::first_link_ps;
+            if (found[flow] > 0 && found[wan::fact::inside_ns] == 0 && seen++ < looks_that_see) {
+                found[flow] *= 3;
+                found[link] *= 3;
+            }
+        };
+        for (int call = 0; call < 3000; ++call) {
+            const bool slow = call >= 1000 && j.learned == 0;
+            if (std::string why = j.ask(); !why.empty())
+                return why;
+            j.f.tick = slow ? 9000 : 1000;
+            std::string ignored;
+            if (std::string why = j.plan(1000, true, &ignored); !why.empty())
+                return why;
+            j.f.tick = 1000;
+            if (std::string why = j.answer(); !why.empty())
+                return why;
+        }
+        const std::string what = std::to_string(looks_that_see) + " looks that see it: " + std::to_string(j.looks) + " looks, learned " + std::to_string(j.learned) + " times: ";
+        if (looks_that_see == 1)
+            WAN_CHECK_THAT(j.looks > 0 && j.learned == 0 && j.description() == before, what + j.description());
+        else        // (two have seen it, and what is measured after that has not)
+            WAN_CHECK_THAT(j.learned == 1 && (j.description() == before) == (looks_that_see == 2), what + j.description());
+        WAN_CHECK_THAT(farthest(j) == before.substr(before.find('\n'), farthest(j).size()), what + j.description());
+    }
+    return "";
+}
+
 /** A file of links, and what a job makes of it. */
 struct file_of_links {
     std::string path = "boundary_links." + std::to_string(getpid());
@@ -288,19 +342,6 @@ struct file_of_links {
         std::ofstream(path) << t;
     }
 };
-
-std::string links_of(const watched_job &j)
-{
-    const std::string d = j.description();
-    return d.substr(std::min(d.size(), d.find('\n')));
-}
-
-/** "farthest 70 us": times of few steps beside it depend on whose turn it is. */
-std::string farthest(const watched_job &j)
-{
-    const std::string l = links_of(j);
-    return l.substr(0, l.find(','));
-}
 
 /** Agreement, and as many measurements as the core wants; their steps, and what it said last. */
 std::string begin(watched_job &j, int *steps, int *answer)
@@ -606,6 +647,6 @@ std::string check_share()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_file>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>), cmocka_unit_test(test<check_file>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }

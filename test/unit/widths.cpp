@@ -194,50 +194,55 @@ struct outcome {
     int rounds = 0;
 };
 
+/** What all ranks find together in a round. */
+std::string measure_round(const network &n, outcome &o, int round, std::mt19937_64 &random, fact_vector &found, const fact_vector &seen = {})
+{
+    const auto ranks = static_cast<size_t>(n.topo.size());
+    std::vector<std::unique_ptr<measurement>> all;
+    std::vector<double> clock(ranks);
+    for (size_t r = 0; r < ranks; ++r) {
+        all.push_back(std::make_unique<widths>(n.topo, static_cast<int>(r), o.known, round, seen));
+        clock[r] = static_cast<double>(random() % 5'000'000);
+    }
+    for (;;) {
+        std::vector<schedule> steps;
+        std::vector<double> bytes;
+        for (auto &m : all)
+            if (auto s = m->next()) {
+                bytes.push_back(static_cast<double>(m->message_bytes()));
+                const std::string why = verify_static(*s);
+                WAN_CHECK_THAT(why.empty(), why);
+                steps.push_back(std::move(*s));
+            }
+        WAN_CHECK_THAT(steps.empty() || steps.size() == ranks, "ranks do not agree on the number of runs");
+        if (steps.empty())
+            break;
+        const std::vector<double> before = clock;
+        if (std::string why = run_step(n, steps, bytes, clock, o.busy); !why.empty())
+            return "round " + std::to_string(round) + ": " + why;
+        for (size_t r = 0; r < ranks; ++r)
+            all[r]->record(static_cast<int64_t>(clock[r] - before[r]));
+    }
+    for (auto &m : all) {
+        const fact_vector v = m->measured();
+        for (size_t i = 0; i < v.size(); ++i) {
+            WAN_CHECK_THAT(v[i] == 0 || (i >= fact::first_flow_ps && i < fact::end), "widths alone");
+            found[i] = std::max(found[i], v[i]);
+        }
+    }
+    return "";
+}
+
 std::string find(const network &n, outcome &o, uint64_t seed = 1)
 {
     std::mt19937_64 random(seed);
-    const auto ranks = static_cast<size_t>(n.topo.size());
     o.known[fact::byte_ps] = static_cast<int64_t>(1000 / n.nic);
     o.known[fact::farthest_ns] = static_cast<int64_t>(n.far_ns);
     for (int round = widths::next_round(n.topo, o.known, 0); round < widths::rounds; round = widths::next_round(n.topo, o.known, round + 1)) {
         ++o.rounds;
-        std::vector<std::unique_ptr<measurement>> all;
-        std::vector<double> clock(ranks);
-        for (size_t r = 0; r < ranks; ++r) {
-            all.push_back(std::make_unique<widths>(n.topo, static_cast<int>(r), o.known, round));
-            clock[r] = static_cast<double>(random() % 5'000'000);
-        }
-        for (;;) {
-            std::vector<schedule> steps;
-            std::vector<double> bytes;
-            for (auto &m : all)
-                if (auto s = m->next()) {
-                    bytes.push_back(static_cast<double>(m->message_bytes()));
-                    const std::string why = verify_static(*s);
-                    WAN_CHECK_THAT(why.empty(), why);
-                    steps.push_back(std::move(*s));
-                }
-            WAN_CHECK_THAT(steps.empty() || steps.size() == ranks, "ranks do not agree on the number of runs");
-            if (steps.empty())
-                break;
-            const std::vector<double> before = clock;
-            if (std::string why = run_step(n, steps, bytes, clock, o.busy); !why.empty())
-                return "round " + std::to_string(round) + ": " + why;
-            for (size_t r = 0; r < ranks; ++r)
-                all[r]->record(static_cast<int64_t>(clock[r] - before[r]));
-        }
-        for (auto &m : all) {
-            const fact_vector v = m->measured();
-            for (size_t i = 0; i < v.size(); ++i)
-                WAN_CHECK_THAT(v[i] == 0 || (i >= fact::first_flow_ps && i < fact::end), "widths alone");
-        }
         fact_vector found{};
-        for (auto &m : all) {
-            const fact_vector v = m->measured();
-            for (size_t i = 0; i < v.size(); ++i)
-                found[i] = std::max(found[i], v[i]);
-        }
+        if (std::string why = measure_round(n, o, round, random, found); !why.empty())
+            return why;
         for (size_t i = 0; i < found.size(); ++i)
             if (found[i] > 0)
                 o.known[i] = found[i];
@@ -385,6 +390,62 @@ std::string check_other_jobs()
     return "";
 }
 
+/** A way that carries a third, or three times as much: seen in a look that takes little, where one connection tells and where only several do; not where it is a quarter more or less. */
+std::string check_looks()
+{
+    struct {
+        double nic, flow, link, now;    // Mb/s; the link's
+        bool differs;
+    } const cases[] = {
+        {100, 1000, 90, 30, true},  {100, 1000, 30, 90, true},   {100, 1000, 90, 68, false}, {100, 1000, 60, 75, false}, {100, 1000, 90, 90, false},
+        {1000, 50, 300, 100, true}, {1000, 50, 120, 360, true},  {1000, 50, 300, 230, false}, {1000, 50, 300, 300, false},
+    };
+    for (const auto &c : cases) {
+        const std::string what = "connections of " + std::to_string(c.flow) + ", a link of " + std::to_string(c.link) + " that has " + std::to_string(c.now) + " now: ";
+        const topology t = topology::blocks(std::vector<int>{8, 8, 8});
+        outcome o;
+        network n = alike(t, mbit(c.nic), mbit(c.flow), mbit(c.link));
+        WAN_CHECK(!widths::any(t, o.known));
+        if (std::string why = find(n, o); !why.empty())
+            return what + why;
+        const facts before = facts_from(t, o.known);
+        n.link[2][0] = mbit(c.now);     // one way, unless that is faster
+        if (c.now > c.link)
+            n.link[0][2] = mbit(c.now);
+        o.busy.clear();
+        fact_vector seen{};
+        std::mt19937_64 random(test_seed());
+        if (std::string why = measure_round(n, o, widths::a_look, random, seen); !why.empty())
+            return what + why;
+        for (const auto &[way, ns] : o.busy)
+            WAN_CHECK_THAT(ns <= 150 * ms, what + "busy for " + std::to_string(ns / ms) + " ms");
+        // And again, for no longer than where nothing has changed.
+        o.busy.clear();
+        fact_vector twice{};
+        if (std::string why = measure_round(n, o, widths::a_look, random, twice, seen); !why.empty())
+            return what + why;
+        for (const auto &[way, ns] : o.busy)
+            WAN_CHECK_THAT(ns <= 60 * ms, what + "busy again for " + std::to_string(ns / ms) + " ms");
+        WAN_CHECK_THAT(widths::corrected(t, o.known, twice).has_value() == c.differs, what + "seen otherwise again");
+        const auto now = widths::corrected(t, o.known, seen);
+        WAN_CHECK_THAT(now.has_value() == c.differs, what + (now ? "seen" : "not seen"));
+        if (!now)
+            continue;
+        const facts f = facts_from(t, *now);
+        const double least = std::min(c.nic, c.now);
+        // (Four fill the link of 120 that fills three times as many later: what those get is no limit yet.)
+        WAN_CHECK_THAT(near(f.pair(f.link_ps, 0, 2), mbit(least), c.now > c.link ? 0.5 : 0.2), what + std::to_string(f.pair(f.link_ps, 0, 2)) + " ps");
+        WAN_CHECK_THAT(f.pair(f.link_ps, 0, 1) == before.pair(before.link_ps, 0, 1) && f.pair(f.flow_ps, 1, 2) == before.pair(before.flow_ps, 1, 2), what + "others");
+        o.known = *now;
+        WAN_CHECK_THAT(widths::next_round(t, o.known, 0) == 1, what + "is not measured again");
+        if (std::string why = find(n, o); !why.empty())
+            return what + why;
+        const facts again = facts_from(t, o.known);
+        WAN_CHECK_THAT(near(again.pair(again.link_ps, 0, 2), mbit(least)), what + rates(again));
+    }
+    return "";
+}
+
 /** What plans make of it. */
 std::string check_plans()
 {
@@ -411,6 +472,6 @@ std::string check_plans()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_two_sites>), cmocka_unit_test(test<check_more_sites>), cmocka_unit_test(test<check_other_jobs>), cmocka_unit_test(test<check_plans>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_two_sites>), cmocka_unit_test(test<check_more_sites>), cmocka_unit_test(test<check_other_jobs>), cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_plans>)};
     return cmocka_run_group_tests_name("widths", tests, nullptr, nullptr);
 }

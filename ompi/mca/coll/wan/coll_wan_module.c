@@ -530,6 +530,32 @@ int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
 }
 
 /*
+ * All ranks know that this communicator is not ours: its calls go to the module before at once, as if we were not installed.
+ * Not where another thread may read which function it calls and which module it hands that, one after the other; nor what a
+ * component of a higher priority has.  Open MPI keeps the module until the communicator is freed.
+ */
+static void path_leave(mca_coll_wan_module_t *module)
+{
+    struct mca_coll_base_comm_coll_t *table = module->comm->c_coll;
+
+    module->state = WAN_STATE_OFF;
+    if (ompi_mpi_thread_multiple) {
+        return;
+    }
+#define LEAVE_SLOT(name)                                                        \
+    if (&module->super == table->coll_##name##_module) {                        \
+        OBJ_RETAIN(module->saved.coll_##name##_module);                         \
+        table->coll_##name = module->saved.coll_##name;                         \
+        table->coll_##name##_module = module->saved.coll_##name##_module;       \
+        OBJ_RELEASE(module);                                                    \
+    }
+#define LEAVE(name, core) LEAVE_SLOT(name) LEAVE_SLOT(i##name) LEAVE_SLOT(name##_init)
+    WAN_EACH(LEAVE)
+#undef LEAVE
+#undef LEAVE_SLOT
+}
+
+/*
  * Whether all ranks know the sites is asked at blocking calls number 1, 2, 4, 7, 11, 17, ...: a
  * number that all ranks count alike.  (What the saved module calls of this communicator meanwhile
  * counts too, on all ranks alike.)
@@ -558,7 +584,7 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module)
         view_open(module, module->comm);
         module->state = WAN_STATE_FIRST;
     } else {
-        module->state = WAN_STATE_OFF;
+        path_leave(module);
         not_served(module->comm, &why);
     }
     return OMPI_SUCCESS;

@@ -275,11 +275,68 @@ void wan_comm::adopt(const wan::fact_vector &v)
     widen_later();
 }
 
+void wan_comm::look_wide(purpose p, const wan::fact_vector &seen)
+{
+    std::lock_guard hold(lock);
+    measuring = std::make_unique<wan::widths>(topo, me, learned, wan::widths::a_look, seen);
+    measuring_to_ = p;
+}
+
+int wan_comm::take_wide_look(const wan::fact_vector &v, purpose why)
+{
+    const auto now = wan::widths::corrected(topo, learned, v);
+    if (!now && !suspected_) {
+        widen_later();
+        return WAN_DECLINED;
+    }
+    if (!now)
+        return unchanged();
+    if (why != purpose::confirm_wide) {
+        look_wide(purpose::confirm_wide, v);
+        return WAN_DONE;
+    }
+    if (suspected_)
+        checks.looked(true, look_cost_ns());
+    links_are(*now, true);
+    return WAN_OK;
+}
+
+int64_t wan_comm::look_cost_ns() const
+{
+    return wan::probe::cost_ns(topo, known.back(), true) + (wan::widths::any(topo, learned) ? wan::widths::look_cost_ns(topo, known.back()) : 0);
+}
+
+int wan_comm::unchanged()
+{
+    if (suspected_)
+        checks.looked(false, look_cost_ns());
+    in_use = true;
+    if (from_file)
+        doubts = wan::contradictions_of(topo, hints_, learned, pretended);
+    if (report)
+        report->happened("links_unchanged", "the links are as they were");
+    {
+        std::lock_guard hold(lock);
+        seen.forget();
+        tuning.reopen();        // it is not the links, but something has changed
+    }
+    if (!suspected_ && measures && wan::widths::any(topo, learned)) {       // as a file tells: when that is worth it
+        look_wide(purpose::look_wide);
+        std::lock_guard hold(lock);
+        deferred.begin(widths_price * wan::widths::look_cost_ns(topo, known.back()), 0, least_ns(known.back()));
+    } else {
+        widen_later();
+    }
+    return WAN_DECLINED;
+}
+
 int wan_comm::take(const wan::fact_vector &v)
 {
     const purpose why = std::exchange(measuring_to_, purpose::learn);
     if (why == purpose::widen)
         return take_widths(v);
+    if (why == purpose::look_wide || why == purpose::confirm_wide)
+        return take_wide_look(v, why);
     if (why != purpose::learn) {
         wan::fact_vector now = v;
         for (size_t i = 0; i < now.size(); ++i)
@@ -290,23 +347,23 @@ int wan_comm::take(const wan::fact_vector &v)
             measure_for(purpose::confirm);
             return WAN_DONE;
         }
-        if (why != purpose::believe)        // that look suspected nothing
-            checks.looked(changed, wan::probe::cost_ns(topo, known.back(), true));
-        if (!changed) {
-            in_use = true;
-            if (from_file)
-                doubts = wan::contradictions_of(topo, hints_, learned, pretended);
-            if (report)
-                report->happened("links_unchanged", "the links are as they were");
-            {
-                std::lock_guard hold(lock);
-                seen.forget();
-                tuning.reopen();        // it is not the links, but something has changed
-            }
-            widen_later();
-            return WAN_DECLINED;
+        if (why != purpose::confirm)
+            suspected_ = why == purpose::look;
+        if (!changed && suspected_ && wan::widths::any(topo, learned)) {
+            look_wide(purpose::look_wide);
+            return WAN_DONE;
         }
+        if (!changed)
+            return unchanged();
+        if (suspected_)
+            checks.looked(true, look_cost_ns());
     }
+    links_are(v, why != purpose::learn);
+    return WAN_OK;
+}
+
+void wan_comm::links_are(const wan::fact_vector &v, bool changed)
+{
     if (std::exchange(from_file, false) && !in_use) {      // nobody has called yet, so that nothing was planned by it
         std::lock_guard hold(lock);
         known.clear();
@@ -318,15 +375,14 @@ int wan_comm::take(const wan::fact_vector &v)
     {
         std::lock_guard hold(lock);
         ++counters.links_measured;
-        counters.links_changed += why != purpose::learn;
+        counters.links_changed += changed;
     }
-    learn(why != purpose::learn && !known.empty());
-    if (node && why != purpose::learn) {
+    learn(changed && !known.empty());
+    if (node && changed) {
         std::lock_guard hold(trees->lock);
         each_node([](auto &n) { n.node().measure_again(); });
     }
     widen_later();
-    return WAN_OK;
 }
 
 std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(const wan::plan &p, bool scattered)

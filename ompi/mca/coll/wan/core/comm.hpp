@@ -144,7 +144,7 @@ struct wan_comm {
     /** Of a call; with the lock held. */
     void took(int64_t elapsed_ns);
     /** Whether links are not known yet, or not as they are any more; else what is measured next adds to that. */
-    bool unsure() const { return measuring && measuring_to_ != purpose::widen; }
+    bool unsure() const { return measuring && measuring_to_ != purpose::widen && measuring_to_ != purpose::look_wide; }
     /** Whether they seem to have changed. */
     bool doubtful() const { return measuring && measuring_to_ == purpose::look; }
     /** What was measured on another communicator, as all ranks know: in place of measuring. */
@@ -169,8 +169,12 @@ private:
         decision value;
     };
     static constexpr size_t cached_ = 64;
-    /** What links are measured for; a change that a brief look finds must be in the full measurement, too. */
-    enum class purpose { learn, believe, look, confirm, widen } measuring_to_ = purpose::learn;
+    /**
+     * What links are measured for; a change that a brief look finds must be in the full measurement, too.  What is as it
+     * was by those may still carry less or more, which must be seen twice.
+     */
+    enum class purpose { learn, believe, look, confirm, look_wide, confirm_wide, widen } measuring_to_ = purpose::learn;
+    bool suspected_ = false;                    // that they have changed; else they are known from a file
     size_t changed_from_ = SIZE_MAX;            // of `known`, the first of links that have changed
     int width_round_ = 0;                       // of widths, to be measured next
     void measure_for(purpose p, bool brief = false);
@@ -180,6 +184,13 @@ private:
     bool widen(int round);
     /** What of them was measured, by all ranks together. */
     int take_widths(const wan::fact_vector &v);
+    /** Looks, next, whether those known are as they were, or as a file tells. */
+    void look_wide(purpose p, const wan::fact_vector &seen = {});
+    int take_wide_look(const wan::fact_vector &v, purpose why);
+    /** Links are as they were; or what they are now. */
+    int unchanged();
+    void links_are(const wan::fact_vector &v, bool changed);
+    int64_t look_cost_ns() const;
     /** What `v` and, if wanted, the map say. */
     wan::facts told(const wan::fact_vector &v, bool map = true) const;
     wan::link_hints hints_;

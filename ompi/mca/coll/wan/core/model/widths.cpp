@@ -17,12 +17,12 @@ namespace {
 constexpr int64_t ms = 1'000'000;
 /** Of a train, if what carried the one before does no more; the first one's bytes, where connections may get far less than an interface. */
 constexpr int64_t most_first_bytes = 224 << 10;
-constexpr int64_t first_ns = 20 * ms, most_ns = 70 * ms;
+constexpr int64_t first_ns = 20 * ms, most_ns = 70 * ms, look_ns = 20 * ms;
 /** Less than what Open MPI sends over TCP without asking the receiver. */
 constexpr int64_t most_piece_bytes = 56 << 10, least_piece_bytes = 1 << 10;
 constexpr int64_t least_pieces = 4, most_pieces = 64;
 /** Trains: of one pair of hosts; of several, the first of which opens connections. */
-constexpr int flow_trains = 2, cross_trains = 3;
+constexpr int flow_trains = 2, cross_trains = 3, look_trains = 2;
 constexpr int most_pairs[widths::rounds] = {1, 2, 8, 64};
 
 struct site_pair {
@@ -42,7 +42,19 @@ site_pair pair_at(const topology &t, const fact_vector &v, int a, int b)
             std::min(t.node_count(site_id{static_cast<uint32_t>(a)}), t.node_count(site_id{static_cast<uint32_t>(b)}))};
 }
 
-int pairs_in(const site_pair &p, int round) { return std::min(p.hosts, most_pairs[round]); }
+/** Of hosts; in a look as many as what limits a way is known of. */
+int pairs_in(const site_pair &p, int round)
+{
+    if (round == widths::a_look)
+        return p.by_pairs > 1 && 2 * p.flow_ps > 3 * p.link_ps ? static_cast<int>(std::min<int64_t>(p.hosts, p.by_pairs)) : 1;
+    return std::min(p.hosts, most_pairs[round]);
+}
+
+/** Where the rate stands that a look is about. */
+size_t looked_at(const topology &t, const site_pair &p)
+{
+    return *fact_of_pair(p.a, p.b, t.site_count(), pairs_in(p, widths::a_look) > 1 ? fact::first_link_ps : fact::first_flow_ps);
+}
 
 /** More pairs of hosts than have been measured, which got nearly as many times one's rate. */
 bool more_pay(const site_pair &p, int pairs)
@@ -56,6 +68,7 @@ bool wanted(const site_pair &p, int round)
     if (p.hosts < 2)
         return false;       // the way carries what those hosts send, anyway
     switch (round) {
+    case widths::a_look: return p.flow_ps > 0;
     case 0: return p.flow_ps == 0;
     case 1: return p.flow_ps > 0 && (p.link_ps == 0 || p.by_pairs == 0);
     default: return more_pay(p, pairs_in(p, round));
@@ -104,7 +117,7 @@ bool widths::narrower_than_hosts(const topology &t, const fact_vector &known, in
     return more_pay(p, pairs_in(p, rounds - 1));
 }
 
-widths::widths(const topology &t, int me, const fact_vector &known, int round) : topo_(t), me_(me)
+widths::widths(const topology &t, int me, const fact_vector &known, int round, const fact_vector &seen) : topo_(t), me_(me)
 {
     const int mine = static_cast<int>(value(t.site_of(me)));
     const int64_t byte_ps = facts_from(t, known).byte_ps;
@@ -134,6 +147,11 @@ widths::widths(const topology &t, int me, const fact_vector &known, int round) :
                 steps_add(flow_trains, false, [&](const site_pair &) { return train_of(1, std::min<__int128>(most_first_bytes, bytes_in(first_ns, byte_ps))); });
             if (!at_once.empty() && round == 1)
                 steps_add(flow_trains, false, [&](const site_pair &p) { return train_of(1, bytes_in(most_ns / pairs_in(p, 1), p.flow_ps)); });
+            if (!at_once.empty() && round == a_look)
+                steps_add(look_trains, false, [&](const site_pair &p) {
+                    const int pairs = pairs_in(p, round);
+                    return train_of(pairs, bytes_in(look_ns, std::max(known[looked_at(t, p)], seen[looked_at(t, p)])) / pairs);
+                });
             if (!at_once.empty() && round > 0)
                 steps_add(cross_trains, true, [&](const site_pair &p) {
                     const int pairs = pairs_in(p, round);
@@ -227,6 +245,44 @@ fact_vector widths::measured() const
         for (const auto &[place, value] : *of)
             v[place] = value;
     return v;
+}
+
+bool widths::any(const topology &t, const fact_vector &known)
+{
+    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
+        for (int b = a + 1; b < t.site_count(); ++b)
+            if (wanted(pair_at(t, known, a, b), a_look))
+                return true;
+    return false;
+}
+
+std::optional<fact_vector> widths::corrected(const topology &t, const fact_vector &known, const fact_vector &seen)
+{
+    fact_vector now = known;
+    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
+        for (int b = a + 1; b < t.site_count(); ++b) {
+            const site_pair was = pair_at(t, known, a, b);
+            const bool several = pairs_in(was, a_look) > 1;
+            const int64_t before = known[looked_at(t, was)], ps = seen[looked_at(t, was)];
+            if (!wanted(was, a_look) || ps <= 0 || (ps <= 2 * before && before <= 2 * ps))
+                continue;
+            int64_t &flow_ps = now[*fact_of_pair(a, b, t.site_count(), fact::first_flow_ps)], &link_ps = now[*fact_of_pair(a, b, t.site_count(), fact::first_link_ps)];
+            if (several) {
+                link_ps = ps;
+                flow_ps = std::max(flow_ps, ps);
+            } else {
+                flow_ps = ps;
+                link_ps = link_ps > 0 ? std::max<int64_t>(1, static_cast<int64_t>(static_cast<__int128>(link_ps) * ps / before)) : 0;
+            }
+            now[*fact_of_pair(a, b, t.site_count(), fact::first_link_hosts)] = 0;
+        }
+    return now == known ? std::nullopt : std::optional(now);
+}
+
+int64_t widths::look_cost_ns(const topology &t, const facts &f)
+{
+    const int sites = t.site_count();
+    return 2 * (sites + sites % 2 - 1) * look_trains * (2 * f.widest_ns() + look_ns);
 }
 
 int64_t widths::cost_ns(const topology &t, const facts &f)

@@ -11,6 +11,9 @@
  *   2. as many pairs as there are, up to 8, where two carried nearly twice as much as one;
  *   3. up to 64, likewise.
  *
+ * Where calls take longer than before, a look tells whether known ways still carry as much: as many pairs of
+ * hosts as that is known of where one connection gets less, else one, for 20 ms of what they carried.
+ *
  * So what a way that is shared carries in vain never takes more than 70 ms.  Pairs of sites take turns,
  * those without a site in common at once, and directions one after the other.  A sender waits until its receiver is there, and where there are
  * several, for all of them; then one message goes ahead, which opens windows and uses up the burst of a
@@ -30,13 +33,13 @@ namespace wan {
 
 class widths : public measurement {
 public:
-    static constexpr int rounds = 4;
+    static constexpr int rounds = 4, a_look = -1;
 
     /** The first round from `first` on that has something to find, by what was found before; `rounds`: none. */
     static int next_round(const topology &t, const fact_vector &known, int first);
 
-    /** known: equal on all ranks, whatever was measured before. */
-    widths(const topology &t, int me, const fact_vector &known, int round);
+    /** known: equal on all ranks, whatever was measured before.  round: or a_look, and what one before that has seen, so that slow ways are not busy for long again. */
+    widths(const topology &t, int me, const fact_vector &known, int round, const fact_vector &seen = {});
 
     std::optional<schedule> next() override;
     size_t message_bytes() const override { return bytes_; }
@@ -46,8 +49,17 @@ public:
     /** Of two sites: whether so many hosts as a link's rate is known of did not fill it, and there are more. */
     static bool narrower_than_hosts(const topology &t, const fact_vector &known, int a, int b);
 
-    /** What all rounds take at most, by what is known of interfaces and latencies. */
+    /** What all rounds take at most, by what is known of interfaces and latencies; a look where nothing has changed. */
     static int64_t cost_ns(const topology &t, const facts &f);
+    static int64_t look_cost_ns(const topology &t, const facts &f);
+
+    /** Whether there is anything to look at. */
+    static bool any(const topology &t, const fact_vector &known);
+    /**
+     * What is known, where a look has seen a way carry more than twice or less than half of that: what it has
+     * seen, to be measured again from round 1 on.  nullopt: nowhere.
+     */
+    static std::optional<fact_vector> corrected(const topology &t, const fact_vector &known, const fact_vector &seen);
 
     /** What passes between two sites in a step. */
     struct train {
