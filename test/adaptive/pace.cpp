@@ -104,6 +104,18 @@ std::string check_share()
         tell_message m;
         WAN_CHECK(r.number() == 1 && r.number() == 0 && r.number() == 0 && message_get(m, r.rest(), 4));
         WAN_CHECK_THAT(m.what == tell_kind::pace && m.slow && m.value_ns == told, std::to_string(m.value_ns));
+        // Again where that has become less than half, seen as often; not before, nor where it has become a little more.
+        const auto later = [&, first = static_cast<uint64_t>(told)](uint64_t percent, int times) {
+            const uint64_t rate = first * percent / 100;
+            for (auto &q : j.way)
+                q.clear();
+            for (int i = 0; i < times; ++i)
+                n.paced(1, {rate, rate}, j.now);
+            return j.at(0, 1).size();
+        };
+        WAN_CHECK(later(110, 20) == 0 && later(60, 20) == 0);
+        WAN_CHECK(later(20, 3) == 0 && later(20, 1) == 1 && later(20, 20) == 0);
+        WAN_CHECK(later(9, 20) == 1 && n.seen().slowed == 1);
         // When ways are measured anew, it has to be seen anew.
         n.measure_again();
         for (int i = 0; i < 4; ++i)

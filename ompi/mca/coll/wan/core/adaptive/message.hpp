@@ -6,7 +6,7 @@
  *
  *   measuring    ping, pong        a round trip
  *                bulk, bulk_done   a few in a row, and how fast they came
- *                pace              how fast operations come to you from me, now that this is far slower than was known, or no longer so
+ *                pace              how fast operations come to you from me, now that this is far slower than was known, or slower still by half, or no longer so
  *   a tree       ask, tell         what a process is in it; also told by a parent to its children
  *                attach            "take me, with these below me"
  *                accept, refuse    "from this operation on", "no"

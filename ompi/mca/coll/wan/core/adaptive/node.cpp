@@ -246,10 +246,10 @@ void adaptive_node::paced(int to, const pace::seen &seen, int64_t now_ns)
     const uint64_t rate = seen.with_others;
     p.most = std::max(p.most, seen.rate);
     const uint64_t usual = std::max(p.most, near_.bandwidth_or_most(to));      // (along a chain nobody waits before)
-    // (One of three children gets a third, and has nothing to complain of.)
-    p.in_a_row = slow_part * seen.rate < usual && 2 * rate < usual ? p.in_a_row + 1 : 0;
-    const bool slow = p.slow ? 2 * rate < usual : p.in_a_row >= slow_in_a_row;
-    if (slow == p.slow)
+    // (One of three children gets a third, and has nothing to complain of.)  A slow one may become slower still.
+    p.in_a_row = (p.slow ? 2 * rate < p.told : slow_part * seen.rate < usual && 2 * rate < usual) ? p.in_a_row + 1 : 0;
+    const bool fallen = p.in_a_row >= slow_in_a_row, slow = p.slow ? 2 * rate < usual : fallen;
+    if (slow == p.slow && !fallen)
         return;
     bool above = false;
     size_t below = 0;           // children of a tree, with that one
@@ -262,13 +262,15 @@ void adaptive_node::paced(int to, const pace::seen &seen, int64_t now_ns)
         }
     if (!above && below == 0)
         return;             // not any more
+    counters_.slowed += slow && !p.slow;
     p.slow = slow;
-    counters_.slowed += slow;
+    // What it would get alone: it divides that by the children who share it.
+    p.told = below > 0 ? std::min(seen.with_others, seen.rate * below) : seen.rate;
+    p.in_a_row = 0;
     if (below > 0) {
         tell_message m;
         m.what = tell_kind::pace;
-        // What it would get alone: it divides that by the children who share it.
-        m.value_ns = static_cast<int64_t>(std::min(seen.with_others, seen.rate * below));
+        m.value_ns = static_cast<int64_t>(p.told);
         m.slow = slow;
         send(to, m);
     }

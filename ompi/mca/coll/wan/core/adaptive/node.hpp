@@ -149,8 +149,8 @@ private:
     std::map<uint64_t, std::unique_ptr<operation>> operations_;
     std::map<uint64_t, uint64_t> before_;       // of an allreduce: its reduction
     struct known_pace {
-        uint64_t most = 0;
-        unsigned in_a_row = 0;      // that say that it is slow now
+        uint64_t most = 0, told = 0;
+        unsigned in_a_row = 0;      // that say that it is slow now, or far slower than was told
         bool slow = false;
     };
     std::map<int, known_pace> paces_;           // to whom operations were sent faster than the way took them
