@@ -216,7 +216,7 @@ std::string completion(const CLI::App &app)
          "    case ${COMP_WORDS[1]} in\n" << cases << "    esac\n"
          "    if [[ $current == -* ]]; then\n"
          "        _wan_info_words \"$words\"\n"
-         "    elif [[ ${COMP_WORDS[1]} == @(check|report|links) ]]; then\n"
+         "    elif [[ ${COMP_WORDS[1]} == @(check|report|links|contention) ]]; then\n"
          "        _wan_info_files\n"
          "    elif [[ $COMP_CWORD == 2 && ${COMP_WORDS[1]} == @(plan|compare) ]]; then\n"
          "        _wan_info_words '" << collective_names(" ") << "'\n"

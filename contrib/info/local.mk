@@ -17,6 +17,8 @@ wan_info_SOURCES = \
 	contrib/info/info_check.hpp \
 	contrib/info/info_cluster.cpp \
 	contrib/info/info_cluster.hpp \
+	contrib/info/info_contention.cpp \
+	contrib/info/info_contention.hpp \
 	contrib/info/info_doctor.cpp \
 	contrib/info/info_doctor.hpp \
 	contrib/info/info_draw.cpp \
@@ -47,8 +49,8 @@ wan_info_SOURCES = \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp
 nodist_wan_info_SOURCES = contrib/info/installed_text.hpp
-wan_info_CPPFLAGS = $(AM_CPPFLAGS) -DWAN_HELPDIR='"$(helpdir)"'
-wan_info_LDADD = libwan_core.la -ldl
+wan_info_CPPFLAGS = $(AM_CPPFLAGS) $(contention_cppflags) -DWAN_HELPDIR='"$(helpdir)"'
+wan_info_LDADD = libwan_contention.la libwan_core.la -ldl
 
 # contrib/installed, for the doctor: one text, in whatever directory the tool is.
 contrib/info/installed_text.hpp: contrib/installed

@@ -13,6 +13,7 @@
 #error "wan-info needs CLI11 and nlohmann/json (Debian: apt-get install libcli11-dev nlohmann-json3-dev)"
 #endif
 #include "info_check.hpp"
+#include "info_contention.hpp"
 #include "info_doctor.hpp"
 #include "info_links.hpp"
 #include "info_pages.hpp"
@@ -108,6 +109,7 @@ struct command_line {
     info::plan_words plan, compare;
     info::doctor_words doctor;
     info::report_words report;
+    info::contention_words contention;
     std::vector<std::string> files, rules, links;
     bool each = false, json = false, strict = false, links_json = false;
     std::string page = "wan-info";
@@ -169,6 +171,20 @@ void command_line::declare(CLI::App &app)
     ways.add_flag("--json", links_json, "for programs");
     example(ways, " before.links now.links");
     ways.callback([this] { code = info::links_run(links, links_json); });
+
+    CLI::App &shared = *app.add_subcommand(
+        "contention", "What a placement on a fat tree leaves of its links to exchanges of all with all (Alltoall inside a site), on average, "
+                      "and the algorithms in the order that this predicts. The tree: Slurm's topology.conf, with comments '#wan: uplinks=4' "
+                      "(of each leaf switch, or in the line of one) and '#wan: routing=position' or 'routing=name'.");
+    shared.add_option("topology", contention.topology, "Slurm's topology.conf")->type_name("TOPOLOGY")->required();
+    shared.add_option("hosts", contention.hosts, "the job's hosts, such as n[001-016],gw1")->type_name("HOSTS")->required();
+    shared.add_option("--ranks-per-host", contention.per_host, "ranks on each host")->type_name("N")->capture_default_str();
+    shared.add_option("--size", contention.size, "bytes of a pair of ranks: 64K, 1M")->type_name("SIZE")->capture_default_str();
+    shared.add_option("--rate", contention.rate, "of a host's link, and of each uplink")->type_name("RATE")->capture_default_str();
+    shared.add_option("--latency", contention.latency, "of a message, one way")->type_name("TIME")->capture_default_str();
+    shared.add_flag("--json", contention.json, "for programs");
+    example(shared, " /etc/slurm/topology.conf n[001-016],n[033-048]");
+    shared.callback([this] { code = info::contention_run(contention); });
 
     CLI::App &heal = *app.add_subcommand(
         "doctor", "Is the plugin found, by Open MPI and by jobs, and if not, why? Versions, the site of this host, "

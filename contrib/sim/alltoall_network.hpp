@@ -17,7 +17,7 @@
 #ifndef SIM_ALLTOALL_NETWORK_HPP
 #define SIM_ALLTOALL_NETWORK_HPP
 
-#include "model/fat_tree.hpp"
+#include "contention/fat_tree.hpp"
 
 #include <cstdint>
 #include <simgrid/s4u.hpp>

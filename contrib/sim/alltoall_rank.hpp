@@ -8,7 +8,7 @@
  * Messages of up to `eager_bytes` leave at once, and their sender goes on; larger ones leave when
  * the receiver waits for them, too (as with a rendezvous, but without its messages).
  *
- * Source of the ways: Nanri, Inadomi, as in model/fat_tree.hpp.
+ * Source of the ways: Nanri, Inadomi, as in ../contention/fat_tree.hpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

@@ -1,5 +1,5 @@
 /*
- * wanalltoall_sim: what the model of a fat tree (model/fat_tree.hpp) says of the ten ways of
+ * wanalltoall_sim: what the model of a fat tree (contention/fat_tree.hpp) says of the ten ways of
  * exchanging all with all, and what they then take on a simulated one (alltoall_network.hpp).
  * Started by `wansim alltoall`; prints one JSON object a line: the placement, all predictions, and
  * only then points, as they are simulated.  A prediction knows nodes, latency and rates, nothing else;
@@ -25,10 +25,7 @@ namespace sg4 = simgrid::s4u;
 using json = nlohmann::ordered_json;
 
 constexpr size_t ways = static_cast<size_t>(wan::exchange::exchanges);
-/** In the order of wan::exchange, as the report writes them. */
-constexpr std::array<const char *, ways> names = {
-    "Simple", "Pair", "Ring", "Pair_light_barrier", "Ring_light_barrier", "Pair_one_barrier", "Ring_one_barrier",
-    "Pair_mpi_barrier", "Ring_mpi_barrier", "Bruck"};
+constexpr const auto &names = wan::exchange_names;
 
 struct settings {
     sim::alltoall_network network;

@@ -139,6 +139,78 @@ std::string check_near()
     return "";
 }
 
+/** Process 5 of 100 measures: whom it pings, in that order, as others answer. */
+struct pinging {
+    std::vector<int> order;
+    int64_t now = 0;
+    neighbours n;
+
+    explicit pinging(unsigned variants)
+        : n(options(variants), 100, 5, [this](int to, const tell_message &m) {
+              if (m.what == tell_kind::ping && (order.empty() || std::find(order.begin(), order.end(), to) == order.end()))
+                  order.push_back(to);
+          })
+    {
+        n.step(now, false);
+    }
+    static adaptive_options options(unsigned variants)
+    {
+        adaptive_options o;
+        o.variants = variants;
+        return o;
+    }
+    void answers(int from, int64_t rtt_ns, int hint)
+    {
+        tell_message pong;
+        pong.what = tell_kind::pong;
+        pong.hint = hint;
+        for (int k = 0; k < 3; ++k)
+            n.receive(from, pong, now += rtt_ns);
+        n.step(now, false);
+    }
+};
+
+/** Whom near ones name, and who is near and says so, is measured before the rest of those picked at random; Phoenix knows those ten alone. */
+std::string check_near_first()
+{
+    pinging picks(0);
+    for (size_t i = 0; i < picks.order.size(); ++i)
+        picks.answers(picks.order[i], 100'000, -1);
+    const std::vector<int> p = picks.order;
+    WAN_CHECK_THAT(p.size() == 10, std::to_string(p.size()) + " are measured");
+    std::vector<int> others;
+    for (int r = 0; r < 100; ++r)
+        if (r != 5 && std::find(p.begin(), p.end(), r) == p.end())
+            others.push_back(r);
+    for (unsigned variants : {0u, all_variants}) {
+        pinging b(variants);
+        b.answers(p[0], 100'000, others[0]);
+        b.answers(p[1], 100'000, p[9]);             // one of the last to be picked
+        b.answers(p[2], 50'000'000, others[1]);     // from far away
+        tell_message ping;
+        ping.value_ns = 100'000;
+        b.n.receive(others[2], ping, b.now);
+        b.answers(p[3], 100'000, others[0]);        // once more
+        for (size_t i = 4; i < b.order.size(); ++i)
+            b.answers(b.order[i], 100'000, -1);
+        const std::vector<int> hinted{p[0], p[1], p[2], p[3], others[0], p[9], p[4], others[2], p[5], p[6], p[7], p[8]};
+        std::string got;
+        for (int r : b.order)
+            got += " " + std::to_string(r);
+        WAN_CHECK_THAT(b.order == (variants ? hinted : p), std::to_string(variants) + ":" + got);
+    }
+    // What is known already, or no longer wanted, leaves the order of the rest.
+    pinging b(all_variants);
+    b.n.know(others[0], {100'000, 0, 0});
+    b.n.know(p[9], {100'000, 0, 0});
+    b.answers(p[0], 100'000, others[1]);
+    b.answers(p[1], 100'000, others[2]);
+    for (size_t i = 2; i < b.order.size(); ++i)
+        b.answers(b.order[i], 100'000, -1);
+    WAN_CHECK((b.order == std::vector{p[0], p[1], p[2], p[3], others[1], others[2], p[4], p[5], p[6], p[7]}));
+    return "";
+}
+
 } // namespace
 
 int main()
@@ -147,6 +219,7 @@ int main()
         cmocka_unit_test(test<check_rank_sets>),
         cmocka_unit_test(test<check_messages>),
         cmocka_unit_test(test<check_near>),
+        cmocka_unit_test(test<check_near_first>),
     };
     return cmocka_run_group_tests_name("adaptive parts", tests, nullptr, nullptr);
 }

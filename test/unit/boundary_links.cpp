@@ -643,10 +643,64 @@ std::string check_share()
     return "";
 }
 
+/** What a map tells of bandwidths is compared when these are measured, after the rest; each kind is said once. */
+std::string check_contradictions()
+{
+    file_of_links map;
+    std::ofstream(map.path) << "link k1 k2 latency=900ms bandwidth=80b/s\n";
+    params p;
+    p.cluster_map = map.path.data();
+    std::vector<comm_ptr> comms;
+    fabric f(4);
+    const auto begin_at = [&](std::vector<const char *> sites) {
+        comms.clear();
+        for (int r = 0; r < 4; ++r)
+            comms.push_back(open(p, peers_of(sites), r));
+    };
+    begin_at({"k1", "k1", "k2", "k2"});
+    WAN_CHECK(comms[0]);
+    std::vector<std::string> said;
+    const auto say = [&] {
+        wan_message_t m{};
+        said.push_back(std::to_string(wan_comm_contradiction(comms[0].get(), &m)) + ": " + m.what + ": " + m.remedy);
+        return said.back();
+    };
+    WAN_CHECK_THAT(say() == "0: : ", said.back());
+    ballot all = vote(comms[0].get());
+    for (const auto &c : comms)
+        all = least(all, vote(c.get()));
+    for (const auto &c : comms) {
+        wan_refusal_t why;
+        WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK, text_of(why));
+    }
+    int learned = WAN_ERR_INTERNAL;
+    if (std::string why = measure(comms, f, &learned); !why.empty())
+        return why;
+    say();
+    WAN_CHECK_THAT(said.back().find(std::to_string(WAN_DONE) + ": between k1 and k2: 900.00 ms one way given") == 0, said.back());
+    WAN_CHECK_THAT(said.back().find("Mb/s") == std::string::npos, said.back());
+    WAN_CHECK_THAT(say() == "0: : ", said.back());
+    if (std::string why = refresh(comms, f); !why.empty())
+        return why;
+    say();
+    WAN_CHECK_THAT(said.back().find(std::to_string(WAN_DONE) + ": between k1 and k2: 0.0 Mb/s given, ") == 0, said.back());
+    WAN_CHECK_THAT(said.back().find("one way") == std::string::npos && said.back().find("two sites") == std::string::npos, said.back());
+    WAN_CHECK_THAT(say() == "0: : ", said.back());
+    // Sites without any word of their link, which are as near as hosts of one.
+    for (const char *said_so : {"k3 and k4 are given as two sites, and are ", ""}) {
+        begin_at(*said_so ? std::vector{"k3", "k3", "k4", "k4"} : std::vector{"k5", "k5", "k6", "k6"});
+        if (std::string why = bring_up(comms, f); !why.empty())
+            return why;
+        WAN_CHECK_THAT(say().find(*said_so ? std::to_string(WAN_DONE) + ": " + said_so : "0: : ") == 0, said.back());
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>), cmocka_unit_test(test<check_file>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>), cmocka_unit_test(test<check_file>),
+                                cmocka_unit_test(test<check_contradictions>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }

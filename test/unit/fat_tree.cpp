@@ -1,10 +1,10 @@
 /*
  * The model of a fat tree: the report's ten predictions, and the average
- * bandwidth of placements against a mean that is taken peer by peer.
+ * bandwidth of placements against a mean that is taken peer by peer; files that describe such trees.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "model/fat_tree.hpp"
+#include "contention/fabric.hpp"
 #include "unit.hpp"
 
 #include <algorithm>
@@ -99,11 +99,77 @@ std::string check_shares()
     return "";
 }
 
+const char *const sample = "# a comment, and #wan: uplinks=7 in it\n"
+                           "#wan: uplinks=2\n"
+                           "SwitchName=leaf1 Nodes=n[08-11]\n"
+                           "SwitchName=leaf2 Nodes=n[12-15],m1  #wan: uplinks=3\n"
+                           "SwitchName=core Switches=leaf[1-2]\n";
+
+/** Leaves, hosts, uplinks and routing of a file; without any word of the latter. */
+std::string check_file()
+{
+    fabric f;
+    input_error error;
+    WAN_CHECK_THAT(fabric::parse(sample, "f", f, error), error.where + ": " + error.what);
+    WAN_CHECK(f.leaves.size() == 2 && f.leaves[0].hosts == 4 && f.leaves[1].hosts == 5 && f.leaves[0].told && f.leaves[1].line == 4);
+    WAN_CHECK(f.leaves[0].uplinks == 2 && f.leaves[1].uplinks == 3 && f.routing == fabric::routing_rule::position);
+    WAN_CHECK(f.hosts.size() == 9 && f.hosts.at("n08").leaf == 0 && f.hosts.at("n08").number == 0 && f.hosts.at("n12").leaf == 1 && f.hosts.at("m1").number == 8);
+    // By the number in its name; as many uplinks as hosts where none are told.
+    WAN_CHECK_THAT(fabric::parse("#wan: routing=name\nSwitchName=a Nodes=rack2-n[098-101],x7.c9\n", "f", f, error), error.where + ": " + error.what);
+    WAN_CHECK(f.leaves.size() == 1 && f.leaves[0].uplinks == 5 && !f.leaves[0].told && f.hosts.at("rack2-n101").number == 101 && f.hosts.at("x7.c9").number == 7);
+    // Hosts of a leaf on one uplink each: nothing is shared; all on one: as by hand.
+    const auto share = [&](const char *text, const std::vector<const char *> &names) {
+        std::vector<fat_tree_node> nodes;
+        if (!fabric::parse(text, "f", f, error))
+            return -1.0;
+        for (const char *name : names)
+            nodes.push_back(f.hosts.at(name));
+        return f.share(nodes, 1);
+    };
+    const char *const two = "SwitchName=a Nodes=n[0-15]\nSwitchName=b Nodes=n[16-31]\n#wan: uplinks=4 routing=position\n";
+    WAN_CHECK(share(two, {"n0", "n1", "n2", "n3", "n16", "n17", "n18", "n19"}) == 1);
+    const double received = 1 + 3 * 4.0 / 7;
+    WAN_CHECK(std::abs(share(two, {"n0", "n4", "n8", "n12", "n16", "n20", "n24", "n28"}) - 7 / (3 + 4 * received)) < 1e-12);
+    // Only the second leaf has few: its hosts are the slow ones.
+    const char *const uneven = "SwitchName=a Nodes=n[0-3] #wan: uplinks=4\nSwitchName=b Nodes=n[4-7] #wan: uplinks=1\n";
+    WAN_CHECK(std::abs(share(uneven, {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}) - 7 / (3 + 4 * received)) < 1e-12);
+    return "";
+}
+
+std::string check_faults()
+{
+    const struct {
+        const char *text, *where, *what;
+    } cases[] = {
+        {"n[1-4] paris\n", "f:1", "no topology.conf"},
+        {"SwitchName=a Nodes=n[1-\n", "f:1", "bad list"},
+        {"SwitchName=a Nodes=n1\n#wan: uplinks=0\n", "f:2", "1 to 1024 uplinks"},
+        {"SwitchName=a Nodes=n1\n#wan: uplinks=4x\n", "f:2", "1 to 1024 uplinks"},
+        {"SwitchName=a Nodes=n1\n#wan: uplinks=99999999999\n", "f:2", "1 to 1024 uplinks"},
+        {"SwitchName=a Nodes=n1\n#wan: routing=adaptive\n", "f:2", "no rule of routing"},
+        {"SwitchName=a Nodes=n1\n#wan: routing=name\n#wan: routing=name\n", "f:3", "told twice"},
+        {"#wan: uplinks=2\nSwitchName=a Nodes=n1\n#wan: uplinks=2\n", "f:3", "told twice"},
+        {"SwitchName=a Nodes=n1 #wan: uplinks=2 uplinks=3\n", "f:1", "told twice"},
+        {"SwitchName=a Nodes=n1\n#wan: uplink=2\n", "f:2", "'uplink=2' after '#wan:' is not known"},
+        {"SwitchName=a Nodes=n1\n#wan:  \n", "f:2", "nothing follows"},
+        {"SwitchName=a Nodes=n1\n\nSwitchName=c Switches=a #wan: uplinks=2\n", "f:3", "none of a leaf switch"},
+        {"#wan: routing=name\nSwitchName=a Nodes=n1,gateway\n", "f:2", "gateway has no number"},
+        {"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-2000000]\n", "f:2", "more than 1000000 hosts"},
+    };
+    for (const auto &c : cases) {
+        fabric f;
+        input_error error;
+        WAN_CHECK_THAT(!fabric::parse(c.text, "f", f, error), c.text);
+        WAN_CHECK_THAT(error.where == c.where && error.what.find(c.what) != std::string::npos && !error.remedy.empty(), c.text + error.where + ": " + error.what);
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_predictions>),
-                                cmocka_unit_test(test<check_shares>)};
+                                cmocka_unit_test(test<check_shares>), cmocka_unit_test(test<check_file>), cmocka_unit_test(test<check_faults>)};
     return cmocka_run_group_tests_name("fat_tree", tests, nullptr, nullptr);
 }

@@ -135,7 +135,7 @@ std::string check_contradictions()
     given.links[1].latency_ns = 90'000'000;
     given.links[0].latency_ns = 5'000'000;
     auto found = contradictions_of(t, given, measured);
-    WAN_CHECK(found.links.size() == 2 && found.sites.empty());
+    WAN_CHECK(found.links.size() == 2 && found.near.empty());
     WAN_CHECK_THAT(found.links[0] == "between " + a + " and " + c + ": 90.00 ms one way given, 20.00 ms measured", found.links[0]);     // the worst first
     // Interfaces: the slowest alone is measured.
     given.links.clear();
@@ -151,12 +151,15 @@ std::string check_contradictions()
     given = {};
     v[*fact_of_pair(1, 2, 3)] = 60'000;
     found = contradictions_of(t, given, v);
-    WAN_CHECK_THAT(found.links.empty() && found.sites.size() == 1 && found.sites[0].find("0.06 ms apart") != std::string::npos, found.text(500));
+    WAN_CHECK_THAT(found.links.empty() && found.near.size() == 1 && found.near[0].find("0.06 ms apart") != std::string::npos, found.text(500));
+    given.links = {{b, c, 0, 125'000'000, 1}};      // who tells that link means two
+    WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
+    given = {};
     v[fact::inside_ns] = 0;                 // sites of one host each: nobody knows what is near
     WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
     v[*fact_of_pair(1, 2, 3)] = 4'000;      // but that is, unless they are pretended, or their link is told
     found = contradictions_of(t, given, v);
-    WAN_CHECK_THAT(found.links.empty() && found.sites.size() == 1 && found.sites[0] == b + " and " + c + " are given as two sites, and are 0.0040 ms apart", found.text(500));
+    WAN_CHECK_THAT(found.links.empty() && found.near.size() == 1 && found.near[0] == b + " and " + c + " are given as two sites, and are 0.0040 ms apart", found.text(500));
     WAN_CHECK(!contradictions_of(t, given, v, true).any());
     given.links = {{b, c, 0, 125'000'000, 1}};
     WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
@@ -179,11 +182,96 @@ std::string check_contradictions()
     return "";
 }
 
+/** A site that is wider than any, whoever named it so; of which one is known only where one alone has two hosts. */
+std::string check_wide_sites()
+{
+    const int lone[] = {1, 3};
+    const topology t = topology::blocks(lone);
+    fact_vector v{};
+    v[*fact_of_pair(0, 1, 2)] = 20'000'000;
+    v[fact::inside_ns] = 2'400'000;
+    WAN_CHECK(!contradictions_of(t, {}, v).any());
+    v[fact::inside_ns] = 12'000'000;
+    auto found = contradictions_of(t, {}, v);
+    WAN_CHECK(found.wide.size() == 1 && found.text(500).size() == found.wide[0].size());
+    WAN_CHECK_THAT(found.wide[0] == "hosts that are given as one site, " + t.site_name(site_id{1}) + ", are 12.00 ms apart, and no site is wider than 2.50 ms", found.wide[0]);
+    WAN_CHECK_THAT(found.remedy().find("different sites") != std::string::npos && found.remedy().find("the map") == std::string::npos, found.remedy());
+    WAN_CHECK(!contradictions_of(t, {}, v, true).any());
+    const int many[] = {2, 1, 2, 2, 2, 2};
+    const topology u = topology::blocks(many);
+    found = contradictions_of(u, {}, v);
+    const std::string which = u.site_name(site_id{0}) + ", " + u.site_name(site_id{2}) + ", " + u.site_name(site_id{3}) + " or one of 2 more, ";
+    WAN_CHECK_THAT(found.wide.size() == 1 && found.wide[0].find(which) != std::string::npos, found.text(500));
+    contradictions all;
+    all.links = all.widths = all.wide = all.near = {"x"};
+    WAN_CHECK_THAT(all.text(500) == "x; x; x; x" && all.remedy().size() < sizeof(wan_message_t::remedy), all.remedy());
+    return "";
+}
+
+/** Bandwidths: what hosts got contradicts less that is given, and more only where more hosts got no more. */
+std::string check_widths()
+{
+    const int sizes[] = {16, 16};
+    const topology t = topology::blocks(sizes);
+    const std::string a = t.site_name(site_id{0}), b = t.site_name(site_id{1});
+    fact_vector v{};
+    v[*fact_of_pair(0, 1, 2)] = 10'000'000;
+    link_hints given;
+    const auto say = [&](int64_t megabits) { given.links = {{a, b, 0, megabits * 125'000, 1}}; };
+    const auto text = [&] { return contradictions_of(t, given, v).text(500); };
+    say(1000);
+    WAN_CHECK_THAT(text().empty(), text());
+    // Eight connections of 100 Mb/s got what two of them would.
+    v[*fact_of_pair(0, 1, 2, fact::first_flow_ps)] = 80'000;
+    v[*fact_of_pair(0, 1, 2, fact::first_link_ps)] = 40'000;
+    v[*fact_of_pair(0, 1, 2, fact::first_link_hosts)] = 8;
+    const auto found = contradictions_of(t, given, v);
+    WAN_CHECK_THAT(found.links.empty() && found.widths.size() == 1 && text() == "between " + a + " and " + b + ": 1000.0 Mb/s given, 200.0 Mb/s measured", text());
+    WAN_CHECK(found.remedy().find("the map") != std::string::npos);
+    for (int64_t near : {110, 200, 390}) {
+        say(near);
+        WAN_CHECK_THAT(text().empty(), text());
+    }
+    say(90);
+    WAN_CHECK_THAT(text().find("90.0 Mb/s given, 200.0 Mb/s measured") != std::string::npos, text());
+    // Eight times what one got is not all that there is: it carries so much at least.
+    v[*fact_of_pair(0, 1, 2, fact::first_link_ps)] = 10'000;
+    for (int64_t more : {1000, 100'000}) {
+        say(more);
+        WAN_CHECK_THAT(text().empty(), text());
+    }
+    say(100);
+    WAN_CHECK_THAT(text().find("100.0 Mb/s given, 800.0 Mb/s measured") != std::string::npos, text());
+    // Nor where all hosts of both sites, or by an older file nobody knows how many, got that.
+    for (int64_t hosts : {16, 0}) {
+        v[*fact_of_pair(0, 1, 2, fact::first_link_hosts)] = hosts;
+        v[*fact_of_pair(0, 1, 2, fact::first_link_ps)] = 5'000;
+        say(10'000);
+        WAN_CHECK_THAT(text().empty(), text());
+    }
+    // One connection alone.
+    v[*fact_of_pair(0, 1, 2, fact::first_link_ps)] = 0;
+    WAN_CHECK_THAT(text().empty(), text());
+    say(40);
+    WAN_CHECK_THAT(text().find("40.0 Mb/s given, 100.0 Mb/s measured") != std::string::npos, text());
+    // An uplink: more passes than it is said to carry; where it is the narrow one, the link behind it may be wider.
+    v[*fact_of_pair(0, 1, 2, fact::first_link_hosts)] = 8;
+    v[*fact_of_pair(0, 1, 2, fact::first_link_ps)] = 40'000;
+    say(1000);
+    given.uplinks = {{b, 200 * 125'000, 2}};
+    WAN_CHECK_THAT(text().empty(), text());
+    given.links.clear();
+    given.uplinks = {{b, 20 * 125'000, 2}};
+    WAN_CHECK_THAT(text() == "the uplink of " + b + ": 20.0 Mb/s given, 200.0 Mb/s measured", text());
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_round>), cmocka_unit_test(test<check_faults>), cmocka_unit_test(test<check_save>),
-                                cmocka_unit_test(test<check_contradictions>)};
+                                cmocka_unit_test(test<check_contradictions>),
+                                cmocka_unit_test(test<check_wide_sites>), cmocka_unit_test(test<check_widths>)};
     return cmocka_run_group_tests_name("links_file", tests, nullptr, nullptr);
 }

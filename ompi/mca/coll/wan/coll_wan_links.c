@@ -141,27 +141,24 @@ static int measure_round(mca_coll_wan_module_t *module, int *code)
     return rc;
 }
 
-/* Once in a job, from rank 0 of the communicator that finds it. */
+/* Each kind once in a job, from rank 0 of the communicator that finds it.  Sites without names are nobody's word. */
 static void contradiction_say(const mca_coll_wan_module_t *module)
 {
-    static bool said;
     wan_message_t message;
     int code;
 
-    if (said || 0 != ompi_comm_rank(module->comm)) {
+    if (0 != ompi_comm_rank(module->comm) || '\0' == mca_coll_wan_component.site[0]) {
         return;
     }
     memset(&message, 0, sizeof(message));
     code = wan_comm_contradiction(module->view, &message);
-    said = '\0' != message.what[0];
-    if (!said) {
+    if ('\0' == message.what[0]) {
         return;
     }
     mca_coll_wan_report_event("contradiction", message.what);
     if (WAN_DONE == code) {
         mca_coll_wan_message_show("contradiction", &message);
     } else {
-        /* Names alone: who pretends sites for a test knows. */
         WAN_VERBOSE(1, "%s: %s; %s", message.where, message.what, message.remedy);
     }
 }

@@ -338,8 +338,8 @@ void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS]);
 int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS]);
 
 /*
- * After wan_comm_learn(): where what was given and what was measured contradict each other.  WAN_DONE: the map's
- * figures, in the message; WAN_OK with message->what: names alone, "": nothing (starts as all zero).
+ * After wan_comm_learn(): where what was given and what was measured contradict each other, in the message (starts as all
+ * zero), each kind once in a process.  WAN_DONE: for everybody; WAN_OK with message->what: for who wants words; "": nothing.
  */
 int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message);
 

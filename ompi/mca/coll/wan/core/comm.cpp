@@ -228,6 +228,7 @@ int wan_comm::take_widths(const wan::fact_vector &v)
             learned[i] = v[i];
     if (widen(width_round_ + 1))
         return WAN_DONE;
+    doubts = wan::contradictions_of(topo, hints_, learned, pretended);
     learn();
     return WAN_OK;
 }

@@ -94,8 +94,6 @@ core_sources = \
 	ompi/mca/coll/wan/core/knobs.hpp \
 	ompi/mca/coll/wan/core/model/cost.hpp \
 	ompi/mca/coll/wan/core/model/facts.hpp \
-	ompi/mca/coll/wan/core/model/fat_tree.cpp \
-	ompi/mca/coll/wan/core/model/fat_tree.hpp \
 	ompi/mca/coll/wan/core/model/probe.cpp \
 	ompi/mca/coll/wan/core/model/probe.hpp \
 	ompi/mca/coll/wan/core/model/widths.cpp \

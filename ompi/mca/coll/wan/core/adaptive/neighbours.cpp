@@ -57,15 +57,27 @@ void neighbours::hint(int rank, bool must)
     queue_.push_back(rank);
 }
 
+void neighbours::hint_near(int rank, bool must)
+{
+    hint(rank, must);
+    const auto from = queue_.begin() + static_cast<std::ptrdiff_t>(near_first_), at = std::find(from, queue_.end(), rank);
+    if (at == queue_.end())
+        return;         // measured, or under way, or among those
+    queue_.erase(at);
+    queue_.insert(queue_.begin() + static_cast<std::ptrdiff_t>(near_first_++), rank);
+}
+
 void neighbours::know(int rank, const measured_way &way)
 {
     if (rank == me_ || way.rtt_ns <= 0)
         return;
-    if (const auto at = std::find(queue_.begin(), queue_.end(), rank); at != queue_.end())
+    if (const auto at = std::find(queue_.begin(), queue_.end(), rank); at != queue_.end()) {
+        near_first_ -= static_cast<size_t>(at - queue_.begin()) < near_first_;
         queue_.erase(at);
-    else if (!queue_.empty() && !wanted_.count(rank)) {
+    } else if (!queue_.empty() && !wanted_.count(rank)) {
         wanted_.erase(queue_.back());
         queue_.pop_back();
+        near_first_ = std::min(near_first_, queue_.size());
     }
     wanted_.insert(rank);
     peer &p = peers_[rank];
@@ -269,6 +281,7 @@ void neighbours::step(int64_t now_ns, bool busy)
     for (; under_way_ < pings_at_once && !queue_.empty(); ++under_way_) {
         ping(queue_.front(), now_ns);
         queue_.pop_front();
+        near_first_ -= near_first_ > 0;
     }
     now_ns_ = now_ns;
     if (under_way_ == 0)
@@ -304,12 +317,12 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         answer.hint = options_.has(variant_hints) ? hint_for(from) : -1;
         send_(from, answer);
         if (options_.has(variant_hints) && is_near(m.value_ns) && has_few())
-            hint(from, true);
+            hint_near(from, true);
         return;
     case tell_kind::pong: {
         const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
         p.best_ns = p.pings ? std::min(p.best_ns, took_ns) : took_ns;
-        if (m.hint >= 0)
+        if (options_.has(variant_hints) && m.hint >= 0)
             hints_.emplace_back(from, m.hint);
         if (++p.pings < pings_each) {
             ping(from, now_ns);
@@ -321,7 +334,7 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         learned(from);
         for (const auto &[who, whom] : hints_)
             if (near(who))
-                hint(whom);
+                hint_near(whom, false);
         bulk_if_near(from);
         return;
     }

@@ -14,7 +14,7 @@ namespace wan {
 
 /** What is ours beyond Phoenix's rules (tree.hpp, neighbours.hpp). */
 enum tree_variant : unsigned {
-    variant_hints = 1,      // near processes are named to each other, and measured first
+    variant_hints = 1,      // near processes are named to each other, and measured next
     variant_gates = 2,      // a neighbourhood has one edge to the rest
     variant_hops = 4,       // the time to send to several children is part of the distance
     variant_chains = 8,     // of the bandwidth tree: children go below each other

@@ -2,9 +2,9 @@
  * What this process has measured, in one table for its whole life: the ways to other
  * processes, by who they are, and the links between sites, by the names of these.
  *
- * All that measure write here and read here before they measure: discovery (its landmarks, and the
- * ways between sites), adaptive trees (their peers), the probe of a communicator (its links).
- * So a communicator begins with what is known, whoever found it out.
+ * All that measure write here: discovery (its landmarks, and the ways between sites), adaptive trees
+ * (their peers), the probe of a communicator (its links).  The latter two read here before they measure,
+ * so that a communicator begins with what is known, whoever found it out; discovery is the first, and only writes.
  *
  * It measures nothing, and does not judge: the newest counts.
  *

@@ -56,10 +56,13 @@ size_t looked_at(const topology &t, const site_pair &p)
     return *fact_of_pair(p.a, p.b, t.site_count(), pairs_in(p, widths::a_look) > 1 ? fact::first_link_ps : fact::first_flow_ps);
 }
 
+/** So many at once got nearly as many times what one got. */
+bool each_got_one_share(const site_pair &p) { return static_cast<__int128>(10) * p.flow_ps >= static_cast<__int128>(7) * p.by_pairs * p.link_ps; }
+
 /** More pairs of hosts than have been measured, which got nearly as many times one's rate. */
 bool more_pay(const site_pair &p, int pairs)
 {
-    return p.link_ps > 0 && p.by_pairs > 0 && p.by_pairs < pairs && static_cast<__int128>(10) * p.flow_ps >= static_cast<__int128>(7) * p.by_pairs * p.link_ps;
+    return p.link_ps > 0 && p.by_pairs > 0 && p.by_pairs < pairs && each_got_one_share(p);
 }
 
 /** Whether a pair of sites has anything to find in a round. */
@@ -115,6 +118,19 @@ bool widths::narrower_than_hosts(const topology &t, const fact_vector &known, in
 {
     const site_pair p = pair_at(t, known, a, b);
     return more_pay(p, pairs_in(p, rounds - 1));
+}
+
+width_bounds widths::bounds(const topology &t, const fact_vector &known, int a, int b)
+{
+    if (t.site_count() > fact::most_sites)
+        return {};
+    const site_pair p = pair_at(t, known, a, b);
+    width_bounds w;
+    for (const int64_t ps : {p.flow_ps, p.link_ps})
+        if (ps > 0)
+            w.least_bytes_per_s = std::max<int64_t>(w.least_bytes_per_s, 1'000'000'000'000 / ps);
+    w.filled = p.flow_ps > 0 && p.link_ps > 0 && p.by_pairs > 1 && !each_got_one_share(p);
+    return w;
 }
 
 widths::widths(const topology &t, int me, const fact_vector &known, int round, const fact_vector &seen) : topo_(t), me_(me)

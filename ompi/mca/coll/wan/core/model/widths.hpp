@@ -31,6 +31,12 @@
 
 namespace wan {
 
+/** What is known of the bandwidth between two sites, in the slower direction. */
+struct width_bounds {
+    int64_t least_bytes_per_s = 0;      // that hosts got, one or several at once; 0: not measured
+    bool filled = false;                // and that is all: more of them got no more, nearly
+};
+
 class widths : public measurement {
 public:
     static constexpr int rounds = 4, a_look = -1;
@@ -48,6 +54,8 @@ public:
 
     /** Of two sites: whether so many hosts as a link's rate is known of did not fill it, and there are more. */
     static bool narrower_than_hosts(const topology &t, const fact_vector &known, int a, int b);
+
+    static width_bounds bounds(const topology &t, const fact_vector &known, int a, int b);
 
     /** What all rounds take at most, by what is known of interfaces and latencies; a look where nothing has changed. */
     static int64_t cost_ns(const topology &t, const facts &f);

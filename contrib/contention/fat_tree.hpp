@@ -27,9 +27,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef WAN_MODEL_FAT_TREE_HPP
-#define WAN_MODEL_FAT_TREE_HPP
+#ifndef CONTENTION_FAT_TREE_HPP
+#define CONTENTION_FAT_TREE_HPP
 
+#include <array>
+#include <functional>
 #include <span>
 
 namespace wan {
@@ -41,13 +43,21 @@ struct fat_tree_node {
 
 /**
  * The least average bandwidth of a process, over leaves and uplinks, as a part of a link's, 0 to 1.
- * nodes: those that the job has, at least one; uplinks of a leaf and processes of a node: at least 1.
+ * nodes: those that the job has, at least one; uplinks of each leaf, and processes of a node: at least 1.
  */
-double fat_tree_share(std::span<const fat_tree_node> nodes, int uplinks, int processes);
+double fat_tree_share(std::span<const fat_tree_node> nodes, const std::function<int(int leaf)> &uplinks, int processes);
+inline double fat_tree_share(std::span<const fat_tree_node> nodes, int uplinks, int processes)
+{
+    return fat_tree_share(nodes, [uplinks](int) { return uplinks; }, processes);
+}
 
 /** Ways of an exchange of all with all inside one network. */
 enum class exchange { simple, pair, ring, pair_light_barrier, ring_light_barrier, pair_one_barrier, ring_one_barrier,
                       pair_mpi_barrier, ring_mpi_barrier, bruck, exchanges };
+/** As the report writes them. */
+inline constexpr std::array<const char *, static_cast<size_t>(exchange::exchanges)> exchange_names{
+    "Simple", "Pair", "Ring", "Pair_light_barrier", "Ring_light_barrier", "Pair_one_barrier", "Ring_one_barrier",
+    "Pair_mpi_barrier", "Ring_mpi_barrier", "Bruck"};
 
 /** Time of an algorithm with `ranks`, in the unit of the two times: latency of a message, and what its bytes take. */
 double exchange_time(exchange algorithm, int ranks, double latency, double bytes_time);

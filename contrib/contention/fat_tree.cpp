@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "model/fat_tree.hpp"
+#include "contention/fat_tree.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace wan {
 
-double fat_tree_share(std::span<const fat_tree_node> nodes, int uplinks, int processes)
+double fat_tree_share(std::span<const fat_tree_node> nodes, const std::function<int(int leaf)> &uplinks, int processes)
 {
     const double all = static_cast<double>(nodes.size()), each = processes, peers = all * each - 1;
     if (peers < 1)
@@ -20,7 +20,7 @@ double fat_tree_share(std::span<const fat_tree_node> nodes, int uplinks, int pro
     std::map<std::pair<int, int>, double> by_uplink;        // NL_ij
     for (const fat_tree_node &n : nodes) {
         ++under[n.leaf];
-        ++by_uplink[{n.leaf, n.number % uplinks}];
+        ++by_uplink[{n.leaf, n.number % uplinks(n.leaf)}];
     }
     double least = 1;
     for (const auto &[way, sharing] : by_uplink) {
