@@ -6,7 +6,7 @@ udp_test_cppflags = $(udp_cppflags) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -
 udp_seeds = \
 	test/udp/seeds/play0 test/udp/seeds/play1 test/udp/seeds/play2 test/udp/seeds/play3 \
 	test/udp/seeds/play4 test/udp/seeds/play5 test/udp/seeds/play6 test/udp/seeds/play7 \
-	test/udp/seeds/play8 test/udp/seeds/play9 test/udp/seeds/play10 \
+	test/udp/seeds/play8 test/udp/seeds/play9 test/udp/seeds/play10 test/udp/seeds/unpermitted \
 	test/udp/seeds_crowd/play0 test/udp/seeds_crowd/play1 test/udp/seeds_crowd/play2 test/udp/seeds_crowd/play3 \
 	test/udp/seeds_crowd/play4 test/udp/seeds_crowd/play5 test/udp/seeds_crowd/play6 test/udp/seeds_crowd/play7 \
 	test/udp/seeds_crowd/play8 test/udp/seeds_crowd/play9 test/udp/seeds_crowd/play10 \
@@ -20,6 +20,7 @@ udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 if HAVE_UDP
 if HAVE_CMOCKA
 udp_tests = \
+	test/udp/acks \
 	test/udp/core_parts \
 	test/udp/devices \
 	test/udp/forged \
@@ -45,6 +46,9 @@ endif
 test_udp_random_runs_SOURCES = test/udp/random_runs.cpp $(udp_test_headers)
 test_udp_random_runs_CPPFLAGS = $(udp_test_cppflags)
 test_udp_random_runs_LDADD = $(udp_test_libs)
+test_udp_acks_SOURCES = test/udp/acks.cpp $(udp_test_headers)
+test_udp_acks_CPPFLAGS = $(udp_test_cppflags)
+test_udp_acks_LDADD = $(udp_test_libs)
 test_udp_core_parts_SOURCES = test/udp/core_parts.cpp $(udp_test_headers)
 test_udp_core_parts_CPPFLAGS = $(udp_test_cppflags)
 test_udp_core_parts_LDADD = $(udp_test_libs)

@@ -96,8 +96,8 @@ bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns
         m.at = from;
         ++count_.moves;
     }
-    l.receive(frames, h.number, now);
-    l.seen.mark(h.number);
+    if (l.receive(frames, h.number, now))
+        l.seen.mark(h.number);
     reschedule(peer, l.deadline(now));
     tell_grown(now);
     return true;
