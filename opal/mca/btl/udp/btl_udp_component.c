@@ -336,7 +336,9 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         mca_btl_udp_message_show("not-opened", &message);
         return NULL;
     }
-    if ('\0' != message.what[0]) {
+    if (0 == strncmp(message.where, "btl_udp_", sizeof("btl_udp_") - 1)) {
+        mca_btl_udp_message_show("bad-parameter", &message);
+    } else if ('\0' != message.what[0]) {
         mca_btl_udp_message_show("small-buffers", &message);
     }
     if (NULL == (modules = malloc(sizeof(*modules)))) {
