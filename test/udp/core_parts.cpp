@@ -579,8 +579,6 @@ std::string ring_order()
             ++out;
         }
     }
-    q.push_front(-1);
-    WAN_CHECK(q.front() == -1 && q[1] == out);
     q.release();
     WAN_CHECK(q.empty() && q.memory_bytes() == 0);
     return "";

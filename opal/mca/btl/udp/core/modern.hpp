@@ -141,7 +141,6 @@ private:
     // receiving
     uint64_t room() const;
     bool data(const wire::frame &f, time_ns now);
-    void note_arrival(uint64_t number, time_ns now);
 
     list queue_[wire::streams];             // blocks not wholly begun
     ring<piece> lost_[wire::streams];
