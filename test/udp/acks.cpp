@@ -91,12 +91,59 @@ std::string more_than_permitted()
     return "";
 }
 
+/** One Ack for several datagrams, none of its own where data goes back, and the last one after a while. */
+std::string several_at_a_time()
+{
+    config c;
+    c.ordered = false;
+    c.unscheduled = 4 << 20;    // nobody asks, so that nothing else has to be told
+    c.ack_every = 8;
+    c.ack_delay = 3 * ms;
+    {
+        simulator sim(c, 2, 3);
+        sim[1].rate = 100e6 / 8;
+        for (unsigned i = 0; i < 20; ++i)
+            sim.at(i * 50 * ms, [&] { sim[0].send(1, 2, 50'000); });
+        sim.run(60 * second);
+        WAN_CHECK(sim[1].delivered == 20 && sim[0].freed == 20);
+        const uint64_t data = sim[0].datagrams_out, acks = sim[1].datagrams_out;
+        WAN_CHECK_THAT(data > 600 && acks >= data / c.ack_every && acks < data / 4, std::to_string(acks) + " Acks of " + std::to_string(data));
+    }
+    {
+        simulator sim(c, 2, 3);
+        time_ns came = 0, left = 0;
+        sim[1].on_deliver = [&](uint32_t, std::span<const uint8_t>) { came = sim.now; };
+        sim.tap = [&](uint32_t from, uint32_t, std::vector<uint8_t> &) {
+            left = from == 1 && left == 0 ? sim.now : left;
+            return false;
+        };
+        sim[0].send(1, 1, 50);
+        sim.run(second);
+        WAN_CHECK_THAT(came && left == came + c.ack_delay && sim[1].datagrams_out == 1, std::to_string(left - came));
+    }
+    {
+        simulator sim(c, 2, 3);
+        constexpr unsigned trips = 200;
+        unsigned done = 0;
+        sim[1].on_deliver = [&](uint32_t, std::span<const uint8_t>) { sim[1].send(0, 1, 50); };
+        sim[0].on_deliver = [&](uint32_t, std::span<const uint8_t>) {
+            if (++done < trips)
+                sim[0].send(1, 1, 50);
+        };
+        sim[0].send(1, 1, 50);
+        sim.run(60 * second);
+        const uint64_t all = sim[0].datagrams_out + sim[1].datagrams_out;
+        WAN_CHECK_THAT(done == trips && all >= 2 * trips && all < 2 * trips + 10, std::to_string(all));
+    }
+    return "";
+}
+
 } // namespace
 
 #define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(far_behind), TEST(more_than_permitted)};
+    const CMUnitTest tests[] = {TEST(far_behind), TEST(more_than_permitted), TEST(several_at_a_time)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

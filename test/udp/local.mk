@@ -37,6 +37,7 @@ udp_tests = \
 	test/udp/scenarios \
 	test/udp/socket_calls \
 	test/udp/steering \
+	test/udp/strict_rules \
 	test/udp/thousand
 check_PROGRAMS += $(udp_tests)
 TESTS += $(udp_tests)
@@ -89,19 +90,22 @@ test_udp_scenarios_LDADD = $(udp_test_libs)
 test_udp_devices_SOURCES = test/udp/devices.cpp $(udp_test_headers)
 test_udp_devices_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
 test_udp_devices_LDADD = libudp_io.la $(udp_test_libs)
-test_udp_socket_calls_SOURCES = test/udp/socket_calls.cpp $(udp_test_headers)
+test_udp_socket_calls_SOURCES = test/udp/socket_calls.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_socket_calls_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
 test_udp_socket_calls_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_steering_SOURCES = test/udp/steering.cpp $(udp_test_headers)
 test_udp_steering_CPPFLAGS = $(udp_test_cppflags)
 test_udp_steering_LDADD = $(udp_test_libs)
+test_udp_strict_rules_SOURCES = test/udp/strict_rules.cpp $(udp_test_headers)
+test_udp_strict_rules_CPPFLAGS = $(udp_test_cppflags)
+test_udp_strict_rules_LDADD = $(udp_test_libs)
 test_udp_thousand_SOURCES = test/udp/thousand.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_thousand_CPPFLAGS = $(udp_test_cppflags)
 test_udp_thousand_LDADD = libudp_io.la $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
-mpi_test_programs += test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay
+mpi_test_programs += test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay test/udp/threads
 mpi_test_plugins += test/udp/lossy.so
 stage_udp = mca_btl_udp.la
 endif
@@ -121,6 +125,9 @@ test_udp_met_again_LDADD = $(OMPI_LIBS)
 test_udp_ring_SOURCES = test/udp/ring.c
 test_udp_ring_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_ring_LDADD = $(OMPI_LIBS)
+test_udp_threads_SOURCES = test/udp/threads.c
+test_udp_threads_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_udp_threads_LDADD = $(OMPI_LIBS) -lpthread
 test_udp_relay_SOURCES = test/udp/relay.cpp test/udp/default_params.hpp
 test_udp_relay_CPPFLAGS = $(udp_cppflags)
 test_udp_relay_LDADD = libudp_io.la
