@@ -1,6 +1,6 @@
 /*
  * Which devices' addresses are told to peers: all that are up, or those that btl_udp_interfaces names, by
- * their whole names; loopback only where there is no other; the sizes of packets of these alone.
+ * their whole names or their networks; loopback only where there is no other; the sizes of packets of these alone.
  * In a network of the test's own, where that can be had.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -22,7 +22,7 @@ using udp::devices;
 
 namespace {
 
-/** The addresses that are told, with the sizes of packets; or why there are none. */
+/** The addresses that are told, with the sizes of packets and what of the list is no device; or why there are none. */
 std::string chosen(const std::string &list, const std::string &address_told = "")
 {
     devices d;
@@ -41,7 +41,7 @@ std::string chosen(const std::string &list, const std::string &address_told = ""
     std::string text;
     for (const std::string &t : texts)
         text += t;
-    return text + std::to_string(d.mtu_least) + "-" + std::to_string(d.mtu);
+    return text + std::to_string(d.mtu_least) + "-" + std::to_string(d.mtu) + (d.unmatched.empty() ? "" : " " + d.unmatched);
 }
 
 std::string differs(const std::string &list, const std::string &expected, const std::string &address_told = "")
@@ -55,7 +55,7 @@ std::string look_around()
 {
     if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
         return "no";
-    if (const std::string why = differs("", "no device that is up and allowed has an address"); !why.empty())
+    if (const std::string why = differs("", "no device that is up has an address"); !why.empty())
         return why;
     if (std::system("{ ip link set lo up && ip link add w1 type veth peer name w10 && ip link set w10 mtu 1400 && ip link set w1 mtu 9000; } >/dev/null 2>&1") != 0)
         return "no";
@@ -74,8 +74,12 @@ std::string look_around()
                                          {"w10,w1", "192.0.2.1/24 " + two + "1400-9000"},
                                          {"lo,w1", "192.0.2.1/24 9000-9000"},
                                          {"lo", "127.0.0.1/8 1500-1500"},
-                                         {"w", "no device that is up and allowed has an address"},
-                                         {"w1,nowhere", "192.0.2.1/24 9000-9000"}})
+                                         {"w", "no device that is up and in 'w' has an address"},
+                                         {"w1,nowhere,192.0.3.0/24", "192.0.2.1/24 9000-9000 'nowhere', '192.0.3.0/24'"},
+                                         {"192.0.0.0/22", "192.0.2.1/24 9000-9000"},
+                                         {"198.51.100.128/25,w1", "192.0.2.1/24 198.51.100.200/25 1400-9000"},
+                                         {"192.0.2.0/33", "no device that is up and in '192.0.2.0/33' has an address"},
+                                         {"192.0.2.0/", "no device that is up and in '192.0.2.0/' has an address"}})
         if (why.empty())
             why = differs(list, expected);
     if (why.empty())        // what is told replaces addresses, but not what the devices carry

@@ -6,7 +6,7 @@ udp_test_cppflags = $(udp_cppflags) $(CMOCKA_CFLAGS) -I$(top_srcdir)/test/unit -
 udp_seeds = \
 	test/udp/seeds/play0 test/udp/seeds/play1 test/udp/seeds/play2 test/udp/seeds/play3 \
 	test/udp/seeds/play4 test/udp/seeds/play5 test/udp/seeds/play6 test/udp/seeds/play7 \
-	test/udp/seeds/play8 test/udp/seeds/play9 test/udp/seeds/play10 \
+	test/udp/seeds/play8 test/udp/seeds/play9 test/udp/seeds/play10 test/udp/seeds/unpermitted \
 	test/udp/seeds_crowd/play0 test/udp/seeds_crowd/play1 test/udp/seeds_crowd/play2 test/udp/seeds_crowd/play3 \
 	test/udp/seeds_crowd/play4 test/udp/seeds_crowd/play5 test/udp/seeds_crowd/play6 test/udp/seeds_crowd/play7 \
 	test/udp/seeds_crowd/play8 test/udp/seeds_crowd/play9 test/udp/seeds_crowd/play10 \
@@ -20,6 +20,7 @@ udp_test_libs = libudp_core.la $(CMOCKA_LIBS)
 if HAVE_UDP
 if HAVE_CMOCKA
 udp_tests = \
+	test/udp/acks \
 	test/udp/core_parts \
 	test/udp/devices \
 	test/udp/forged \
@@ -36,6 +37,7 @@ udp_tests = \
 	test/udp/scenarios \
 	test/udp/socket_calls \
 	test/udp/steering \
+	test/udp/strict_rules \
 	test/udp/thousand
 check_PROGRAMS += $(udp_tests)
 TESTS += $(udp_tests)
@@ -45,6 +47,9 @@ endif
 test_udp_random_runs_SOURCES = test/udp/random_runs.cpp $(udp_test_headers)
 test_udp_random_runs_CPPFLAGS = $(udp_test_cppflags)
 test_udp_random_runs_LDADD = $(udp_test_libs)
+test_udp_acks_SOURCES = test/udp/acks.cpp $(udp_test_headers)
+test_udp_acks_CPPFLAGS = $(udp_test_cppflags)
+test_udp_acks_LDADD = $(udp_test_libs)
 test_udp_core_parts_SOURCES = test/udp/core_parts.cpp $(udp_test_headers)
 test_udp_core_parts_CPPFLAGS = $(udp_test_cppflags)
 test_udp_core_parts_LDADD = $(udp_test_libs)
@@ -85,19 +90,22 @@ test_udp_scenarios_LDADD = $(udp_test_libs)
 test_udp_devices_SOURCES = test/udp/devices.cpp $(udp_test_headers)
 test_udp_devices_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
 test_udp_devices_LDADD = libudp_io.la $(udp_test_libs)
-test_udp_socket_calls_SOURCES = test/udp/socket_calls.cpp $(udp_test_headers)
+test_udp_socket_calls_SOURCES = test/udp/socket_calls.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_socket_calls_CPPFLAGS = $(udp_test_cppflags) -I$(top_srcdir)/opal/mca/btl/udp/io
 test_udp_socket_calls_LDADD = libudp_io.la $(udp_test_libs)
 test_udp_steering_SOURCES = test/udp/steering.cpp $(udp_test_headers)
 test_udp_steering_CPPFLAGS = $(udp_test_cppflags)
 test_udp_steering_LDADD = $(udp_test_libs)
+test_udp_strict_rules_SOURCES = test/udp/strict_rules.cpp $(udp_test_headers)
+test_udp_strict_rules_CPPFLAGS = $(udp_test_cppflags)
+test_udp_strict_rules_LDADD = $(udp_test_libs)
 test_udp_thousand_SOURCES = test/udp/thousand.cpp test/udp/default_params.hpp $(udp_test_headers)
 test_udp_thousand_CPPFLAGS = $(udp_test_cppflags)
 test_udp_thousand_LDADD = libudp_io.la $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
-mpi_test_programs += test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay
+mpi_test_programs += test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay test/udp/threads
 mpi_test_plugins += test/udp/lossy.so
 stage_udp = mca_btl_udp.la
 endif
@@ -117,6 +125,9 @@ test_udp_met_again_LDADD = $(OMPI_LIBS)
 test_udp_ring_SOURCES = test/udp/ring.c
 test_udp_ring_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_ring_LDADD = $(OMPI_LIBS)
+test_udp_threads_SOURCES = test/udp/threads.c
+test_udp_threads_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_udp_threads_LDADD = $(OMPI_LIBS) -lpthread
 test_udp_relay_SOURCES = test/udp/relay.cpp test/udp/default_params.hpp
 test_udp_relay_CPPFLAGS = $(udp_cppflags)
 test_udp_relay_LDADD = libudp_io.la

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -66,6 +67,92 @@ std::string same_id_in_two_jobs()
     const size_t n = there.transmit(b.data(), peer, second);
     WAN_CHECK(n > 0);
     WAN_CHECK_THAT(here.receive(at, {b.data(), n}, second) && met == 1 && up.delivered == 1 && up.from == 1, std::to_string(met));
+    return "";
+}
+
+/**
+ * A datagram that bears the number of a process that is not known makes us look for it.  Anybody can send such: then the
+ * look-ups are few, and who is there and has something to say does not wait for those who are not.
+ */
+std::string look_ups()
+{
+    constexpr uint32_t ids = 100, absent = 90;
+    config c;
+    c.security = wire::security::authenticate;
+    c.ids = ids;
+    address at;
+    at.length = 1;
+    const auto secret_of = [](uint32_t id) {
+        secret s;
+        s.fill(static_cast<uint8_t>(id + 1));
+        return s;
+    };
+    const auto keys = [&](uint32_t self, uint32_t peer) { return pair_derive(secret_of(self), self, secret_of(peer), peer, {}); };
+    const auto first_word = [&](uint32_t from, time_ns now) {
+        nobody up;
+        endpoint there(c, from, up);
+        there.peer_add(0, keys(from, 0), at);
+        outgoing o;
+        uint8_t byte = 7;
+        o.data = &byte, o.length = 1;
+        there.submit(0, o, now);
+        std::vector<uint8_t> b(endpoint::datagram_room);
+        uint32_t peer;
+        b.resize(there.transmit(b.data(), peer, now));
+        return b;
+    };
+    const auto forged = [](uint32_t from) {
+        std::vector<uint8_t> b(wire::header_bytes + wire::tag_bytes + 1);
+        wire::put_header(b.data(), {wire::security::authenticate, 0, from, 12345, 1});
+        return b;
+    };
+    time_ns now = second;
+    std::vector<unsigned> asked(ids);
+    const auto meets = [&](endpoint &here) {
+        return [&](uint32_t id) {
+            ++asked[id];
+            if (id < absent)
+                here.peer_add(id, keys(0, id), at);
+        };
+    };
+    const auto all = [&] { return std::accumulate(asked.begin(), asked.end(), 0u); };
+    // A job that starts: all come at once, and nobody waits.
+    nobody up;
+    endpoint start(c, 0, up);
+    up.on_unknown = meets(start);
+    for (uint32_t id = 1; id < absent; ++id) {
+        std::vector<uint8_t> b = first_word(id, now);
+        WAN_CHECK_THAT(start.receive(at, b, now), std::to_string(id));
+    }
+    WAN_CHECK(all() == absent - 1);
+    // Forged in all their names, again and again for ten minutes.
+    endpoint here(c, 0, up);
+    up.on_unknown = meets(here);
+    asked.assign(ids, 0);
+    for (uint32_t id = 1; id < ids; ++id) {
+        std::vector<uint8_t> b = forged(id);
+        WAN_CHECK(!here.receive(at, b, now));
+    }
+    WAN_CHECK_THAT(all() <= 1, std::to_string(all()));
+    const time_ns end = now + 600 * second;
+    for (uint32_t id = absent; now < end; now += ms, id = id + 1 < ids ? id + 1 : absent) {
+        std::vector<uint8_t> b = forged(id);
+        WAN_CHECK(!here.receive(at, b, now));
+    }
+    for (uint32_t id = absent; id < ids; ++id)
+        WAN_CHECK_THAT(asked[id] >= 5 && asked[id] < 25, std::to_string(id) + ": " + std::to_string(asked[id]));
+    // Meanwhile each who is there is met soon.
+    for (uint32_t id = 2; id < absent; ++id) {
+        std::vector<uint8_t> b = first_word(id, now);
+        const time_ns since = now;
+        for (std::vector<uint8_t> copy = b; !here.receive(at, copy, now); copy = b) {
+            std::vector<uint8_t> beside = forged(absent + id % (ids - absent));
+            here.receive(at, beside, now);
+            now += ms;
+            WAN_CHECK_THAT(now - since < 100 * ms, std::to_string(id));
+        }
+        WAN_CHECK(asked[id] <= 1);
+    }
     return "";
 }
 
@@ -361,6 +448,43 @@ std::string room_to_send()
     return "";
 }
 
+/** btl_udp_mtu holds inside a host, too; without it datagrams there are as large as they can be. */
+std::string size_inside_a_host()
+{
+    static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
+                                       [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
+    static char device[] = "lo", place[] = "127.0.0.1";
+    for (const int mtu : {0, 1500}) {
+        udp_params_t p = default_params();
+        p.interfaces = device;
+        p.address = place;
+        p.linger = 0;
+        p.mtu = mtu;
+        udp_engine_t *e[2] = {};
+        udp_message_t m;
+        uint8_t card[UDP_CARD_MAX];
+        uint32_t to, back;
+        const std::vector<uint8_t> data(1 << 20);
+        std::vector<udp_outgoing_t> records(8);
+        for (uint64_t i = 0; i < 2; ++i)
+            WAN_CHECK_THAT(udp_engine_open(&e[i], &p, i + 1, 3, 1, &calls, nullptr, &m) == UDP_OK, m.what);
+        WAN_CHECK(udp_engine_peer(e[0], card, udp_engine_card(e[1], card), &to, &m) == UDP_OK);
+        WAN_CHECK(udp_engine_peer(e[1], card, udp_engine_card(e[0], card), &back, &m) == UDP_OK);
+        for (udp_outgoing_t &r : records)
+            udp_engine_send(e[0], to, &r, data.data(), data.size(), 2, 0);
+        udp_view_t v;
+        do {
+            udp_engine_progress(e[1]);
+            udp_engine_progress(e[0]);
+            udp_engine_view(e[0], to, &v);
+        } while (v.queue);
+        for (udp_engine_t *one : e)
+            udp_engine_close(one);
+        WAN_CHECK_THAT(mtu ? v.mtu == 1472 : v.mtu > 9000, std::to_string(mtu) + ": " + std::to_string(v.mtu));
+    }
+    return "";
+}
+
 /** Who sleeps until a descriptor is ready wakes up to acknowledge, also where nothing more comes; and then sleeps on. */
 std::string timer_tells()
 {
@@ -397,6 +521,6 @@ std::string timer_tells()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(never_heard), TEST(which_host), TEST(not_our_own_address), TEST(ports_and_buffers), TEST(room_to_send), TEST(timer_tells)};
+    const CMUnitTest tests[] = {TEST(same_id_in_two_jobs), TEST(look_ups), TEST(part_of_one_that_left), TEST(silent_and_preferred), TEST(gone_want_nothing), TEST(never_heard), TEST(which_host), TEST(not_our_own_address), TEST(ports_and_buffers), TEST(room_to_send), TEST(size_inside_a_host), TEST(timer_tells)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,10 +1,12 @@
 /*
  * What the socket does when the kernel says no: a device without segments, a path
  * that takes smaller ones only, no room.  The calls that send are the test's own and
- * refuse as it says; what they let through arrives at a plain socket, and every datagram once.
+ * refuse as it says; what they let through arrives at a plain socket, and every datagram once.  Who sleeps meanwhile
+ * is woken up.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "default_params.hpp"
 #include "socket.hpp"
 
 #include "unit.hpp"
@@ -202,12 +204,49 @@ std::string no_room()
     return "";
 }
 
+/** Who sleeps until its timer is ready is to try again at once, not when the peer's answer is overdue. */
+std::string no_room_and_asleep()
+{
+    static const udp_events_t none = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
+                                      [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
+    static char device[] = "lo", place[] = "127.0.0.1";
+    udp_params_t params = default_params();
+    params.interfaces = device;
+    params.address = place;
+    params.timer = 1;
+    params.linger = 0;
+    udp_engine_t *e[2] = {};
+    udp_message_t m;
+    uint8_t card[UDP_CARD_MAX];
+    uint32_t peer;
+    udp_outgoing_t record = {};
+    for (uint64_t i = 0; i < 2; ++i)
+        WAN_CHECK_THAT(udp_engine_open(&e[i], &params, i + 1, 3, i + 1, &none, nullptr, &m) == UDP_OK, m.what);
+    WAN_CHECK_THAT(udp_engine_peer(e[0], card, udp_engine_card(e[1], card), &peer, &m) == UDP_OK, m.what);
+    int refusals = 0;
+    allowed = [&](size_t, size_t) { return ++refusals, EAGAIN; };
+    udp_engine_send(e[0], peer, &record, "x", 1, 1, 0);
+    pollfd timer = {udp_engine_timer_fd(e[0]), POLLIN, 0}, there = {udp_engine_fd(e[1]), POLLIN, 0};
+    for (int i = 0; i < 3; ++i) {       // an answer is overdue after 102 ms
+        WAN_CHECK(poll(&timer, 1, 50) == 1);
+        udp_engine_progress(e[0]);
+    }
+    WAN_CHECK_THAT(refusals > 1, std::to_string(refusals));
+    allowed = [](size_t, size_t) { return 0; };
+    WAN_CHECK(poll(&timer, 1, 50) == 1);
+    udp_engine_progress(e[0]);
+    WAN_CHECK(poll(&there, 1, 5000) == 1);
+    for (udp_engine_t *one : e)
+        udp_engine_close(one);
+    return "";
+}
+
 } // namespace
 
 #define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(all_together), TEST(without_segments), TEST(too_large_for_the_device), TEST(no_room)};
+    const CMUnitTest tests[] = {TEST(all_together), TEST(without_segments), TEST(too_large_for_the_device), TEST(no_room), TEST(no_room_and_asleep)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

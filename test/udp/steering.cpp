@@ -258,6 +258,40 @@ std::string turns_at_the_sender()
     return "";
 }
 
+/** Peers have their turn after so many datagrams to one of them; one with a priority has all it wants before. */
+std::string turns()
+{
+    for (const bool priority : {false, true}) {
+        config c;
+        c.retransmit_pass = 3;
+        c.unscheduled = 1 << 20;
+        simulator sim(c, 4, 3);
+        std::vector<uint32_t> order;
+        sim.tap = [&](uint32_t from, uint32_t to, std::vector<uint8_t> &) {
+            if (from == 0 && sim.now < ms)
+                order.push_back(to);
+            return false;
+        };
+        if (priority)
+            sim[0].end.priority_set(index_of(sim, 0, 3), 1);
+        for (uint32_t to = 1; to < 4; ++to)
+            sim[0].send(to, 2, 10'000);      // a first window has it: 9 datagrams
+        sim.run(10 * second);
+        std::string text;
+        for (const uint32_t to : order)
+            text += std::to_string(to);
+        WAN_CHECK_THAT(order.size() == 27, text);
+        if (priority)
+            WAN_CHECK_THAT(text.starts_with("333333333"), text);
+        else
+            for (size_t i = 0; i < order.size(); i += 9) {      // three of each in every round
+                std::sort(&order[i], &order[i] + 9);
+                WAN_CHECK_THAT(std::equal(&order[i], &order[i] + 9, std::begin({1u, 1u, 1u, 2u, 2u, 2u, 3u, 3u, 3u})), text);
+            }
+    }
+    return "";
+}
+
 } // namespace
 
 #define TEST(name) cmocka_unit_test_prestate(wan_test::test<name>, nullptr)
@@ -265,6 +299,6 @@ std::string turns_at_the_sender()
 int main()
 {
     const CMUnitTest tests[] = {TEST(would_leave_at_once), TEST(more_than_fits), TEST(pushed), TEST(pushed_while_the_delay_grows), TEST(pushed_to_the_dead),
-                                TEST(window_of_a_peer), TEST(first_come), TEST(turns_at_the_sender)};
+                                TEST(window_of_a_peer), TEST(first_come), TEST(turns_at_the_sender), TEST(turns)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

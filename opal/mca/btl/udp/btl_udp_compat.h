@@ -38,15 +38,25 @@
 #define UDP_PMIX_GLOBAL OPAL_PMIX_GLOBAL
 #endif
 
-/* Processes of this job; 0: not known.  In 4.1 only the layer above opal knows, and what it tells its processes. */
+/*
+ * Processes of this job; 0: not known.  In 4.1 only the layer above opal keeps it: asked of who started the job, as that layer
+ * does, for only mpirun tells it in the environment, too.
+ */
 static inline uint32_t mca_btl_udp_compat_job_size(void)
 {
 #if OPAL_MAJOR_VERSION >= 5
     return opal_process_info.num_procs;
 #else
-    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
+    opal_process_name_t job = { OPAL_PROC_MY_NAME.jobid, OPAL_VPID_WILDCARD };
+    const char *text = getenv("OMPI_COMM_WORLD_SIZE");
+    uint32_t size = 0, *at = &size;
+    int rc;
 
-    return NULL != size ? (uint32_t) strtoul(size, NULL, 10) : 0;
+    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OPAL_PMIX_JOB_SIZE, &job, &at, OPAL_UINT32);
+    if (OPAL_SUCCESS == rc && 0 != size) {
+        return size;
+    }
+    return NULL != text ? (uint32_t) strtoul(text, NULL, 10) : 0;
 #endif
 }
 

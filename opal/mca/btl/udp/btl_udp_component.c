@@ -201,6 +201,38 @@ static int knob_register(const udp_knob_t *knob)
     return OPAL_SUCCESS;
 }
 
+/* Sizes that Open MPI has parameters for: a message may be no longer than a block, nor than a fragment. */
+static void limits_check(mca_btl_base_module_t *btl)
+{
+    const struct {
+        const char *name;
+        size_t *bytes;
+    } limits[] = {
+        { "eager_limit", &btl->btl_eager_limit },
+        { "rndv_eager_limit", &btl->btl_rndv_eager_limit },
+        { "max_send_size", &btl->btl_max_send_size },
+    };
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); ++i) {
+        udp_message_t message;
+
+        if (*limits[i].bytes <= UDP_BLOCK_MAX) {
+            continue;
+        }
+        snprintf(message.where, sizeof(message.where), "btl_udp_%s", limits[i].name);
+        snprintf(message.what, sizeof(message.what), "the value %zu is too large", *limits[i].bytes);
+        snprintf(message.remedy, sizeof(message.remedy), "give %d at most; that is used now", UDP_BLOCK_MAX);
+        mca_btl_udp_message_show("bad-parameter", &message);
+        *limits[i].bytes = UDP_BLOCK_MAX;
+    }
+    if (btl->btl_max_send_size < btl->btl_eager_limit) {
+        btl->btl_max_send_size = btl->btl_eager_limit;
+    }
+    if (btl->btl_max_send_size < btl->btl_rndv_eager_limit) {
+        btl->btl_max_send_size = btl->btl_rndv_eager_limit;
+    }
+}
+
 static int component_register(void)
 {
     mca_btl_base_module_t *btl = &mca_btl_udp_module.super;
@@ -227,6 +259,7 @@ static int component_register(void)
     btl->btl_bandwidth = 1000;
     btl->btl_latency = 100;
     found = mca_btl_base_param_register(&mca_btl_udp_component.super.btl_version, btl);
+    limits_check(btl);
     wan_unknown_parameters("btl_udp_", unknown_say);
     return found;
 }
@@ -303,7 +336,9 @@ static mca_btl_base_module_t **component_init(int *count, bool progress_threads,
         mca_btl_udp_message_show("not-opened", &message);
         return NULL;
     }
-    if ('\0' != message.what[0]) {
+    if (0 == strncmp(message.where, "btl_udp_", sizeof("btl_udp_") - 1)) {
+        mca_btl_udp_message_show("bad-parameter", &message);
+    } else if ('\0' != message.what[0]) {
         mca_btl_udp_message_show("small-buffers", &message);
     }
     if (NULL == (modules = malloc(sizeof(*modules)))) {

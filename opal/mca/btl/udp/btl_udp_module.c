@@ -199,8 +199,12 @@ static void event_sent(void *context, uint32_t peer, udp_outgoing_t *record, boo
 static void event_deliver(void *context, uint32_t peer, uint8_t user, const void *block, size_t length)
 {
     mca_btl_udp_module_t *module = context;
+    mca_btl_udp_endpoint_t *endpoint = module->peers[peer];
 
-    mca_btl_udp_compat_deliver(&module->super, module->peers[peer], user, block, length);
+    /* Who adds a process holds a lock of the layer above and waits for ours; to answer, that layer may have to add one. */
+    OPAL_THREAD_UNLOCK(&module->lock);
+    mca_btl_udp_compat_deliver(&module->super, endpoint, user, block, length);
+    OPAL_THREAD_LOCK(&module->lock);
 }
 
 /* "rank 3 of this job on n07" */
@@ -263,8 +267,10 @@ int mca_btl_udp_progress(void)
         mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) item;
 
         if (NULL != frag->base.des_cbfunc) {
+            OPAL_THREAD_UNLOCK(&module->lock);      /* as for what comes */
             frag->base.des_cbfunc(&module->super, frag->endpoint, &frag->base,
                                   frag->arrived ? OPAL_SUCCESS : OPAL_ERR_UNREACH);
+            OPAL_THREAD_LOCK(&module->lock);
         }
         frag->callback_owed = false;
         frag_release(frag);

@@ -89,7 +89,7 @@ typedef struct udp_events {
     /* The peer has the block, or is given up; the record is the caller's again. */
     void (*sent)(void *context, uint32_t peer, udp_outgoing_t *record, bool arrived);
     /* A datagram came that claims to be from a process of this job that is not known yet: add it, or do nothing.
-     * Asked again ever less often while nobody is added. */
+     * Asked again ever less often for one that is not added. */
     void (*unknown)(void *context, uint32_t id);
     /* Nothing ever came from it, though what was sent has waited for an answer for seconds; told of one peer. */
     void (*unheard)(void *context, uint32_t peer);

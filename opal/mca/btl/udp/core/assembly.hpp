@@ -4,7 +4,8 @@
  * or as soon as it is complete.  A block that is whole in one frame is handed up
  * from where it lies.
  *
- * Must not: trust a frame; what contradicts earlier ones is refused.
+ * Must not: trust a frame; what contradicts earlier ones is refused, and what is too far ahead, or takes more memory
+ * than it may, is left: it has to come again.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -31,9 +32,11 @@ public:
         uint64_t consumed = 0;      // charge of what was handed up
         bool duplicate = false;     // nothing new
         bool refused = false;       // impossible
+        bool left = false;          // not now: as if it had not come
     };
 
-    template <class Deliver> gain accept(const wire::frame &f, const config &c, Deliver &&deliver)
+    /** room: bytes, with their charge, that a block which is not whole may take. */
+    template <class Deliver> gain accept(const wire::frame &f, const config &c, uint64_t room, Deliver &&deliver)
     {
         gain g;
         const int32_t ahead = static_cast<int32_t>(f.block - base_);
@@ -41,25 +44,33 @@ public:
             g.duplicate = true;
             return g;
         }
-        if (f.total > c.block_max || static_cast<uint64_t>(ahead) > c.window / block_charge) {
+        if (f.total > c.block_max) {
             g.refused = true;
             return g;
         }
-        while (slots_.size() <= static_cast<size_t>(ahead))
-            slots_.push_back({});
         const size_t at = static_cast<size_t>(ahead);
-        if (slots_[at].done) {
+        const bool known = at < slots_.size();
+        if (known && slots_[at].done) {
             g.duplicate = true;
             return g;
         }
-        const bool now = !c.ordered || at == 0;
-        if (!slots_[at].part && f.payload.size() == f.total && now) {
+        const bool begun = known && slots_[at].part;
+        const bool whole = !begun && f.payload.size() == f.total && (!c.ordered || at == 0);
+        if (at > c.window / block_charge || (!begun && !whole && frame_charge(0, f.total) > room)) {
+            g.left = true;
+            return g;
+        }
+        while (slots_.size() <= at)
+            slots_.push_back({});
+        if (whole) {
             g.arrived = g.consumed = frame_charge(0, f.total);
             slots_[at].done = true;
             deliver(f.user, f.payload);
         } else {
-            if (!slots_[at].part)
+            if (!begun) {
                 slots_[at].part = std::make_unique<partial>(f.total, f.user);
+                held_ += frame_charge(0, f.total);
+            }
             partial &p = *slots_[at].part;
             if (p.total != f.total || p.user != f.user) {
                 g.refused = true;
@@ -80,6 +91,8 @@ public:
     }
 
     bool empty() const { return slots_.empty(); }
+    /** Bytes of blocks that have begun to come, with their charge. */
+    uint64_t held() const { return held_; }
     void trim()
     {
         if (slots_.empty())
@@ -115,12 +128,14 @@ private:
     {
         const std::unique_ptr<partial> p = std::move(slots_[at].part);
         slots_[at].done = true;
+        held_ -= frame_charge(0, p->total);
         deliver(p->user, std::span<const uint8_t>(p->data.get(), p->total));
         return frame_charge(0, p->total);
     }
 
     ring<slot> slots_;      // block base_, base_ + 1, ...
     uint32_t base_ = 0;     // the first block that is not handed up
+    uint64_t held_ = 0;
 };
 
 } // namespace udp

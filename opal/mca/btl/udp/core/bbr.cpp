@@ -63,7 +63,6 @@ public:
                                                         / static_cast<double>(trip.smoothed())));
         return pace;
     }
-    const char *name() const override { return "bbr"; }
 
 private:
     enum class state { startup, drain, bandwidth, trip };

@@ -53,7 +53,6 @@ public:
     virtual uint64_t pace(const rtt &trip) const = 0;
     /** After a loss that turned out to be a late arrival. */
     virtual void spurious() {}
-    virtual const char *name() const = 0;
 };
 
 /** The first window of RFC 6928. */

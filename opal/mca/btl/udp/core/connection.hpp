@@ -22,8 +22,8 @@ public:
     virtual ~connection() = default;
 
     virtual void submit(outgoing &o, time_ns now) = 0;
-    /** `frames` came in datagram `number`, which is not yet marked in `seen`. */
-    virtual void receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) = 0;
+    /** `frames` came in datagram `number`, which is not yet marked in `seen`; false: nor is it to be, as some of it must come again. */
+    virtual bool receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) = 0;
     /** Frames of the next datagram into `to` (room for datagram_max()), with its number; 0: nothing now. */
     virtual size_t transmit(uint8_t *to, uint64_t &number, time_ns now) = 0;
     /** When transmit has something to do; <= now: at once. */

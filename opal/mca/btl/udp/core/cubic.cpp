@@ -104,7 +104,6 @@ public:
         const double gain = window_ < threshold_ ? 2.0 : 1.2;
         return static_cast<uint64_t>(gain * window_ * second / static_cast<double>(std::max<time_ns>(trip.smoothed(), 1))) + 1;
     }
-    const char *name() const override { return tolerant_ ? "tolerant" : "cubic"; }
 
 private:
     static constexpr double c = 0.4, beta = 0.7;                        // RFC 9438

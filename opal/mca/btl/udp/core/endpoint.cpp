@@ -62,15 +62,10 @@ bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns
         return false;
     }
     auto found = by_name_.find(name_of(h.source, h.token));
-    if (found == by_name_.end() && h.source < config_.ids && !known_[h.source] && now >= ask_at_) {
-        up_.unknown(h.source);
+    const bool first = found == by_name_.end() && may_ask(h.source, now);
+    if (first) {
+        ask(h.source, now);
         found = by_name_.find(name_of(h.source, h.token));
-        if (known_[h.source]) {
-            ask_wait_ = ask_first;
-        } else {
-            ask_at_ = now + ask_wait_;
-            ask_wait_ = std::min(2 * ask_wait_, ask_last);
-        }
     }
     if (found == by_name_.end()) {
         ++count_.strangers;
@@ -91,16 +86,40 @@ bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns
         frames = frames.first(frames.size() - wire::tag_bytes);
     }
     ++count_.received;
+    if (first)
+        ask_at_ = 0;        // who was asked for was there: the next one need not wait
     connection &l = link(peer);
     if (h.number > l.seen.largest() && !(from == m.at)) {
         m.at = from;
         ++count_.moves;
     }
-    l.receive(frames, h.number, now);
-    l.seen.mark(h.number);
+    if (l.receive(frames, h.number, now))
+        l.seen.mark(h.number);
     reschedule(peer, l.deadline(now));
     tell_grown(now);
     return true;
+}
+
+bool endpoint::may_ask(uint32_t id, time_ns now) const
+{
+    if (id >= config_.ids || known_[id] || id == self_ || now < ask_at_)
+        return false;
+    const auto before = in_vain_.find(id);
+    return before == in_vain_.end() || now >= before->second.again_at;
+}
+
+/** Of somebody who may not be there, or not have sent this. */
+void endpoint::ask(uint32_t id, time_ns now)
+{
+    up_.unknown(id);
+    ask_at_ = now + ask_apart;
+    if (known_[id]) {
+        in_vain_.erase(id);
+        return;
+    }
+    asked &a = in_vain_[id];
+    a.again_at = now + a.wait;
+    a.wait = std::min(2 * a.wait, ask_last);
 }
 
 void endpoint::tell_grown(time_ns now)

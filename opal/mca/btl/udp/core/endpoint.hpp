@@ -2,13 +2,16 @@
  * All peers of one process: finds whom a datagram is from, opens and makes seals,
  * decides whose turn it is to send.  No socket: datagrams come and go as bytes.
  *
- * What is received changes nothing and is not answered before its token, its
+ * What is received changes nothing of a peer and is not answered before its token, its
  * number (replay) and its seal have been checked, in this order, so that
  * forgeries cost less than what is genuine.  A peer is where its newest genuine
- * datagram came from.
+ * datagram came from.  One thing comes before: the key of a process of this job that
+ * is not known yet has to be looked for.  That goes by its number alone, which anybody can
+ * write; so the next look-up waits a little unless what came proves to be genuine,
+ * and that of a process that was not found ever longer.  Who was found stays known: each once.
  *
  * Must not: know what frames mean (modern.hpp, strict.hpp do).
- * Next: ../io/ (the socket), core.cpp (the C boundary).
+ * Next: ../io/ (the socket, and the C boundary: engine.cpp).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -74,7 +77,6 @@ public:
     void farewell(time_ns now);
     /** Gives up what is queued: for the end. */
     void abandon();
-    bool dead(uint32_t peer) const { return peers_[peer]->link && peers_[peer]->link->dead(); }
 
     /** The application's say, per peer; see connection.hpp. */
     size_t push(uint32_t peer, time_ns now);
@@ -108,6 +110,8 @@ private:
     void sift(size_t at);
     bool next_due(time_ns now, uint32_t &peer) const;
     void tell_grown(time_ns now);
+    bool may_ask(uint32_t id, time_ns now) const;
+    void ask(uint32_t id, time_ns now);
 
     config config_;
     uint32_t self_;
@@ -116,9 +120,13 @@ private:
     std::vector<std::unique_ptr<member>> peers_;
     std::unordered_map<uint64_t, uint32_t> by_name_;    // source and token
     std::vector<bool> known_;                           // ids of this job that were added
-    // A look-up may cost the caller seconds and cannot be sealed: ever fewer while they fail.
-    static constexpr time_ns ask_first = 100 * ms, ask_last = 60 * second;
-    time_ns ask_at_ = 0, ask_wait_ = ask_first;
+    // A look-up costs the caller time and cannot be sealed.
+    static constexpr time_ns ask_apart = 10 * ms, ask_first = 100 * ms, ask_last = 60 * second;
+    struct asked {
+        time_ns again_at = 0, wait = ask_first;
+    };
+    std::unordered_map<uint32_t, asked> in_vain_;       // by id: who was not found, each on its own
+    time_ns ask_at_ = 0;                                // when anybody may be looked for
     std::vector<uint32_t> heap_;                        // smallest key first
     std::vector<uint32_t> preferred_;                   // of a priority above 0, highest first
     counters count_;

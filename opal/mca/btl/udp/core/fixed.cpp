@@ -19,7 +19,6 @@ public:
         return static_cast<uint64_t>(2.0 * static_cast<double>(rate_) * static_cast<double>(trip_) / second) + window_initial(mtu_);
     }
     uint64_t pace(const rtt &) const override { return rate_; }
-    const char *name() const override { return "fixed"; }
 
 private:
     uint64_t mtu_, rate_;

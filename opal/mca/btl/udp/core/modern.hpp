@@ -51,7 +51,7 @@ public:
     ~modern() override;
 
     void submit(outgoing &o, time_ns now) override;
-    void receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) override;
+    bool receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) override;
     size_t transmit(uint8_t *to, uint64_t &number, time_ns now) override;
     time_ns deadline(time_ns now) override;
     void permission_grew() override { ack_at_ = 0; }
@@ -139,8 +139,8 @@ private:
     entry &at(uint64_t number) { return sent_[number - base_]; }
 
     // receiving
-    void data(const wire::frame &f, time_ns now);
-    void note_arrival(uint64_t number, time_ns now);
+    uint64_t room() const;
+    bool data(const wire::frame &f, time_ns now);
 
     list queue_[wire::streams];             // blocks not wholly begun
     ring<piece> lost_[wire::streams];

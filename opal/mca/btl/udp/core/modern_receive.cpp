@@ -9,28 +9,27 @@
 
 namespace udp {
 
-void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns now)
+bool modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns now)
 {
     if (!wire::well_formed(frames))
-        return;
+        return true;
     const bool misplaced = number != seen.largest() + 1;
-    if (number > seen.largest()) {
-        largest_at_ = now;
+    const bool newest = number > seen.largest();
+    if (newest)
         permits_.arrival(number - seen.largest() - 1);
-    } else {
+    else
         permits_.late();
-    }
     last_activity_ = heard_ = now;
     trim_due_ = true;
     if (unanswered_)
         unanswered_ = now;
-    bool eliciting = false, closed = false;
+    bool eliciting = false, closed = false, whole = true;
     wire::frame f;
     while (wire::get_frame(frames, f)) {
         switch (f.what) {
         case wire::kind::data:
             eliciting = true;
-            data(f, now);
+            whole &= data(f, now);
             break;
         case wire::kind::ack:
             if (!dead_)
@@ -68,27 +67,45 @@ void modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
         else
             ack_at_ = std::min(ack_at_, now + config_.ack_delay);
     }
+    if (newest && whole)
+        largest_at_ = now;
     if (closed)
         abandon(true);
     report();
+    return whole;
 }
 
-void modern::data(const wire::frame &f, time_ns now)
+/**
+ * Bytes that blocks may take until they are whole: what was permitted and has not been handed up, and of each stream one that is
+ * begun only.  Who keeps to its permission never needs more.
+ */
+uint64_t modern::room() const
+{
+    const uint64_t permitted = std::max(account_.permitted, config_.unscheduled);
+    uint64_t all = permitted - std::min(permitted, account_.consumed) + wire::streams * frame_charge(0, config_.block_max);
+    for (const assembly &s : streams_)
+        all -= std::min(all, s.held());
+    return all;
+}
+
+/** False: it must come again, so that its datagram is not to be acknowledged. */
+bool modern::data(const wire::frame &f, time_ns now)
 {
     if (f.total <= config_.block_max)
         account_.largest = std::max(account_.largest, f.total);
-    const assembly::gain g = streams_[f.stream].accept(f, config_, [&](uint8_t user, std::span<const uint8_t> block) {
+    const assembly::gain g = streams_[f.stream].accept(f, config_, room(), [&](uint8_t user, std::span<const uint8_t> block) {
         up_.deliver(peer_, f.stream, user, block);
     });
     count_duplicate_ += g.duplicate || g.refused;
-    if (dead_)
-        return;
+    if (dead_ || g.left)
+        return !g.left;
     account_.consumed += g.consumed;
     account_.trip = trip_.known() ? trip_.smallest() : 0;
     permits_.update(account_, now, g.arrived);
     // The peer may be about to run out of what it knows to be permitted.
     if (account_.permitted > account_.told && account_.told < account_.arrived + permits_.renewed(account_) / 2)
         ack_at_ = now;
+    return true;
 }
 
 void modern::put_ack(writer &w, time_ns now)

@@ -27,14 +27,6 @@ public:
             grow();
         (*this)[size_++] = std::move(v);
     }
-    void push_front(T v)
-    {
-        if (size_ == capacity_)
-            grow();
-        first_ = (first_ + capacity_ - 1) & (capacity_ - 1);
-        ++size_;
-        front() = std::move(v);
-    }
     void pop_front()
     {
         front() = T();

@@ -39,7 +39,6 @@ public:
     }
     bool known() const { return smoothed_ != 0; }
     time_ns smoothed() const { return smoothed_ ? smoothed_ : unknown; }
-    time_ns variation() const { return variation_; }
     time_ns latest() const { return latest_; }
     time_ns smallest() const { return min_ ? min_ : smoothed(); }
 

@@ -306,10 +306,10 @@ void strict::packet_in(const wire::frame &f)
     }
 }
 
-void strict::receive(std::span<const uint8_t> frames, uint64_t, time_ns now)
+bool strict::receive(std::span<const uint8_t> frames, uint64_t, time_ns now)
 {
     if (!wire::well_formed(frames))
-        return;
+        return true;
     heard_ = now;
     ask_alive_at_ = 0;
     if (unanswered_)
@@ -349,6 +349,7 @@ void strict::receive(std::span<const uint8_t> frames, uint64_t, time_ns now)
         }
     }
     report();
+    return true;    // what it drops it does not acknowledge: its packets have numbers of their own
 }
 
 void strict::report()

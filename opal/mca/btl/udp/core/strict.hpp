@@ -42,7 +42,7 @@ public:
     strict(uint32_t peer, const config &c, events &up, grants &permits);
 
     void submit(outgoing &o, time_ns now) override;
-    void receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) override;
+    bool receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) override;
     size_t transmit(uint8_t *to, uint64_t &number, time_ns now) override;
     time_ns deadline(time_ns now) override;
     size_t push(time_ns now) override;

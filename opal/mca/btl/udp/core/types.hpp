@@ -46,7 +46,7 @@ public:
     virtual void sent(uint32_t peer, outgoing &o, bool arrived) = 0;
     /**
      * Somebody unknown uses the id of a process that may be of this job; the caller
-     * may add it now.  For ids below config::ids; ever less often while nobody is added.
+     * may add it now.  For ids below config::ids; of one that is not added ever less often.
      */
     virtual void unknown(uint32_t) {}
     /** Of all that was sent for config::unheard nothing was ever answered; once per peer. */

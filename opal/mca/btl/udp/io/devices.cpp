@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <charconv>
 #include <cstdio>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <sstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -33,9 +35,44 @@ bool place_of(const ifaddrs &i, place &p)
     return !IN6_IS_ADDR_LINKLOCAL(&p.ip);
 }
 
-bool listed(const std::string &list, const std::string &name)
+bool address_in(const std::string &text, place &p)
 {
-    return list.empty() || ("," + list + ",").find("," + name + ",") != std::string::npos;
+    in_addr v4;
+    if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
+        p = place::of(v4, 32);
+        return true;
+    }
+    return inet_pton(AF_INET6, text.c_str(), &p.ip) == 1;
+}
+
+/** What stands between two commas: the name of a device, or a network such as 10.0.0.0/8. */
+struct entry {
+    std::string text;
+    place network;
+    bool is_network = false, found = false;
+
+    explicit entry(std::string t) : text(std::move(t))
+    {
+        const size_t slash = text.find('/');
+        unsigned bits = 0;
+        const char *const end = text.data() + text.size();
+        if (slash == std::string::npos || !address_in(text.substr(0, slash), network) || slash + 1 == text.size()
+            || std::from_chars(text.data() + slash + 1, end, bits).ptr != end || bits > (network.is_v4() ? 32u : 128u))
+            return;
+        network.prefix = static_cast<uint8_t>(network.is_v4() ? 96 + bits : bits);
+        is_network = true;
+    }
+    bool matches(const char *name, const place &p) const { return is_network ? network.near(p) : text == name; }
+};
+
+std::vector<entry> entries_of(const std::string &list)
+{
+    std::vector<entry> all;
+    std::istringstream in(list);
+    for (std::string text; std::getline(in, text, ',');)
+        if (!text.empty())
+            all.emplace_back(text);
+    return all;
 }
 
 } // namespace
@@ -69,13 +106,20 @@ std::string devices::look(const std::string &list, const std::string &address_to
     ifaddrs *all = nullptr;
     if (getifaddrs(&all) != 0)
         return "the devices cannot be listed";
+    std::vector<entry> wanted = entries_of(list);
     std::vector<place> kinds[4];        // IPv4, IPv6, loopback of IPv4, of IPv6: the first that there is
     uint32_t most = 0, least = 65535;
     std::string narrow;                 // devices that are of no use
     const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     for (ifaddrs *i = all; i; i = i->ifa_next) {
         place p;
-        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !listed(list, i->ifa_name) || !place_of(*i, p))
+        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !place_of(*i, p))
+            continue;
+        bool listed = list.empty();
+        for (entry &e : wanted)
+            if (e.matches(i->ifa_name, p))
+                listed = e.found = true;
+        if (!listed)
             continue;
         const bool loop = i->ifa_flags & IFF_LOOPBACK;
         ifreq r = {};
@@ -94,6 +138,9 @@ std::string devices::look(const std::string &list, const std::string &address_to
     if (fd >= 0)
         ::close(fd);
     freeifaddrs(all);
+    for (const entry &e : wanted)
+        if (!e.found)
+            unmatched += (unmatched.empty() ? "'" : ", '") + e.text + "'";
     // Loopback reaches nobody elsewhere: not in place of devices that are of no use.
     for (int k = 0; k < (narrow.empty() ? 4 : 2); ++k)
         if (places.empty())
@@ -106,17 +153,15 @@ std::string devices::look(const std::string &list, const std::string &address_to
     }
     if (!address_told.empty()) {
         place p;
-        in_addr v4;
-        if (inet_pton(AF_INET, address_told.c_str(), &v4) == 1)
-            p = place::of(v4, 32);
-        else if (inet_pton(AF_INET6, address_told.c_str(), &p.ip) != 1)
+        parameter = "address";
+        if (!address_in(address_told, p))
             return "'" + address_told + "' is no IPv4 or IPv6 address";
         places.assign(1, p);
         told = true;
     }
     if (!places.empty())
         return "";
-    return "no device that is up and allowed has an address"
+    return (list.empty() ? "no device that is up has an address" : "no device that is up and in '" + list + "' has an address")
            + (narrow.empty() ? "" : ", but for devices whose packets are too small for a datagram: " + narrow);
 }
 

@@ -49,7 +49,9 @@ struct devices {
 
     bool v6() const { return !places.front().is_v4(); }
     uint32_t headers() const { return v6() ? headers_v6 : headers_v4; }
-    /** Finds all of it; "" or what is missing.  `list`: names of devices, empty: all.  `address_told`: in place of theirs. */
+    const char *parameter = "interfaces";       // what the words of look() are about: btl_udp_...
+    std::string unmatched;          // of the list: what is no device, in quotes
+    /** Finds all of it; "" or what is missing.  `list`: names of devices or networks, empty: all.  `address_told`: in place of theirs. */
     std::string look(const std::string &list, const std::string &address_told);
 };
 

@@ -25,6 +25,7 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 
 using namespace udp;
@@ -42,12 +43,15 @@ time_ns clock_now()
     return t.tv_sec * second + t.tv_nsec;
 }
 
-void say(udp_message_t *m, const std::string &where, const std::string &what, const std::string &remedy)
+void say(udp_message_t *m, std::string_view where, std::string_view what, std::string_view remedy)
 {
-    std::snprintf(m->where, sizeof m->where, "%s", where.c_str());
-    std::snprintf(m->what, sizeof m->what, "%s", what.c_str());
-    std::snprintf(m->remedy, sizeof m->remedy, "%s", remedy.c_str());
+    const auto put = [](char (&to)[256], std::string_view text) { to[text.copy(to, sizeof to - 1)] = '\0'; };
+    put(m->where, where);
+    put(m->what, what);
+    put(m->remedy, remedy);
 }
+
+void say_memory(udp_message_t *m) { say(m, "memory", "there is not enough", "run fewer processes on a host"); }
 
 class bytes_out {
 public:
@@ -101,6 +105,7 @@ struct udp_engine : public udp::events {
     uint64_t id = 0, host = 0;
     int mode = 0, linger = 0;
     uint64_t buffer = 0;
+    uint32_t mtu_local = 0;     // bytes of a datagram inside this host; 0: as elsewhere
     std::vector<uint8_t> shared;
     secret own{};
     devices here;
@@ -154,6 +159,7 @@ struct udp_engine : public udp::events {
     }
 
     int leave(time_ns now);
+    void wake(time_ns now);
     int take(time_ns &now, int batches);
     void hand_up();
     void before_sending(time_ns &now);
@@ -174,6 +180,9 @@ int udp_engine::leave(time_ns now)
     wire.flush();
     return datagrams;
 }
+
+/** Sets when to be called again though nothing comes: soon, for what the kernel had no room for. */
+void udp_engine::wake(time_ns now) { alarm.set(now, wire.waits() ? now : end->deadline(now)); }
 
 /** What has come, so many batches at most; now: after it. */
 int udp_engine::take(time_ns &now, int batches)
@@ -225,7 +234,7 @@ int udp_engine::progress()
     time_ns now = clock_now();
     const int datagrams = take(now, 4);
     const int left = leave(now);    // counts, too: who finds nothing to do may give the core to others, while the next pass waits
-    alarm.set(now, end->deadline(now));
+    wake(now);
     inside = false;
     return datagrams + handed + left;
 }
@@ -294,7 +303,7 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         }
         std::string why = e->here.look(p->interfaces ? p->interfaces : "", p->address ? p->address : "");
         if (!why.empty()) {
-            say(message, "btl_udp_interfaces", why, "see btl_udp_interfaces and btl_udp_address");
+            say(message, std::string("btl_udp_") + e->here.parameter, why, "correct it, or leave it out; devices and their addresses: ip -brief address");
             return UDP_ERR_INPUT;
         }
         why = e->wire.open(e->here.v6(), p->port_min, p->port_range, static_cast<size_t>(p->socket_buffer), p->gso);
@@ -323,10 +332,14 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         c.mtu_start = std::min(c.mtu_start, e->here.mtu_least - e->here.headers());
         c.mtu_floor = std::min(c.mtu_floor, c.mtu_start);
         c.mtu_max = std::max(c.mtu_start, e->here.mtu - e->here.headers());
+        e->mtu_local = p->mtu ? 0 : 65535 - e->here.headers();
         if (e->wire.buffer() < static_cast<size_t>(p->socket_buffer))
             say(message, "socket buffers", "asked for " + std::to_string(p->socket_buffer) + " bytes, got " + std::to_string(e->wire.buffer()),
                 "as root: sysctl net.core.rmem_max=" + std::to_string(p->socket_buffer) + " net.core.wmem_max=" + std::to_string(p->socket_buffer)
                     + "; or ask for less with btl_udp_socket_buffer");
+        if (!e->here.unmatched.empty())
+            say(message, "btl_udp_interfaces", "no device that is up and has an address is " + e->here.unmatched,
+                "the others are used now; devices and their addresses: ip -brief address");
         e->own = secret_make();
         e->end = std::make_unique<endpoint>(c, static_cast<uint32_t>(id), *e);
         udp_engine *raw = e.get();
@@ -334,6 +347,7 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         *engine = e.release();
         return UDP_OK;
     } catch (const std::bad_alloc &) {
+        say_memory(message);
         return UDP_ERR_NOMEM;
     } catch (const std::exception &x) {
         say(message, "btl/udp", x.what(), "report this");
@@ -411,14 +425,18 @@ int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *
         }
         const address at = (local ? loopback(e->here.v6()) : best).at(port);
         const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
-        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? 65535 - e->here.headers() : 0, first, local, id >> 32 == e->id >> 32);
+        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? e->mtu_local : 0, first, local, id >> 32 == e->id >> 32);
         if (*peer == ~uint32_t(0)) {
             say(message, "peer", "it is there twice", "report this");
             return UDP_ERR_PEER;
         }
         return UDP_OK;
-    } catch (const std::exception &) {
+    } catch (const std::bad_alloc &) {
+        say_memory(message);
         return UDP_ERR_NOMEM;
+    } catch (const std::exception &x) {
+        say(message, "btl/udp", x.what(), "report this");
+        return UDP_ERR_SYSTEM;
     }
 }
 
@@ -446,7 +464,7 @@ void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, con
     if (!e->inside) {
         e->inside = true;
         e->leave(now);
-        e->alarm.set(now, e->end->deadline(now));
+        e->wake(now);
         e->inside = false;
     }
 }
@@ -486,6 +504,7 @@ uint64_t udp_engine_push(udp_engine_t *e, uint32_t peer)
     if (!e->inside) {
         e->inside = true;
         e->leave(now);
+        e->wake(now);
         e->inside = false;
     }
     return n;

@@ -57,6 +57,7 @@ public:
      * hears of datagrams that the device refused for their size.
      */
     bool flush();
+    bool waits() const { return !messages_.empty(); }
     std::function<void(uint32_t peer, uint32_t bytes)> too_large;
     uint64_t refused() const { return refused_; }
 
