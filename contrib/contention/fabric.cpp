@@ -11,6 +11,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace wan {
 
@@ -78,8 +79,10 @@ bool word_take(std::string_view word, int line, bool beside, const std::string &
 
 bool notes_read(std::string_view text, const std::string &file, notes &out, input_error &error)
 {
-    for (int line = 1; !text.empty(); ++line) {
+    bool goes_on = false;
+    for (int line = 1, first = 1; !text.empty(); ++line) {      // first: of a statement that goes on behind a '\\'
         const std::string_view whole = line_take(text);
+        first = std::exchange(goes_on, line_content(whole).ends_with('\\')) ? first : line;
         const size_t at = whole.find('#');
         if (at == whole.npos || !whole.substr(at).starts_with(mark))
             continue;
@@ -88,7 +91,7 @@ bool notes_read(std::string_view text, const std::string &file, notes &out, inpu
         bool any = false;
         for (size_t begin; (begin = rest.find_first_not_of(blanks)) != rest.npos; any = true) {
             const size_t end = std::min(rest.find_first_of(blanks, begin), rest.size());
-            if (!word_take(rest.substr(begin, end - begin), line, beside, file, out, error))
+            if (!word_take(rest.substr(begin, end - begin), beside ? first : line, beside, file, out, error))
                 return false;
             rest.remove_prefix(end);
         }

@@ -70,7 +70,10 @@ int contention_run(const contention_words &words)
     if (words.per_host < 1 || words.per_host > 4096)
         throw wrong_word("--ranks-per-host: 1 to 4096");
     const std::vector<wan::fat_tree_node> places = places_of(f, words);
-    const int ranks = static_cast<int>(places.size()) * words.per_host;
+    const int64_t all_ranks = static_cast<int64_t>(places.size()) * words.per_host;
+    if (all_ranks > INT_MAX)
+        throw wrong_word("an exchange of " + std::to_string(all_ranks) + " ranks is more than MPI has: name fewer hosts, or fewer --ranks-per-host");
+    const int ranks = static_cast<int>(all_ranks);
     if (ranks < 2)
         throw wrong_word("an exchange takes two ranks: name more hosts, or --ranks-per-host");
     const auto bytes = static_cast<double>(size_parse(words.size));

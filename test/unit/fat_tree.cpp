@@ -132,7 +132,10 @@ std::string check_file()
     WAN_CHECK(std::abs(share(two, {"n0", "n4", "n8", "n12", "n16", "n20", "n24", "n28"}) - 7 / (3 + 4 * received)) < 1e-12);
     // Only the second leaf has few: its hosts are the slow ones.
     const char *const uneven = "SwitchName=a Nodes=n[0-3] #wan: uplinks=4\nSwitchName=b Nodes=n[4-7] #wan: uplinks=1\n";
-    WAN_CHECK(std::abs(share(uneven, {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}) - 7 / (3 + 4 * received)) < 1e-12);
+    // (A statement may go on in the next line, whose comment is the statement's.)
+    const char *const continued = "SwitchName=a Nodes=n[0-3] #wan: uplinks=4\nSwitchName=b \\\n Nodes=n[4-7] #wan: uplinks=1\n";
+    for (const char *text : {uneven, continued})
+        WAN_CHECK(std::abs(share(text, {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}) - 7 / (3 + 4 * received)) < 1e-12);
     return "";
 }
 

@@ -446,6 +446,32 @@ std::string check_looks()
     return "";
 }
 
+/** What more hosts have measured, in a job of fewer: nothing has changed.  Two looks must see the same. */
+std::string check_looks_of_others()
+{
+    const topology large = two_sites(8), small = two_sites(2);
+    outcome o;
+    if (std::string why = find(alike(large, mbit(100), mbit(1000), mbit(1600)), o); !why.empty())
+        return why;
+    std::mt19937_64 random(test_seed());
+    for (const topology &t : {large, small}) {
+        fact_vector seen{};
+        if (std::string why = measure_round(alike(t, mbit(100), mbit(1000), mbit(1600)), o, widths::a_look, random, seen); !why.empty())
+            return why;
+        WAN_CHECK_THAT(!widths::corrected(t, o.known, seen), std::to_string(t.size()) + " hosts");
+    }
+    const size_t flow = *fact_of_pair(0, 1, 2, fact::first_flow_ps);
+    const auto looks = [&](double first, double second) {
+        fact_vector a = o.known, b = o.known;
+        a[flow] = static_cast<int64_t>(first * static_cast<double>(a[flow])), b[flow] = static_cast<int64_t>(second * static_cast<double>(b[flow]));
+        return static_cast<double>(widths::agreed(o.known, a, b)[flow]) / static_cast<double>(o.known[flow]);
+    };
+    for (const auto &[first, second, agreed] : {std::tuple{3., 4., 3.}, {4., 3., 3.}, {3., 0.25, 1.}, {0.25, 3., 1.}, {0.25, 0.5, 0.5}, {3., 1., 1.}, {0.25, 1., 1.}})
+        WAN_CHECK_THAT(std::abs(looks(first, second) - agreed) < 0.01, std::to_string(first) + " and " + std::to_string(second));
+    WAN_CHECK(widths::any(large, o.known) && !widths::any(large, widths::without(large, o.known)));
+    return "";
+}
+
 /** What plans make of it. */
 std::string check_plans()
 {
@@ -472,6 +498,6 @@ std::string check_plans()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_two_sites>), cmocka_unit_test(test<check_more_sites>), cmocka_unit_test(test<check_other_jobs>), cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_plans>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_two_sites>), cmocka_unit_test(test<check_more_sites>), cmocka_unit_test(test<check_other_jobs>), cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_looks_of_others>), cmocka_unit_test(test<check_plans>)};
     return cmocka_run_group_tests_name("widths", tests, nullptr, nullptr);
 }

@@ -285,14 +285,18 @@ void wan_comm::look_wide(purpose p, const wan::fact_vector &seen)
 
 int wan_comm::take_wide_look(const wan::fact_vector &v, purpose why)
 {
-    const auto now = wan::widths::corrected(topo, learned, v);
-    if (!now && !suspected_) {
+    const wan::fact_vector both = why == purpose::confirm_wide ? wan::widths::agreed(learned, seen_wide_, v) : v;
+    const auto now = wan::widths::corrected(topo, learned, both);
+    if (!now && suspected_)
+        return unchanged(learned);
+    if (!now) {
+        if (from_file)
+            doubts = wan::contradictions_of(topo, hints_, learned, pretended);
         widen_later();
         return WAN_DECLINED;
     }
-    if (!now)
-        return unchanged();
     if (why != purpose::confirm_wide) {
+        seen_wide_ = v;
         look_wide(purpose::confirm_wide, v);
         return WAN_DONE;
     }
@@ -307,13 +311,14 @@ int64_t wan_comm::look_cost_ns() const
     return wan::probe::cost_ns(topo, known.back(), true) + (wan::widths::any(topo, learned) ? wan::widths::look_cost_ns(topo, known.back()) : 0);
 }
 
-int wan_comm::unchanged()
+int wan_comm::unchanged(wan::fact_vector seen_now)
 {
     if (suspected_)
         checks.looked(false, look_cost_ns());
     in_use = true;
+    // (What a file tells of widths says nothing against what is given before somebody has looked at that.)
     if (from_file)
-        doubts = wan::contradictions_of(topo, hints_, learned, pretended);
+        doubts = wan::contradictions_of(topo, hints_, suspected_ ? seen_now : wan::widths::without(topo, seen_now), pretended);
     if (report)
         report->happened("links_unchanged", "the links are as they were");
     {
@@ -344,18 +349,18 @@ int wan_comm::take(const wan::fact_vector &v)
             if (now[i] == 0)        // not measured, or too fast to tell
                 now[i] = learned[i];
         const bool changed = wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, now));
+        if (why != purpose::confirm)
+            suspected_ = why == purpose::look;
         if (changed && why != purpose::confirm) {
             measure_for(purpose::confirm);
             return WAN_DONE;
         }
-        if (why != purpose::confirm)
-            suspected_ = why == purpose::look;
         if (!changed && suspected_ && wan::widths::any(topo, learned)) {
             look_wide(purpose::look_wide);
             return WAN_DONE;
         }
         if (!changed)
-            return unchanged();
+            return unchanged(now);
         if (suspected_)
             checks.looked(true, look_cost_ns());
     }

@@ -175,6 +175,7 @@ private:
      */
     enum class purpose { learn, believe, look, confirm, look_wide, confirm_wide, widen } measuring_to_ = purpose::learn;
     bool suspected_ = false;                    // that they have changed; else they are known from a file
+    wan::fact_vector seen_wide_{};              // by the first look at widths
     size_t changed_from_ = SIZE_MAX;            // of `known`, the first of links that have changed
     int width_round_ = 0;                       // of widths, to be measured next
     void measure_for(purpose p, bool brief = false);
@@ -187,8 +188,8 @@ private:
     /** Looks, next, whether those known are as they were, or as a file tells. */
     void look_wide(purpose p, const wan::fact_vector &seen = {});
     int take_wide_look(const wan::fact_vector &v, purpose why);
-    /** Links are as they were; or what they are now. */
-    int unchanged();
+    /** Links are as they were, by a look that has seen that; or what they are now. */
+    int unchanged(wan::fact_vector seen_now);
     void links_are(const wan::fact_vector &v, bool changed);
     int64_t look_cost_ns() const;
     /** What `v` and, if wanted, the map say. */

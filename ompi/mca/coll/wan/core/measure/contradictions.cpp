@@ -5,6 +5,7 @@
  */
 #include "measure/contradictions.hpp"
 
+#include "algo/sites.hpp"
 #include "measure/site_finder.hpp"
 #include "model/widths.hpp"
 
@@ -127,9 +128,9 @@ std::string contradictions::remedy() const
             s += (s.empty() ? "" : "; ") + std::string(what);
     };
     add(!links.empty() || !widths.empty(), "correct the map or the names of the sites, or leave out what can be measured: what was given counts until then");
-    add(!wide.empty(), "coll/wan treats all ways inside a site as short ones: name hosts that are so far from each other as different sites, or none "
-                       "at all, and sites are measured");
-    add(!near.empty(), "coll/wan treats the way between sites as a slow one, which few messages cross, even where more would be faster: where they are "
+    add(!wide.empty(), "coll/wan takes all ways inside a site for short ones: name hosts so far apart as different sites, or none at all, and sites are "
+                       "measured (more processes than processors can make hosts seem far apart)");
+    add(!near.empty(), "coll/wan treats the way between sites as a slow one, which few messages cross: where they are "
                        "racks or halls of one site, name them SITE:RACK; where they are meant as sites, nothing has to be done");
     return s;
 }
@@ -137,7 +138,7 @@ std::string contradictions::remedy() const
 contradictions contradictions_of(const topology &t, const link_hints &given, const fact_vector &measured, bool pretended)
 {
     const facts f = facts_from(t, measured);
-    const bool rate_known = measured[fact::byte_ps] > 0, inside_known = measured[fact::inside_ns] > 0;
+    const bool rate_known = measured[fact::byte_ps] > 0, inside_known = measured[fact::inside_ns] > 0 && widest_site(t) > 1;
     std::vector<found> links, widths = compare_widths(t, given, measured);
     contradictions c;
     if (inside_known && f.lan_ns > never_near_ns && !pretended)
@@ -171,7 +172,7 @@ contradictions contradictions_of(const topology &t, const link_hints &given, con
                 links.push_back({static_cast<double>(most) / static_cast<double>(least),
                                  "between " + both + ": " + ms_text(said) + " one way given, " + ms_text(ns) + " measured"});
             // Who tells a link means two sites.
-            if (!h && inside_known && ns < never_far_ns && ns < 2 * f.lan_ns)
+            if (!h && inside_known && ns < never_far_ns && ns < 2 * std::min(f.lan_ns, surely_near_ns))     // (processors may be busy)
                 c.near.push_back(both + " are given as two sites, and are " + ms_text(ns) + " apart, hosts of a site " + ms_text(f.lan_ns));
             else if (ns < surely_near_ns && !h && !pretended)
                 c.near.push_back(both + " are given as two sites, and are " + ms_text(ns) + " apart");

@@ -42,11 +42,11 @@ site_pair pair_at(const topology &t, const fact_vector &v, int a, int b)
             std::min(t.node_count(site_id{static_cast<uint32_t>(a)}), t.node_count(site_id{static_cast<uint32_t>(b)}))};
 }
 
-/** Of hosts; in a look as many as what limits a way is known of. */
+/** Of hosts; in a look as many as what limits a way is known of, where there are so many. */
 int pairs_in(const site_pair &p, int round)
 {
     if (round == widths::a_look)
-        return p.by_pairs > 1 && 2 * p.flow_ps > 3 * p.link_ps ? static_cast<int>(std::min<int64_t>(p.hosts, p.by_pairs)) : 1;
+        return p.by_pairs > 1 && p.by_pairs <= p.hosts && 2 * p.flow_ps > 3 * p.link_ps ? static_cast<int>(p.by_pairs) : 1;
     return std::min(p.hosts, most_pairs[round]);
 }
 
@@ -56,13 +56,10 @@ size_t looked_at(const topology &t, const site_pair &p)
     return *fact_of_pair(p.a, p.b, t.site_count(), pairs_in(p, widths::a_look) > 1 ? fact::first_link_ps : fact::first_flow_ps);
 }
 
-/** So many at once got nearly as many times what one got. */
-bool each_got_one_share(const site_pair &p) { return static_cast<__int128>(10) * p.flow_ps >= static_cast<__int128>(7) * p.by_pairs * p.link_ps; }
-
 /** More pairs of hosts than have been measured, which got nearly as many times one's rate. */
 bool more_pay(const site_pair &p, int pairs)
 {
-    return p.link_ps > 0 && p.by_pairs > 0 && p.by_pairs < pairs && each_got_one_share(p);
+    return p.link_ps > 0 && p.by_pairs > 0 && p.by_pairs < pairs && static_cast<__int128>(10) * p.flow_ps >= static_cast<__int128>(7) * p.by_pairs * p.link_ps;
 }
 
 /** Whether a pair of sites has anything to find in a round. */
@@ -129,7 +126,8 @@ width_bounds widths::bounds(const topology &t, const fact_vector &known, int a, 
     for (const int64_t ps : {p.flow_ps, p.link_ps})
         if (ps > 0)
             w.least_bytes_per_s = std::max<int64_t>(w.least_bytes_per_s, 1'000'000'000'000 / ps);
-    w.filled = p.flow_ps > 0 && p.link_ps > 0 && p.by_pairs > 1 && !each_got_one_share(p);
+    // (Two that shared unevenly, or of which one was busy, got less than twice as much, too.)
+    w.filled = p.flow_ps > 0 && p.link_ps > 0 && p.by_pairs > 1 && static_cast<__int128>(10) * p.by_pairs * p.link_ps >= static_cast<__int128>(17) * p.flow_ps;
     return w;
 }
 
@@ -293,6 +291,25 @@ std::optional<fact_vector> widths::corrected(const topology &t, const fact_vecto
             now[*fact_of_pair(a, b, t.site_count(), fact::first_link_hosts)] = 0;
         }
     return now == known ? std::nullopt : std::optional(now);
+}
+
+fact_vector widths::agreed(const fact_vector &known, const fact_vector &first, const fact_vector &second)
+{
+    fact_vector both = known;
+    for (size_t i = fact::first_flow_ps; i < fact::first_link_hosts; ++i)
+        if (const auto [least, most] = std::minmax(first[i], second[i]); least > 0)
+            both[i] = least > known[i] ? least : std::min(most, known[i]);
+    return both;
+}
+
+fact_vector widths::without(const topology &t, const fact_vector &known)
+{
+    fact_vector rest = known;
+    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
+        for (int b = a + 1; b < t.site_count(); ++b)
+            for (fact::place first : {fact::first_flow_ps, fact::first_link_ps, fact::first_link_hosts})
+                rest[*fact_of_pair(a, b, t.site_count(), first)] = 0;
+    return rest;
 }
 
 int64_t widths::look_cost_ns(const topology &t, const facts &f)

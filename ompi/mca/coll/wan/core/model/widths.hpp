@@ -63,6 +63,10 @@ public:
 
     /** Whether there is anything to look at. */
     static bool any(const topology &t, const fact_vector &known);
+    /** What two looks have seen alike: of what both have seen as slower, or both as faster, the less so; else what is known. */
+    static fact_vector agreed(const fact_vector &known, const fact_vector &first, const fact_vector &second);
+    /** What is known but for widths. */
+    static fact_vector without(const topology &t, const fact_vector &known);
     /**
      * What is known, where a look has seen a way carry more than twice or less than half of that: what it has
      * seen, to be measured again from round 1 on.  nullopt: nowhere.
