@@ -202,9 +202,11 @@ static void event_deliver(void *context, uint32_t peer, uint8_t user, const void
     mca_btl_udp_endpoint_t *endpoint = module->peers[peer];
 
     /* Who adds a process holds a lock of the layer above and waits for ours; to answer, that layer may have to add one. */
+    __atomic_add_fetch(&module->delivering, 1, __ATOMIC_RELAXED);
     OPAL_THREAD_UNLOCK(&module->lock);
     mca_btl_udp_compat_deliver(&module->super, endpoint, user, block, length);
     OPAL_THREAD_LOCK(&module->lock);
+    __atomic_sub_fetch(&module->delivering, 1, __ATOMIC_RELAXED);
 }
 
 /* "rank 3 of this job on n07" */
@@ -255,6 +257,10 @@ int mca_btl_udp_progress(void)
     opal_list_item_t *item;
     int n;
 
+    /* Who hands up a block wants the lock back: others would get nothing out of the engine before, and not fight for it. */
+    if (0 != __atomic_load_n(&module->delivering, __ATOMIC_RELAXED) && opal_list_is_empty(&module->completed)) {
+        return 0;
+    }
     if (NULL == module->engine || OPAL_THREAD_TRYLOCK(&module->lock)) {
         return 0;
     }
