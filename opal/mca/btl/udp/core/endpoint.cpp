@@ -111,7 +111,7 @@ bool endpoint::may_ask(uint32_t id, time_ns now) const
 /** Of somebody who may not be there, or not have sent this. */
 void endpoint::ask(uint32_t id, time_ns now)
 {
-    up_.unknown(id);
+    now = up_.unknown(id, now);
     ask_at_ = now + ask_apart;
     if (known_[id]) {
         in_vain_.erase(id);
