@@ -94,7 +94,8 @@ bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns
         ++count_.moves;
     }
     if (l.receive(frames, h.number, now))
-        l.seen.mark(h.number);
+        l.taken.mark(h.number);
+    l.seen.mark(h.number);
     reschedule(peer, l.deadline(now));
     tell_grown(now);
     return true;
