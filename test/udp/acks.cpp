@@ -44,6 +44,8 @@ std::string far_behind()
     WAN_CHECK_THAT(sim[1].wrong.empty(), sim[1].wrong);
     WAN_CHECK_THAT(lost > 1 && sim[1].delivered == blocks && sim[0].freed == blocks && sim[0].lost == 0,
                    std::to_string(sim[1].delivered) + " have come, " + std::to_string(sim[0].freed) + " are said to have come");
+    // What was left meanwhile does not hide for long that the last of what was overtaken is lost.
+    WAN_CHECK_THAT(sim[1].last_delivery < 4 * second, std::to_string(sim[1].last_delivery / ms));
     return "";
 }
 
