@@ -44,6 +44,8 @@ std::string far_behind()
     WAN_CHECK_THAT(sim[1].wrong.empty(), sim[1].wrong);
     WAN_CHECK_THAT(lost > 1 && sim[1].delivered == blocks && sim[0].freed == blocks && sim[0].lost == 0,
                    std::to_string(sim[1].delivered) + " have come, " + std::to_string(sim[0].freed) + " are said to have come");
+    // What was left meanwhile does not hide for long that the last of what was overtaken is lost.
+    WAN_CHECK_THAT(sim[1].last_delivery < 4 * second, std::to_string(sim[1].last_delivery / ms));
     return "";
 }
 
@@ -63,6 +65,14 @@ std::string more_than_permitted()
         int delivered = 0;
     } up;
     modern m(0, c, up, g, 1472, c.unscheduled, false);
+    // Others send, too: what is missing of what they all sent tells that they overran a queue.
+    std::vector<grants::account> others(grants::crowd);
+    for (grants::account &o : others) {
+        o.peer = static_cast<uint32_t>(&o - others.data()) + 1;
+        g.open(o);
+        g.update(o, second, 1);
+    }
+    const uint64_t usual = g.renewed(others[0]);
     const std::vector<uint8_t> bytes(c.block_max);
     std::vector<uint8_t> b(bytes.size() + wire::data_bytes);
     uint64_t number = 0, taken = 0;
@@ -76,7 +86,8 @@ std::string more_than_permitted()
         f.payload = {bytes.data(), length};
         const bool whole = m.receive({b.data(), wire::put_frame(b.data(), f)}, ++number, second);
         if (whole)
-            m.seen.mark(number);
+            m.taken.mark(number);
+        m.seen.mark(number);
         return whole;
     };
     constexpr uint32_t blocks = 300;
@@ -84,10 +95,45 @@ std::string more_than_permitted()
         taken += comes(i, 0, 1);
     WAN_CHECK_THAT(m.memory_bytes() < 2 * c.window + wire::streams * c.block_max, std::to_string(m.memory_bytes()));
     WAN_CHECK_THAT(taken >= wire::streams && taken < 8, std::to_string(taken));
+    // It is left, not missing.
+    g.update(others[0], second, 1);
+    WAN_CHECK_THAT(g.renewed(others[0]) == usual, std::to_string(g.renewed(others[0])) + ", not " + std::to_string(usual));
+    for (grants::account &o : others)
+        g.close(o);
     // Those that were taken end, and with each another one may begin.
     for (uint32_t i = 0; i < blocks; ++i)
         WAN_CHECK_THAT(comes(i, 0, 1) && comes(i, 1, bytes.size() - 1), std::to_string(i));
     WAN_CHECK_THAT(up.delivered == blocks, std::to_string(up.delivered));
+    return "";
+}
+
+/** What is left counts as come all the same: a copy of it is a replay. */
+std::string left_and_copied()
+{
+    config c;
+    c.ordered = false;
+    c.window = 8 * block_charge;
+    constexpr uint32_t hosts = 6;
+    simulator sim(c, hosts, 3);
+    uint64_t copies = 0;
+    sim.tap = [&](uint32_t from, uint32_t to, std::vector<uint8_t> &d) {
+        bool first = false;
+        for_frames(d, [&](const wire::frame &f) { first |= f.what == wire::kind::data && f.block == 0; });
+        if (to != 0 || (first && sim.now < 2 * second))
+            return first;
+        sim.inject(from, to, d, sim.now + 50 * ms);
+        ++copies;
+        return false;
+    };
+    for (uint32_t h = 1; h < hosts; ++h)
+        for (uint32_t i = 0; i < 20; ++i)
+            sim.at(second + i * 2 * ms, [&, h] { sim[h].send(0, 1, 12); });
+    sim.run(10 * second);
+    sim.at(sim.now + second, [] {});
+    sim.run(20 * second);
+    WAN_CHECK_THAT(sim[0].wrong.empty(), sim[0].wrong);
+    WAN_CHECK(sim[0].delivered == 20 * (hosts - 1));
+    WAN_CHECK_THAT(copies > 0 && sim[0].end.count().replays == copies, std::to_string(sim[0].end.count().replays) + " of " + std::to_string(copies));
     return "";
 }
 
@@ -144,6 +190,6 @@ std::string several_at_a_time()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(far_behind), TEST(more_than_permitted), TEST(several_at_a_time)};
+    const CMUnitTest tests[] = {TEST(far_behind), TEST(more_than_permitted), TEST(left_and_copied), TEST(several_at_a_time)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -74,6 +74,7 @@ std::string arrivals_window()
     // Against a set: random numbers, jumps over the width, repeats.
     std::mt19937_64 r(wan_test::test_seed());
     arrivals a;
+    arrivals_of<128> few;       // what is too old for it changes nothing
     std::vector<bool> known(2000000);
     uint64_t top = 0;
     for (int i = 0; i < 100000; ++i) {
@@ -83,6 +84,7 @@ std::string arrivals_window()
         WAN_CHECK_THAT(a.fresh(n) == fresh, "number " + std::to_string(n) + " at " + std::to_string(top));
         if (fresh) {
             a.mark(n);
+            few.mark(n);
             known[n] = true;
             top = std::max(top, n);
         }
@@ -90,6 +92,7 @@ std::string arrivals_window()
         const uint64_t bits = a.below(top);
         for (unsigned k = 0; k < 64 && top > k; ++k)
             WAN_CHECK((bits >> k & 1) == known[top - k]);
+        WAN_CHECK(few.largest() == top && few.below(top) == bits && few.below(top - std::min<uint64_t>(top, 64)) == a.below(top - std::min<uint64_t>(top, 64)));
     }
     return "";
 }

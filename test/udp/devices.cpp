@@ -79,7 +79,10 @@ std::string look_around()
                                          {"192.0.0.0/22", "192.0.2.1/24 9000-9000"},
                                          {"198.51.100.128/25,w1", "192.0.2.1/24 198.51.100.200/25 1400-9000"},
                                          {"192.0.2.0/33", "no device that is up and in '192.0.2.0/33' has an address"},
-                                         {"192.0.2.0/", "no device that is up and in '192.0.2.0/' has an address"}})
+                                         {"192.0.2.0/", "no device that is up and in '192.0.2.0/' has an address"},
+                                         {"192.0.2.0/99999999999", "no device that is up and in '192.0.2.0/99999999999' has an address"},
+                                         {"::8000:0:0/81", "no device that is up and in '::8000:0:0/81' has an address"},
+                                         {"0.0.0.0/0", "192.0.2.1/24 " + two + "1400-9000"}})
         if (why.empty())
             why = differs(list, expected);
     if (why.empty())        // what is told replaces addresses, but not what the devices carry

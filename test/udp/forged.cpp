@@ -35,7 +35,11 @@ struct side : events {
     void deliver(uint32_t, uint8_t, uint8_t, std::span<const uint8_t> b) override { delivered += b.size(); }
     void sent(uint32_t, outgoing &, bool) override { ++freed; }
     void dead(uint32_t) override { ++deaths; }
-    void unknown(uint32_t) override { ++asked; }
+    time_ns unknown(uint32_t, time_ns now) override
+    {
+        ++asked;
+        return now;
+    }
     endpoint end;
     uint64_t delivered = 0, freed = 0, deaths = 0, asked = 0;
 };

@@ -31,12 +31,14 @@ struct nobody : events {
     void deliver(uint32_t peer, uint8_t, uint8_t, std::span<const uint8_t>) override { from = peer, ++delivered; }
     void sent(uint32_t, outgoing &, bool) override {}
     void dead(uint32_t) override {}
-    void unknown(uint32_t id) override
+    time_ns unknown(uint32_t id, time_ns now) override
     {
         if (on_unknown)
             on_unknown(id);
+        return now + takes;
     }
     std::function<void(uint32_t)> on_unknown;
+    time_ns takes = 0;      // a look-up
     uint32_t from = 0;
     int delivered = 0;
 };
@@ -153,6 +155,22 @@ std::string look_ups()
         }
         WAN_CHECK(asked[id] <= 1);
     }
+    // A long one counts from its end: what came meanwhile does not lead to the next.
+    endpoint slow(c, 0, up);
+    up.on_unknown = meets(slow);
+    up.takes = second;
+    asked.assign(ids, 0);
+    for (unsigned k = 0; k < 1009; ++k) {
+        std::vector<uint8_t> b = forged(absent + k % 2);
+        slow.receive(at, b, now + k * ms);
+    }
+    WAN_CHECK_THAT(all() == 1, std::to_string(all()));
+    now += 1011 * ms;
+    for (uint32_t id = absent; id < absent + 2; ++id) {
+        std::vector<uint8_t> b = forged(id);
+        slow.receive(at, b, now);
+    }
+    WAN_CHECK(asked[absent] == 1 && asked[absent + 1] == 1);
     return "";
 }
 

@@ -57,6 +57,8 @@ typedef struct mca_btl_udp_module {
     mca_btl_base_module_t super;
     udp_engine_t *engine;
     opal_recursive_mutex_t lock;        /* around the engine; let go while the layer above is called */
+    int above;                          /* such calls that go on */
+    int delivering;                     /* of these, those out of the engine; read without the lock, too */
     opal_free_list_t frags[UDP_FRAG_ROOMS];
     opal_list_t completed;              /* fragments whose callback is owed */
     mca_btl_udp_endpoint_t **peers;     /* by the engine's index */

@@ -11,6 +11,7 @@
 #include "btl_udp.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,9 +203,13 @@ static void event_deliver(void *context, uint32_t peer, uint8_t user, const void
     mca_btl_udp_endpoint_t *endpoint = module->peers[peer];
 
     /* Who adds a process holds a lock of the layer above and waits for ours; to answer, that layer may have to add one. */
+    ++module->above;
+    __atomic_add_fetch(&module->delivering, 1, __ATOMIC_RELAXED);
     OPAL_THREAD_UNLOCK(&module->lock);
     mca_btl_udp_compat_deliver(&module->super, endpoint, user, block, length);
     OPAL_THREAD_LOCK(&module->lock);
+    __atomic_sub_fetch(&module->delivering, 1, __ATOMIC_RELAXED);
+    --module->above;
 }
 
 /* "rank 3 of this job on n07" */
@@ -255,6 +260,10 @@ int mca_btl_udp_progress(void)
     opal_list_item_t *item;
     int n;
 
+    /* Who hands up a block wants the lock back: others would get nothing out of the engine before, and not fight for it. */
+    if (0 != __atomic_load_n(&module->delivering, __ATOMIC_RELAXED) && opal_list_is_empty(&module->completed)) {
+        return 0;
+    }
     if (NULL == module->engine || OPAL_THREAD_TRYLOCK(&module->lock)) {
         return 0;
     }
@@ -267,10 +276,12 @@ int mca_btl_udp_progress(void)
         mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) item;
 
         if (NULL != frag->base.des_cbfunc) {
+            ++module->above;
             OPAL_THREAD_UNLOCK(&module->lock);      /* as for what comes */
             frag->base.des_cbfunc(&module->super, frag->endpoint, &frag->base,
                                   frag->arrived ? OPAL_SUCCESS : OPAL_ERR_UNREACH);
             OPAL_THREAD_LOCK(&module->lock);
+            --module->above;
         }
         frag->callback_owed = false;
         frag_release(frag);
@@ -415,6 +426,12 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     if (NULL == module->engine) {
         OPAL_THREAD_UNLOCK(&module->lock);
         return OPAL_SUCCESS;
+    }
+    /* Who is in the layer above comes back into the engine, and opal_event_del waits for him if an event brought him. */
+    while (0 != module->above) {
+        OPAL_THREAD_UNLOCK(&module->lock);
+        sched_yield();
+        OPAL_THREAD_LOCK(&module->lock);
     }
     if (module->event_added) {
         opal_event_del(&module->event);

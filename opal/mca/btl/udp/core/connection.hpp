@@ -22,7 +22,7 @@ public:
     virtual ~connection() = default;
 
     virtual void submit(outgoing &o, time_ns now) = 0;
-    /** `frames` came in datagram `number`, which is not yet marked in `seen`; false: nor is it to be, as some of it must come again. */
+    /** `frames` came in datagram `number`, which is not yet marked in `seen` and `taken`; false: not to be marked in `taken`, as some of it must come again. */
     virtual bool receive(std::span<const uint8_t> frames, uint64_t number, time_ns now) = 0;
     /** Frames of the next datagram into `to` (room for datagram_max()), with its number; 0: nothing now. */
     virtual size_t transmit(uint8_t *to, uint64_t &number, time_ns now) = 0;
@@ -56,6 +56,7 @@ public:
     /** When a silent peer is asked for a sign of life; never, unless the dead are to be reported. */
     time_ns alive_at() const { return config_.dead == never || dead_ || heard_ == 0 ? never : heard_ + config_.dead / 3; }
     arrivals seen;      // the endpoint looks before it opens a seal, and marks after
+    arrivals_of<64 * (wire::ack_words_max + 1)> taken;      // of these, what may be named in Acks
 
 protected:
     static constexpr unsigned vain_turn = 4;    // timeouts

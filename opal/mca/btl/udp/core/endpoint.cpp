@@ -94,7 +94,8 @@ bool endpoint::receive(const address &from, std::span<uint8_t> datagram, time_ns
         ++count_.moves;
     }
     if (l.receive(frames, h.number, now))
-        l.seen.mark(h.number);
+        l.taken.mark(h.number);
+    l.seen.mark(h.number);
     reschedule(peer, l.deadline(now));
     tell_grown(now);
     return true;
@@ -111,7 +112,7 @@ bool endpoint::may_ask(uint32_t id, time_ns now) const
 /** Of somebody who may not be there, or not have sent this. */
 void endpoint::ask(uint32_t id, time_ns now)
 {
-    up_.unknown(id);
+    now = up_.unknown(id, now);
     ask_at_ = now + ask_apart;
     if (known_[id]) {
         in_vain_.erase(id);

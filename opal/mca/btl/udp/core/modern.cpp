@@ -339,7 +339,8 @@ size_t modern::transmit(uint8_t *to, uint64_t &number, time_ns now)
         put_ack(w, now);
     if (asks || probes_owed_)
         put_demand(w, now);
-    if (allowed)
+    // By these turns one carries nothing that the receiver may have to leave: its Ack tells what was lost before it.
+    if (allowed && !(probes_owed_ == 1 && backoff_ && backoff_ % 2 == 0))
         fill(w, allowed);
     if (probes_owed_) {
         --probes_owed_;

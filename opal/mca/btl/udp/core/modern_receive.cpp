@@ -13,9 +13,8 @@ bool modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
 {
     if (!wire::well_formed(frames))
         return true;
-    const bool misplaced = number != seen.largest() + 1;
-    const bool newest = number > seen.largest();
-    if (newest)
+    const bool misplaced = number != taken.largest() + 1;
+    if (number > seen.largest())
         permits_.arrival(number - seen.largest() - 1);
     else
         permits_.late();
@@ -67,7 +66,7 @@ bool modern::receive(std::span<const uint8_t> frames, uint64_t number, time_ns n
         else
             ack_at_ = std::min(ack_at_, now + config_.ack_delay);
     }
-    if (newest && whole)
+    if (whole && number > taken.largest())
         largest_at_ = now;
     if (closed)
         abandon(true);
@@ -110,7 +109,7 @@ bool modern::data(const wire::frame &f, time_ns now)
 
 void modern::put_ack(writer &w, time_ns now)
 {
-    const uint64_t largest = seen.largest();
+    const uint64_t largest = taken.largest();
     wire::frame f;
     f.what = wire::kind::ack;
     f.largest = largest;
@@ -121,7 +120,7 @@ void modern::put_ack(writer &w, time_ns now)
         f.words = static_cast<uint8_t>(std::min<uint64_t>(wire::ack_words_max, std::min(range, largest - 1) / 64 + 1));
     }
     for (unsigned i = 0; i < f.words; ++i)
-        f.received[i] = largest - 1 >= 64 * i ? seen.below(largest - 1 - 64 * i) : 0;
+        f.received[i] = largest - 1 >= 64 * i ? taken.below(largest - 1 - 64 * i) : 0;
     if (!w.put(f))
         return;
     named_[acks_++ % ack_memory] = largest;

@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <sstream>
 #include <sys/ioctl.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace udp {
@@ -55,14 +56,16 @@ struct entry {
     {
         const size_t slash = text.find('/');
         unsigned bits = 0;
+        if (slash == std::string::npos || !address_in(text.substr(0, slash), network))
+            return;
         const char *const end = text.data() + text.size();
-        if (slash == std::string::npos || !address_in(text.substr(0, slash), network) || slash + 1 == text.size()
-            || std::from_chars(text.data() + slash + 1, end, bits).ptr != end || bits > (network.is_v4() ? 32u : 128u))
+        const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
+        if (error != std::errc() || stop != end || bits > (network.is_v4() ? 32u : 128u))
             return;
         network.prefix = static_cast<uint8_t>(network.is_v4() ? 96 + bits : bits);
         is_network = true;
     }
-    bool matches(const char *name, const place &p) const { return is_network ? network.near(p) : text == name; }
+    bool matches(const char *name, const place &p) const { return is_network ? network.is_v4() == p.is_v4() && network.near(p) : text == name; }
 };
 
 std::vector<entry> entries_of(const std::string &list)

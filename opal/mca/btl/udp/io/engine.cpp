@@ -142,10 +142,12 @@ struct udp_engine : public udp::events {
     {
         calls.sent(context, peer, reinterpret_cast<udp_outgoing_t *>(&o), arrived);
     }
-    void unknown(uint32_t who) override
+    time_ns unknown(uint32_t who, time_ns now) override
     {
-        if (!closing)
-            calls.unknown(context, who);
+        if (closing)
+            return now;
+        calls.unknown(context, who);
+        return clock_now();
     }
     void unheard(uint32_t peer) override
     {
