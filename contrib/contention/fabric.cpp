@@ -115,15 +115,19 @@ bool fabric::parse(std::string_view text, const std::string &file, fabric &out, 
     out.routing = told.routing.value_or(routing_rule::position);
     for (const map_entry &e : entries) {
         leaf l{e.line};
-        std::string nameless;
+        std::string nameless, twice;
         const bool all = e.hosts.for_each([&](const std::string &host) {
             const auto number = out.routing == routing_rule::name ? number_in(host) : std::optional(static_cast<int>(out.hosts.size()));
             if (!number)
                 nameless = host;
             else if (out.hosts.try_emplace(host, fat_tree_node{static_cast<int>(out.leaves.size()), *number}).second)
                 ++l.hosts;
-            return number && out.hosts.size() <= most_hosts;
+            else
+                twice = host;
+            return number && twice.empty() && out.hosts.size() <= most_hosts;
         });
+        if (!twice.empty())
+            return fail(error, file, e.line, "the host " + twice + " is under two leaf switches, or twice under one", "Take it out of one of the lines.");
         if (!nameless.empty())
             return fail(error, file, e.line, "the host " + nameless + " has no number in its name, by which 'routing=name' goes", "Write 'routing=position', or rename it.");
         if (!all)

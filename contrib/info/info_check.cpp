@@ -5,6 +5,7 @@
  */
 #include "info_check.hpp"
 
+#include "contention/fabric.hpp"
 #include "topo/cluster_map.hpp"
 #include "topo/site_name.hpp"
 #include "topo/site_resolve.hpp"
@@ -94,7 +95,7 @@ std::vector<std::string> doubts(const wan::cluster_map &map, const std::string &
         found.push_back(file + ": all hosts are in one site, '" + *sites.begin()
                         + "': jobs on them run without coll/wan");
     if (map.places_hosts() && sites.empty())
-        found.push_back(file + ": no host is in a site: a lone leaf switch is none");
+        found.push_back(file + ": no host is in a site: switches are sites where several stand below another one (Switches=)");
     return found;
 }
 
@@ -311,7 +312,11 @@ int check_run(const std::vector<std::string> &maps, const std::vector<std::strin
     }
     for (const std::string &file : maps) {
         wan::cluster_map map;
-        if (!mistakes_print(file, false, [&](const std::string &text, wan::input_error &error) { return wan::cluster_map::parse(text, file, map, error); })) {
+        const auto parse = [&](const std::string &text, wan::input_error &error) {
+            wan::fabric switches;       // what comments in Slurm's file tell wan-info contention
+            return wan::cluster_map::parse(text, file, map, error) && (!wan::slurm_topology_detect(text) || wan::fabric::parse(text, file, switches, error));
+        };
+        if (!mistakes_print(file, false, parse)) {
             good = false;
             wan::rules all;
             wan::input_error ignored;

@@ -118,7 +118,7 @@ void summary_print(const json &r)
         std::cout << "\n" << s << "\n";
     std::cout << "\ntimes: of this rank, from a call's start to its end (the root of a broadcast waits for nobody); least: that is possible on these links"
                  "\ncalls: those that coll/wan served, Open MPI's own where communicators are made among them"
-                 "\nnot counted, here and above: neighbourhood collectives, and what programs send themselves"
+                 "\nnot counted, here and above: neighbourhood collectives, what programs send themselves, and what goes along adaptive trees"
                  " (more: doc/report.md, or --html)\n";
 }
 

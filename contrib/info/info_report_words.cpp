@@ -187,13 +187,23 @@ std::string nearness_text(const json &r)
     return text + ".";
 }
 
-std::string crossed_sentence(const json &wan)
+bool by_trees(const json &r)
 {
+    return std::ranges::any_of(r.at("communicators"), [](const json &c) {
+        return std::ranges::any_of(c.at("calls"), [](const json &k) {
+            return std::ranges::any_of(ways_of(k), [](const std::string &way) { return way.starts_with("adaptive"); });
+        });
+    });
+}
+
+std::string crossed_sentence(const json &r)
+{
+    const json &wan = r.at("totals").at("wan");
     const auto bytes = wan.at("bytes").get<uint64_t>(), least = wan.at("least_bytes").get<uint64_t>();
     if (!wan.at("calls").get<uint64_t>() || !least)
         return "";
     const double ratio = static_cast<double>(bytes) / static_cast<double>(least);
-    return "Across sites went " + amount_text(bytes) + (ratio < 1.005 ? ", no more than has to." : format(", %.2f times what has to.", ratio));
+    return "Across sites went " + amount_text(bytes) + (by_trees(r) ? " (what went along adaptive trees is not counted)" : "") + (ratio < 1.005 ? ", no more than has to." : format(", %.2f times what has to.", ratio));
 }
 
 } // namespace
@@ -221,7 +231,7 @@ std::vector<std::string> in_short(const json &r)
                                        : "coll/wan served no call; why stands at the end, under \"not served\".");
     add(assumed_text(r));
     add(nearness_text(r));
-    add(crossed_sentence(sums.at("wan")));
+    add(crossed_sentence(r));
     if (const auto others = sums.at("declined").get<uint64_t>() + sums.at("passed").get<uint64_t>())
         add(count_text(others, "call") + " went to another component; why stands with the communicators.");
     size_t changes = 0;

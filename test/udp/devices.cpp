@@ -78,9 +78,13 @@ std::string look_around()
                                          {"w1,nowhere,192.0.3.0/24", "192.0.2.1/24 9000-9000 'nowhere', '192.0.3.0/24'"},
                                          {"192.0.0.0/22", "192.0.2.1/24 9000-9000"},
                                          {"198.51.100.128/25,w1", "192.0.2.1/24 198.51.100.200/25 1400-9000"},
-                                         {"192.0.2.0/33", "no device that is up and in '192.0.2.0/33' has an address"},
-                                         {"192.0.2.0/", "no device that is up and in '192.0.2.0/' has an address"},
-                                         {"192.0.2.0/99999999999", "no device that is up and in '192.0.2.0/99999999999' has an address"},
+                                         {"192.0.2.0/33", "'192.0.2.0/33': behind the '/' stand a network's bits, 0 to 32"},
+                                         {"w1,192.0.2.0/", "'192.0.2.0/': behind the '/' stand a network's bits, 0 to 32"},
+                                         {"192.0.2.0/99999999999", "'192.0.2.0/99999999999': behind the '/' stand a network's bits, 0 to 32"},
+                                         {"::/129", "'::/129': behind the '/' stand a network's bits, 0 to 128"},
+                                         {"w1,300.0.0.0/8", "'300.0.0.0/8' is no network: an address and its bits, as in 10.0.0.0/8"},
+                                         {"192.0.2.1", "'192.0.2.1' is an address: as a network of its own it is 192.0.2.1/32"},
+                                         {"192.0.7.0/24", "no device that is up and in '192.0.7.0/24' has an address"},
                                          {"::8000:0:0/81", "no device that is up and in '::8000:0:0/81' has an address"},
                                          {"0.0.0.0/0", "192.0.2.1/24 " + two + "1400-9000"}})
         if (why.empty())

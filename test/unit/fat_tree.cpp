@@ -145,6 +145,7 @@ std::string check_faults()
         const char *text, *where, *what;
     } cases[] = {
         {"n[1-4] paris\n", "f:1", "no topology.conf"},
+        {"SwitchName=a Nodes=n[1-16]\nSwitchName=b Nodes=n[10-32]\n", "f:2", "the host n10 is under two leaf switches"},
         {"SwitchName=a Nodes=n[1-\n", "f:1", "bad list"},
         {"SwitchName=a Nodes=n1\n#wan: uplinks=0\n", "f:2", "1 to 1024 uplinks"},
         {"SwitchName=a Nodes=n1\n#wan: uplinks=4x\n", "f:2", "1 to 1024 uplinks"},
@@ -157,7 +158,7 @@ std::string check_faults()
         {"SwitchName=a Nodes=n1\n#wan:  \n", "f:2", "nothing follows"},
         {"SwitchName=a Nodes=n1\n\nSwitchName=c Switches=a #wan: uplinks=2\n", "f:3", "none of a leaf switch"},
         {"#wan: routing=name\nSwitchName=a Nodes=n1,gateway\n", "f:2", "gateway has no number"},
-        {"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-2000000]\n", "f:2", "more than 1000000 hosts"},
+        {"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-2000001]\n", "f:2", "more than 1000000 hosts"},
     };
     for (const auto &c : cases) {
         fabric f;

@@ -50,18 +50,29 @@ bool address_in(const std::string &text, place &p)
 struct entry {
     std::string text;
     place network;
+    std::string fault = {};     // what is wrong with it
     bool is_network = false, found = false;
 
     explicit entry(std::string t) : text(std::move(t))
     {
         const size_t slash = text.find('/');
         unsigned bits = 0;
-        if (slash == std::string::npos || !address_in(text.substr(0, slash), network))
+        if (!address_in(text.substr(0, slash), network)) {
+            if (slash != std::string::npos)
+                fault = "'" + text + "' is no network: an address and its bits, as in 10.0.0.0/8";
             return;
+        }
+        const unsigned most = network.is_v4() ? 32 : 128;
+        if (slash == std::string::npos) {
+            fault = "'" + text + "' is an address: as a network of its own it is " + text + "/" + std::to_string(most);
+            return;
+        }
         const char *const end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
-        if (error != std::errc() || stop != end || bits > (network.is_v4() ? 32u : 128u))
+        if (error != std::errc() || stop != end || bits > most) {
+            fault = "'" + text + "': behind the '/' stand a network's bits, 0 to " + std::to_string(most);
             return;
+        }
         network.prefix = static_cast<uint8_t>(network.is_v4() ? 96 + bits : bits);
         is_network = true;
     }
@@ -106,10 +117,13 @@ place loopback(bool v6)
 
 std::string devices::look(const std::string &list, const std::string &address_told)
 {
+    std::vector<entry> wanted = entries_of(list);
+    for (const entry &e : wanted)
+        if (!e.fault.empty())
+            return e.fault;
     ifaddrs *all = nullptr;
     if (getifaddrs(&all) != 0)
         return "the devices cannot be listed";
-    std::vector<entry> wanted = entries_of(list);
     std::vector<place> kinds[4];        // IPv4, IPv6, loopback of IPv4, of IPv6: the first that there is
     uint32_t most = 0, least = 65535;
     std::string narrow;                 // devices that are of no use
