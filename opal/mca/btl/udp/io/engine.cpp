@@ -20,12 +20,15 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <new>
 #include <string_view>
+#include <sys/stat.h>
 #include <utility>
 
 using namespace udp;
@@ -49,6 +52,22 @@ void say(udp_message_t *m, std::string_view where, std::string_view what, std::s
     put(m->where, where);
     put(m->what, what);
     put(m->remedy, remedy);
+}
+
+/** A secret of 16 to 65536 bytes that no other user may read; or what is wrong, "": nothing. */
+template <class Bytes> std::string key_read(const char *file, Bytes &key)
+{
+    struct stat s;
+    errno = 0;
+    std::ifstream f(file, std::ios::binary);
+    if (!f || ::stat(file, &s) != 0)
+        return std::string("cannot be read: ") + std::strerror(errno);
+    if (s.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
+        return s.st_mode & S_IROTH ? "can be read by everybody: chmod 600" : "can be written by others: chmod 600";
+    key.assign(std::istreambuf_iterator<char>(f), {});
+    if (f.bad() || key.size() < 16 || key.size() > 65536)
+        return "has " + std::to_string(key.size()) + " bytes, and a key 16 to 65536";
+    return "";
 }
 
 void say_memory(udp_message_t *m) { say(m, "memory", "there is not enough", "run fewer processes on a host"); }
@@ -295,10 +314,8 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         c.block_max = UDP_BLOCK_MAX;
         c.dead = p->dead ? p->dead * second : never;
         if (p->key_file && *p->key_file) {
-            std::ifstream f(p->key_file, std::ios::binary);
-            e->shared.assign(std::istreambuf_iterator<char>(f), {});
-            if (e->shared.size() < 16 || e->shared.size() > 65536) {
-                say(message, "btl_udp_key_file", std::string("'") + p->key_file + "' cannot be read, or has fewer than 16 or more than 65536 bytes",
+            if (const std::string why = key_read(p->key_file, e->shared); !why.empty()) {
+                say(message, "btl_udp_key_file", "'" + std::string(p->key_file) + "' " + why,
                     "make one with: head -c 32 /dev/urandom >FILE; chmod 600 FILE; and copy it to all hosts");
                 return UDP_ERR_INPUT;
             }
