@@ -94,7 +94,8 @@ std::string process_text(const json &r)
 {
     const json &who = r.at("process");
     const int spawned = who.value("spawned", 0);    // reports of before have none
-    return "rank " + who.at("rank").dump() + " of " + who.at("ranks").dump()
+    const bool known = who.at("ranks").get<int>() > 0;      // a communicator has told how many there are
+    return "rank " + who.at("rank").dump() + (known ? " of " + who.at("ranks").dump() : "")
            + (spawned ? ", spawned job " + std::to_string(spawned) : "");
 }
 
@@ -226,6 +227,9 @@ std::vector<std::string> in_short(const json &r)
     if (most)
         add("Most time went into " + kind_text(*of, *most) + ": " + time_text(most->at("time_ns").at("sum").get<int64_t>()) + " in "
             + count_text(most->at("calls"), "call") + ", of " + time_text(sums.at("elapsed_ns").get<int64_t>()) + " in all.");
+    else if (r.at("process").at("ranks").get<int>() == 0)
+        add("coll/wan was in no communicator: there was one process, or it stayed out from the start, and said why then (a file or parameter that is "
+            "wrong; coll_wan_priority below 0).");
     else
         add(r.at("not_served").empty() ? "No collective was called that coll/wan serves."
                                        : "coll/wan served no call; why stands at the end, under \"not served\".");
