@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 EXTRA_LTLIBRARIES += libwan_contention.la
+CLEANFILES += libwan_contention.la
 libwan_contention_la_SOURCES = \
 	contrib/contention/fabric.cpp \
 	contrib/contention/fabric.hpp \
