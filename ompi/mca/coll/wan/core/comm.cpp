@@ -221,6 +221,11 @@ void wan_comm::widen_later()
     deferred.begin(cost_ns, 0, least_ns(f));
 }
 
+void wan_comm::doubt(const wan::fact_vector &measured)
+{
+    doubts = wan::contradictions_of(topo, hints_, measured, pretended);
+}
+
 int wan_comm::take_widths(const wan::fact_vector &v)
 {
     for (size_t i = 0; i < v.size(); ++i)
@@ -228,7 +233,7 @@ int wan_comm::take_widths(const wan::fact_vector &v)
             learned[i] = v[i];
     if (widen(width_round_ + 1))
         return WAN_DONE;
-    doubts = wan::contradictions_of(topo, hints_, learned, pretended);
+    doubt(learned);
     learn();
     return WAN_OK;
 }
@@ -291,7 +296,7 @@ int wan_comm::take_wide_look(const wan::fact_vector &v, purpose why)
         return unchanged(learned);
     if (!now) {
         if (from_file)
-            doubts = wan::contradictions_of(topo, hints_, learned, pretended);
+            doubt(learned);
         widen_later();
         return WAN_DECLINED;
     }
@@ -311,14 +316,14 @@ int64_t wan_comm::look_cost_ns() const
     return wan::probe::cost_ns(topo, known.back(), true) + (wan::widths::any(topo, learned) ? wan::widths::look_cost_ns(topo, known.back()) : 0);
 }
 
-int wan_comm::unchanged(wan::fact_vector seen_now)
+int wan_comm::unchanged(const wan::fact_vector &seen_now)
 {
     if (suspected_)
         checks.looked(false, look_cost_ns());
     in_use = true;
     // (What a file tells of widths says nothing against what is given before somebody has looked at that.)
     if (from_file)
-        doubts = wan::contradictions_of(topo, hints_, suspected_ ? seen_now : wan::widths::without(topo, seen_now), pretended);
+        doubt(suspected_ ? seen_now : wan::widths::without(seen_now));
     if (report)
         report->happened("links_unchanged", "the links are as they were");
     {
@@ -377,7 +382,7 @@ void wan_comm::links_are(const wan::fact_vector &v, bool changed)
     }
     learned = v;
     probed = true;
-    doubts = wan::contradictions_of(topo, hints_, v, pretended);
+    doubt(v);
     {
         std::lock_guard hold(lock);
         ++counters.links_measured;

@@ -189,9 +189,11 @@ private:
     void look_wide(purpose p, const wan::fact_vector &seen = {});
     int take_wide_look(const wan::fact_vector &v, purpose why);
     /** Links are as they were, by a look that has seen that; or what they are now. */
-    int unchanged(wan::fact_vector seen_now);
+    int unchanged(const wan::fact_vector &seen_now);
     void links_are(const wan::fact_vector &v, bool changed);
     int64_t look_cost_ns() const;
+    /** Compares what was given with that. */
+    void doubt(const wan::fact_vector &measured);
     /** What `v` and, if wanted, the map say. */
     wan::facts told(const wan::fact_vector &v, bool map = true) const;
     wan::link_hints hints_;

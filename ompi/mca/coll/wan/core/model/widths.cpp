@@ -75,6 +75,16 @@ bool wanted(const site_pair &p, int round)
     }
 }
 
+/** Calls f(pair) for each two sites, where there are few enough for that; whether it was true of one of them: the rest are left out then. */
+template <typename F> bool any_pair(const topology &t, const fact_vector &known, F f)
+{
+    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
+        for (int b = a + 1; b < t.site_count(); ++b)
+            if (f(pair_at(t, known, a, b)))
+                return true;
+    return false;
+}
+
 /** So many bytes of each pair of hosts. */
 widths::train train_of(int pairs, __int128 bytes)
 {
@@ -104,10 +114,8 @@ template <typename F, typename G> void tournament(int sites, F f, G round_over)
 int widths::next_round(const topology &t, const fact_vector &known, int first)
 {
     for (int round = first; round < rounds; ++round)
-        for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
-            for (int b = a + 1; b < t.site_count(); ++b)
-                if (wanted(pair_at(t, known, a, b), round))
-                    return round;
+        if (any_pair(t, known, [&](const site_pair &p) { return wanted(p, round); }))
+            return round;
     return rounds;
 }
 
@@ -263,33 +271,28 @@ fact_vector widths::measured() const
 
 bool widths::any(const topology &t, const fact_vector &known)
 {
-    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
-        for (int b = a + 1; b < t.site_count(); ++b)
-            if (wanted(pair_at(t, known, a, b), a_look))
-                return true;
-    return false;
+    return any_pair(t, known, [](const site_pair &p) { return wanted(p, a_look); });
 }
 
 std::optional<fact_vector> widths::corrected(const topology &t, const fact_vector &known, const fact_vector &seen)
 {
     fact_vector now = known;
-    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
-        for (int b = a + 1; b < t.site_count(); ++b) {
-            const site_pair was = pair_at(t, known, a, b);
-            const bool several = pairs_in(was, a_look) > 1;
-            const int64_t before = known[looked_at(t, was)], ps = seen[looked_at(t, was)];
-            if (!wanted(was, a_look) || ps <= 0 || (ps <= 2 * before && before <= 2 * ps))
-                continue;
-            int64_t &flow_ps = now[*fact_of_pair(a, b, t.site_count(), fact::first_flow_ps)], &link_ps = now[*fact_of_pair(a, b, t.site_count(), fact::first_link_ps)];
-            if (several) {
-                link_ps = ps;
-                flow_ps = std::max(flow_ps, ps);
-            } else {
-                flow_ps = ps;
-                link_ps = link_ps > 0 ? std::max<int64_t>(1, static_cast<int64_t>(static_cast<__int128>(link_ps) * ps / before)) : 0;
-            }
-            now[*fact_of_pair(a, b, t.site_count(), fact::first_link_hosts)] = 0;
+    any_pair(t, known, [&](const site_pair &was) {
+        const int64_t before = known[looked_at(t, was)], ps = seen[looked_at(t, was)];
+        if (!wanted(was, a_look) || ps <= 0 || (ps <= 2 * before && before <= 2 * ps))
+            return false;
+        const auto at = [&](fact::place first) -> int64_t & { return now[*fact_of_pair(was.a, was.b, t.site_count(), first)]; };
+        int64_t &flow_ps = at(fact::first_flow_ps), &link_ps = at(fact::first_link_ps);
+        if (pairs_in(was, a_look) > 1) {
+            link_ps = ps;
+            flow_ps = std::max(flow_ps, ps);
+        } else {
+            flow_ps = ps;
+            link_ps = link_ps > 0 ? std::max<int64_t>(1, static_cast<int64_t>(static_cast<__int128>(link_ps) * ps / before)) : 0;
         }
+        at(fact::first_link_hosts) = 0;
+        return false;
+    });
     return now == known ? std::nullopt : std::optional(now);
 }
 
@@ -302,14 +305,10 @@ fact_vector widths::agreed(const fact_vector &known, const fact_vector &first, c
     return both;
 }
 
-fact_vector widths::without(const topology &t, const fact_vector &known)
+fact_vector widths::without(fact_vector known)
 {
-    fact_vector rest = known;
-    for (int a = 0; a < t.site_count() && t.site_count() <= fact::most_sites; ++a)
-        for (int b = a + 1; b < t.site_count(); ++b)
-            for (fact::place first : {fact::first_flow_ps, fact::first_link_ps, fact::first_link_hosts})
-                rest[*fact_of_pair(a, b, t.site_count(), first)] = 0;
-    return rest;
+    std::fill(known.begin() + fact::first_flow_ps, known.begin() + fact::end, 0);
+    return known;
 }
 
 int64_t widths::look_cost_ns(const topology &t, const facts &f)

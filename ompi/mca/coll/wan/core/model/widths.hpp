@@ -44,7 +44,10 @@ public:
     /** The first round from `first` on that has something to find, by what was found before; `rounds`: none. */
     static int next_round(const topology &t, const fact_vector &known, int first);
 
-    /** known: equal on all ranks, whatever was measured before.  round: or a_look, and what one before that has seen, so that slow ways are not busy for long again. */
+    /**
+     * known: equal on all ranks, whatever was measured before.  round: or a_look; seen: by a look just before, so that ways that
+     * have become slow are not busy for long again.
+     */
     widths(const topology &t, int me, const fact_vector &known, int round, const fact_vector &seen = {});
 
     std::optional<schedule> next() override;
@@ -55,6 +58,7 @@ public:
     /** Of two sites: whether so many hosts as a link's rate is known of did not fill it, and there are more. */
     static bool narrower_than_hosts(const topology &t, const fact_vector &known, int a, int b);
 
+    /** Of two sites. */
     static width_bounds bounds(const topology &t, const fact_vector &known, int a, int b);
 
     /** What all rounds take at most, by what is known of interfaces and latencies; a look where nothing has changed. */
@@ -66,7 +70,7 @@ public:
     /** What two looks have seen alike: of what both have seen as slower, or both as faster, the less so; else what is known. */
     static fact_vector agreed(const fact_vector &known, const fact_vector &first, const fact_vector &second);
     /** What is known but for widths. */
-    static fact_vector without(const topology &t, const fact_vector &known);
+    static fact_vector without(fact_vector known);
     /**
      * What is known, where a look has seen a way carry more than twice or less than half of that: what it has
      * seen, to be measured again from round 1 on.  nullopt: nowhere.
