@@ -257,8 +257,8 @@ inline std::string refresh(const std::vector<comm_ptr> &comms, fabric &f)
     return "";
 }
 
-/** Agreement and measuring on all ranks; "" when all know the same. */
-inline std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *runs = nullptr)
+/** Agreement on all ranks. */
+inline std::string agree(const std::vector<comm_ptr> &comms)
 {
     ballot all = vote(comms[0].get());
     for (const auto &c : comms)
@@ -267,6 +267,14 @@ inline std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *
         wan_refusal_t why;
         WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK, text_of(why));
     }
+    return "";
+}
+
+/** And measuring; "" when all know the same. */
+inline std::string bring_up(const std::vector<comm_ptr> &comms, fabric &f, int *runs = nullptr)
+{
+    if (std::string why = agree(comms); !why.empty())
+        return why;
     int learned = WAN_ERR_INTERNAL;
     if (std::string why = measure(comms, f, &learned, runs); !why.empty())
         return why;

@@ -117,14 +117,17 @@ struct watched_job {
         learned += said == WAN_OK;
         return "";
     }
-    std::string calls(int n)
+    /** inside: the tick in the calls themselves, not when links are measured; 0: as always. */
+    std::string calls(int n, int64_t inside = 0)
     {
         for (int i = 0; i < n; ++i) {
             std::string ignored;
             if (std::string why = ask(); !why.empty())
                 return why;
+            const int64_t usual = std::exchange(f.tick, inside ? inside : f.tick);
             if (std::string why = plan(1000, true, &ignored); !why.empty())
                 return why;
+            f.tick = usual;
             if (std::string why = answer(); !why.empty())
                 return why;
         }
@@ -235,20 +238,9 @@ std::string look_in_vain(watched_job &j)
 {
     const std::string told = j.description();
     const int learned = j.learned;
-    for (int phase = 0; phase < 40; ++phase) {
-        for (int call = 0; call < 300; ++call) {
-            j.f.tick = 1000;
-            if (std::string why = j.ask(); !why.empty())
-                return why;
-            j.f.tick = phase % 2 ? 9000 : 1000;
-            std::string ignored;
-            if (std::string why = j.plan(1000, true, &ignored); !why.empty())
-                return why;
-            j.f.tick = 1000;
-            if (std::string why = j.answer(); !why.empty())
-                return why;
-        }
-    }
+    for (int phase = 0; phase < 40; ++phase)
+        if (std::string why = j.calls(300, phase % 2 ? 9000 : 1000); !why.empty())
+            return why;
     WAN_CHECK_THAT(j.looks >= 1 && j.looks <= 8 && j.learned == learned && j.description() == told,
                    std::to_string(j.looks) + " looks, " + std::to_string(j.learned) + " times learned");
     return "";
@@ -311,18 +303,9 @@ std::string check_narrower()
                 found[link] *= 3;
             }
         };
-        for (int call = 0; call < 3000; ++call) {
-            const bool slow = call >= 1000 && j.learned == 0;
-            if (std::string why = j.ask(); !why.empty())
+        for (int call = 0; call < 3000; ++call)
+            if (std::string why = j.calls(1, call >= 1000 && j.learned == 0 ? 9000 : 1000); !why.empty())
                 return why;
-            j.f.tick = slow ? 9000 : 1000;
-            std::string ignored;
-            if (std::string why = j.plan(1000, true, &ignored); !why.empty())
-                return why;
-            j.f.tick = 1000;
-            if (std::string why = j.answer(); !why.empty())
-                return why;
-        }
         const std::string what = std::to_string(looks_that_see) + " looks that see it: " + std::to_string(j.looks) + " looks, learned " + std::to_string(j.learned) + " times: ";
         if (looks_that_see == 1)
             WAN_CHECK_THAT(j.looks > 0 && j.learned == 0 && j.description() == before, what + j.description());
@@ -356,13 +339,8 @@ struct file_of_links {
 /** Agreement, and as many measurements as the core wants; their steps, and what it said last. */
 std::string begin(watched_job &j, int *steps, int *answer)
 {
-    ballot all = vote(j.comms[0].get());
-    for (const auto &c : j.comms)
-        all = least(all, vote(c.get()));
-    for (const auto &c : j.comms) {
-        wan_refusal_t why;
-        WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK, text_of(why));
-    }
+    if (std::string why = agree(j.comms); !why.empty())
+        return why;
     *steps = 0;
     *answer = WAN_DONE;
     while (*answer == WAN_DONE) {
@@ -476,13 +454,10 @@ std::string check_file()
     // Where nobody can wait: calls begin by the file, and are looked at later.
     file.rename('y', 'z');
     const auto early = job_of('z');
-    ballot all = vote(early->comms[0].get());
+    if (std::string why = agree(early->comms); !why.empty())
+        return why;
     for (const auto &c : early->comms)
-        all = least(all, vote(c.get()));
-    for (const auto &c : early->comms) {
-        wan_refusal_t why;
-        WAN_CHECK(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK && wan_comm_assume(c.get()) == WAN_OK);
-    }
+        WAN_CHECK(wan_comm_assume(c.get()) == WAN_OK);
     WAN_CHECK_THAT(same_sites(*early) == same_sites(*first), links_of(*early));
     std::string before, after;
     if (std::string why = early->plan(0, false, &before, 50'000); !why.empty())
@@ -676,13 +651,8 @@ std::string check_contradictions()
         return said.back();
     };
     WAN_CHECK_THAT(say() == "0: : ", said.back());
-    ballot all = vote(comms[0].get());
-    for (const auto &c : comms)
-        all = least(all, vote(c.get()));
-    for (const auto &c : comms) {
-        wan_refusal_t why;
-        WAN_CHECK_THAT(wan_comm_agree(c.get(), all.data(), &why) == WAN_OK, text_of(why));
-    }
+    if (std::string why = agree(comms); !why.empty())
+        return why;
     int learned = WAN_ERR_INTERNAL;
     if (std::string why = measure(comms, f, &learned); !why.empty())
         return why;
