@@ -27,6 +27,7 @@ unit_tests = \
 	test/unit/schedule \
 	test/unit/site_finder \
 	test/unit/boundary \
+	test/unit/boundary_files \
 	test/unit/boundary_links \
 	test/unit/boundary_trials \
 	test/unit/rules \
@@ -129,7 +130,10 @@ test_unit_boundary_SOURCES = test/unit/boundary.cpp test/unit/boundary_job.hpp $
 test_unit_boundary_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_LDADD = $(unit_libs)
 
-test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_files_SOURCES = test/unit/boundary_files.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_files_CPPFLAGS = $(unit_cppflags)
+test_unit_boundary_files_LDADD = $(unit_libs)
+test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_links_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_links_LDADD = $(unit_libs)
 test_unit_boundary_trials_SOURCES = test/unit/boundary_trials.cpp test/unit/boundary_job.hpp $(unit_headers)
