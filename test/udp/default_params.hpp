@@ -1,5 +1,5 @@
 /*
- * For tests of whole engines: every parameter at its default.
+ * For tests of whole engines: every parameter at its default, and a user who takes notice of nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -27,5 +27,8 @@ inline udp_params_t default_params()
     }
     return p;
 }
+
+inline constexpr udp_events_t no_events = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
+                                           [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
 
 #endif

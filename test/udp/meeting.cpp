@@ -43,6 +43,18 @@ struct nobody : events {
     int delivered = 0;
 };
 
+/** The datagram that says a byte to the first peer; o is under way from then on. */
+std::vector<uint8_t> one_byte(endpoint &from, outgoing &o, time_ns now)
+{
+    static uint8_t byte = 7;
+    o.data = &byte, o.length = 1;
+    from.submit(0, o, now);
+    std::vector<uint8_t> b(endpoint::datagram_room);
+    uint32_t peer;
+    b.resize(from.transmit(b.data(), peer, now));
+    return b;
+}
+
 /** Process 3 of another job is known already; process 3 of our own, which sends first, must be met all the same. */
 std::string same_id_in_two_jobs()
 {
@@ -61,14 +73,9 @@ std::string same_id_in_two_jobs()
     uint32_t met = ~0u;
     up.on_unknown = [&](uint32_t id) { met = here.peer_add(id, pair_derive(s[0], we, s[1], ours, {}), at); };
     outgoing o;
-    uint8_t byte = 7;
-    o.data = &byte, o.length = 1;
-    there.submit(0, o, second);
-    std::vector<uint8_t> b(endpoint::datagram_room);
-    uint32_t peer;
-    const size_t n = there.transmit(b.data(), peer, second);
-    WAN_CHECK(n > 0);
-    WAN_CHECK_THAT(here.receive(at, {b.data(), n}, second) && met == 1 && up.delivered == 1 && up.from == 1, std::to_string(met));
+    std::vector<uint8_t> word = one_byte(there, o, second);
+    WAN_CHECK(!word.empty());
+    WAN_CHECK_THAT(here.receive(at, word, second) && met == 1 && up.delivered == 1 && up.from == 1, std::to_string(met));
     return "";
 }
 
@@ -95,13 +102,7 @@ std::string look_ups()
         endpoint there(c, from, up);
         there.peer_add(0, keys(from, 0), at);
         outgoing o;
-        uint8_t byte = 7;
-        o.data = &byte, o.length = 1;
-        there.submit(0, o, now);
-        std::vector<uint8_t> b(endpoint::datagram_room);
-        uint32_t peer;
-        b.resize(there.transmit(b.data(), peer, now));
-        return b;
+        return one_byte(there, o, now);
     };
     const auto forged = [](uint32_t from) {
         std::vector<uint8_t> b(wire::header_bytes + wire::tag_bytes + 1);
@@ -317,15 +318,13 @@ struct engine {
     udp_message_t m;
     explicit engine(uint64_t id, const char *address, bool timer = false)
     {
-        static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
-                                           [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
         std::string told = address, devices = "lo";
         udp_params_t p = default_params();
         p.address = told.data();
         p.interfaces = devices.data();
         p.linger = 0;
         p.timer = timer;
-        if (udp_engine_open(&e, &p, id, 2, id, &calls, nullptr, &m) != UDP_OK)
+        if (udp_engine_open(&e, &p, id, 2, id, &no_events, nullptr, &m) != UDP_OK)
             throw std::runtime_error(m.what);
     }
     ~engine()
@@ -402,8 +401,6 @@ std::string ports_and_buffers()
             found = false;
         }
     }
-    static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
-                                       [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
     static char address[] = "192.0.2.7", devices[] = "lo";
     udp_params_t p = default_params();
     p.interfaces = devices;
@@ -415,7 +412,7 @@ std::string ports_and_buffers()
     udp_message_t m;
     engine other(9, "127.0.0.1");
     for (uint16_t i = 0; i < 2; ++i) {
-        WAN_CHECK_THAT(udp_engine_open(&e[i], &p, i + 1u, 3, i + 1u, &calls, nullptr, &m) == UDP_OK, m.what);
+        WAN_CHECK_THAT(udp_engine_open(&e[i], &p, i + 1u, 3, i + 1u, &no_events, nullptr, &m) == UDP_OK, m.what);
         uint8_t card[UDP_CARD_MAX];
         uint32_t peer;
         char where[160];
@@ -424,7 +421,7 @@ std::string ports_and_buffers()
         const std::string expected = " to 192.0.2.7 port " + std::to_string(first + i);
         WAN_CHECK_THAT(std::string(where).ends_with(expected), where);
     }
-    WAN_CHECK(udp_engine_open(&e[2], &p, 3, 3, 3, &calls, nullptr, &m) == UDP_ERR_SYSTEM);
+    WAN_CHECK(udp_engine_open(&e[2], &p, 3, 3, 3, &no_events, nullptr, &m) == UDP_ERR_SYSTEM);
     WAN_CHECK_THAT(std::strstr(m.remedy, "btl_udp_port_range"), m.remedy);
     for (int i = 0; i < 2; ++i)
         udp_engine_close(e[i]);
@@ -435,7 +432,7 @@ std::string ports_and_buffers()
         return "";
     p.port_min = 0;
     p.socket_buffer = 1 << 30;
-    WAN_CHECK(udp_engine_open(&e[0], &p, 1, 3, 1, &calls, nullptr, &m) == UDP_OK);
+    WAN_CHECK(udp_engine_open(&e[0], &p, 1, 3, 1, &no_events, nullptr, &m) == UDP_OK);
     udp_engine_close(e[0]);
     WAN_CHECK_THAT(std::strstr(m.where, "socket buffers") && std::strstr(m.remedy, "net.core.rmem_max=1073741824"), m.remedy);
     return "";
@@ -469,8 +466,6 @@ std::string room_to_send()
 /** btl_udp_mtu holds inside a host, too; without it datagrams there are as large as they can be. */
 std::string size_inside_a_host()
 {
-    static const udp_events_t calls = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
-                                       [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
     static char device[] = "lo", place[] = "127.0.0.1";
     for (const int mtu : {0, 1500}) {
         udp_params_t p = default_params();
@@ -485,7 +480,7 @@ std::string size_inside_a_host()
         const std::vector<uint8_t> data(1 << 20);
         std::vector<udp_outgoing_t> records(8);
         for (uint64_t i = 0; i < 2; ++i)
-            WAN_CHECK_THAT(udp_engine_open(&e[i], &p, i + 1, 3, 1, &calls, nullptr, &m) == UDP_OK, m.what);
+            WAN_CHECK_THAT(udp_engine_open(&e[i], &p, i + 1, 3, 1, &no_events, nullptr, &m) == UDP_OK, m.what);
         WAN_CHECK(udp_engine_peer(e[0], card, udp_engine_card(e[1], card), &to, &m) == UDP_OK);
         WAN_CHECK(udp_engine_peer(e[1], card, udp_engine_card(e[0], card), &back, &m) == UDP_OK);
         for (udp_outgoing_t &r : records)

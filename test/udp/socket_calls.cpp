@@ -207,8 +207,6 @@ std::string no_room()
 /** Who sleeps until its timer is ready is to try again at once, not when the peer's answer is overdue. */
 std::string no_room_and_asleep()
 {
-    static const udp_events_t none = {[](void *, uint32_t, uint8_t, const void *, size_t) {}, [](void *, uint32_t, udp_outgoing_t *, bool) {},
-                                      [](void *, uint32_t) {}, [](void *, uint32_t) {}, [](void *, uint32_t) {}};
     static char device[] = "lo", place[] = "127.0.0.1";
     udp_params_t params = default_params();
     params.interfaces = device;
@@ -221,7 +219,7 @@ std::string no_room_and_asleep()
     uint32_t peer;
     udp_outgoing_t record = {};
     for (uint64_t i = 0; i < 2; ++i)
-        WAN_CHECK_THAT(udp_engine_open(&e[i], &params, i + 1, 3, i + 1, &none, nullptr, &m) == UDP_OK, m.what);
+        WAN_CHECK_THAT(udp_engine_open(&e[i], &params, i + 1, 3, i + 1, &no_events, nullptr, &m) == UDP_OK, m.what);
     WAN_CHECK_THAT(udp_engine_peer(e[0], card, udp_engine_card(e[1], card), &peer, &m) == UDP_OK, m.what);
     int refusals = 0;
     allowed = [&](size_t, size_t) { return ++refusals, EAGAIN; };
