@@ -431,6 +431,15 @@ public:
         return n;
     }
 
+    /** Kilobytes at the looks, for people. */
+    std::string course() const
+    {
+        std::string text;
+        for (size_t bytes : least_)
+            text += ' ' + std::to_string(bytes / 1024);
+        return text;
+    }
+
 private:
     size_t grown(size_t from, size_t to) const { return least_[to] - std::min(least_[from], least_[to]); }
     int looks_each_, looks_ = 0;
@@ -486,7 +495,7 @@ void streams()
     if (trees) {
         check(along[0] - before == calls, std::to_string(along[0] - before) + " of " + std::to_string(calls) + " calls went along trees");
         // Of 5 requests each cycle.  Of ours some 60 bytes stay, that they are over.
-        check(kept.each_time() < cycles_each * 5 * 1000, std::to_string(kept.each_time()) + " bytes stay of each " + std::to_string(cycles_each * 5) + " requests that are gone");
+        check(kept.each_time() < cycles_each * 5 * 1000, std::to_string(kept.each_time()) + " bytes stay of each " + std::to_string(cycles_each * 5) + " requests that are gone; KB in use:" + kept.course());
         check(kept.in_all() < std::strtoull(trees, nullptr, 10), std::to_string(kept.in_all()) + " bytes stay of requests that are gone");
     }
     MPI_Op_free(&op);
