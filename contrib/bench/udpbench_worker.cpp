@@ -17,6 +17,8 @@
  *   behind     round trips in us of 8 bytes: alone, then while 0 sends SIZE to 1
  *   opening    0 to 1, messages of SIZE after a little talk: Mb/s in the 5th, 8th, 10th, 12th,
  *              15th and 20th round trip
+ *   idle       after one exchange of SIZE between all, nothing comes any more: ns that a look for messages
+ *              (MPI_Iprobe) takes, and ms of processor time that a process uses in each second in which it sleeps
  *   fair       0 to 1 for SECONDS, as stream, beside a plain TCP CUBIC connection between the
  *              same hosts: both rates in Mb/s, and Jain's index of the two
  *
@@ -27,10 +29,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <netdb.h>
@@ -381,6 +385,43 @@ void opening(size_t size)
         report(("trip" + std::to_string(points[k])).c_str(), size, "Mb/s", {rates[k]});
 }
 
+double processor_seconds()
+{
+    timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void idle(size_t size)
+{
+    constexpr int looks = 1000;
+    const bytes out(size);
+    bytes in(size * static_cast<size_t>(ranks));
+    MPI_Allgather(out.data(), static_cast<int>(size), MPI_BYTE, in.data(), static_cast<int>(size), MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::vector<double> each;
+    // Ranks by turns: others must not take the processor.  They sleep.
+    for (int turn = 0; turn < ranks; ++turn) {
+        const double end = now() + limit;
+        if (turn == rank)
+            while (now() < end) {
+                int there;
+                const double t = now();
+                for (int i = 0; i < looks; ++i)
+                    MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+                each.push_back((now() - t) / looks * 1e9);
+            }
+        else
+            std::this_thread::sleep_for(std::chrono::duration<double>(limit));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    report("idle", size, "ns", each);
+    const double before = processor_seconds(), began = now();
+    std::this_thread::sleep_for(std::chrono::duration<double>(limit));
+    report("asleep", size, "ms/s", {(processor_seconds() - before) / (now() - began) * 1e3});
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /** A plain TCP CUBIC connection from rank 0's host to rank 1's, driven by a thread. */
 class plain_flow {
 public:
@@ -556,6 +597,8 @@ int main(int argc, char **argv)
             behind(size);
         else if (op == "opening")
             opening(size);
+        else if (op == "idle")
+            idle(size);
         else if (op == "fair")
             fair(size);
         else
