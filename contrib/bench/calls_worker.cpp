@@ -3,7 +3,7 @@
  *
  * Usage: calls_worker FILE
  * A line of FILE is 'OP BYTES [TIMES]'; bytes are of one rank's block where there is one for each, else of the
- * vector.  Prints what all calls of an operation and size took, in ms, on the rank on which that was longest; then
+ * vector.  'pause MS [TIMES]': all sleep, and connections rest.  Prints what all calls of an operation and size took, in ms, on the rank on which that was longest; then
  * 'all', likewise from the first call's beginning to the last one's end.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,12 +11,14 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -71,7 +73,7 @@ std::vector<call> calls_read(const char *path, std::string &wrong) {
         std::istringstream words(line);
         call c;
         long times = 1;
-        if (!(words >> c.op >> c.bytes) || !operations.contains(c.op) || c.bytes < 0 || (!words.eof() && !(words >> times))) {
+        if (!(words >> c.op >> c.bytes) || (c.op != "pause" && !operations.contains(c.op)) || c.bytes < 0 || (!words.eof() && !(words >> times))) {
             wrong = std::string(path) + ":" + std::to_string(number) + ": '" + line + "' is no call: write 'OP BYTES [TIMES]'";
             return {};
         }
@@ -103,7 +105,7 @@ int main(int argc, char **argv) {
     }
     std::size_t most = 1;
     for (const call &c : calls)
-        most = std::max(most, static_cast<std::size_t>(c.bytes) * static_cast<std::size_t>(size));
+        most = std::max(most, c.op == "pause" ? 0 : static_cast<std::size_t>(c.bytes) * static_cast<std::size_t>(size));
     std::vector<char> in(most), out(most);
     // All have come, by a ring: no collective before those that count.
     MPI_Sendrecv(in.data(), 1, MPI_CHAR, (rank + 1) % size, 0, out.data(), 1, MPI_CHAR, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -111,6 +113,11 @@ int main(int argc, char **argv) {
     const double began = MPI_Wtime();
     double now = began;
     for (const call &c : calls) {
+        if (c.op == "pause") {
+            std::this_thread::sleep_for(std::chrono::milliseconds(c.bytes));
+            now = MPI_Wtime();
+            continue;
+        }
         operations.at(c.op)(in.data(), out.data(), c.bytes);
         auto it = std::find_if(classes.begin(), classes.end(), [&](const auto &x) { return x.first.op == c.op && x.first.bytes == c.bytes; });
         if (it == classes.end())

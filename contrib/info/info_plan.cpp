@@ -139,6 +139,14 @@ json sites_json(const cluster &c)
     return sites;
 }
 
+/** A plan's time where connections between sites are not as usual. */
+int64_t predict_over(const cluster &c, const wan::request &r, const wan::plan &p, wan::connections state)
+{
+    wan::facts f = c.facts();
+    f.between_sites = state;
+    return wan::predict(c.topo(), f, r, p);
+}
+
 void plan_print(const cluster &c, const wan::request &r, const outlook &o, const plan_words &w, uint64_t bytes)
 {
     std::cout << c.describe() << "\n\n" << title_of(r, bytes) << ":\n\n";
@@ -182,7 +190,10 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
               << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "
-              << t.inside.messages << " messages\n  " << print(*o.chosen) << "\n";
+              << t.inside.messages << " messages\n  " << print(*o.chosen) << "\n  connections between sites that have just been used: "
+              << time_text(predict_over(c, r, *o.chosen, wan::connections::warm)) << "; have rested: "
+              << time_text(predict_over(c, r, *o.chosen, wan::connections::rested)) << "; must be opened: "
+              << time_text(predict_over(c, r, *o.chosen, wan::connections::closed)) << "\n";
 }
 
 json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uint64_t bytes)
@@ -198,6 +209,8 @@ json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uin
     if (o.chosen) {
         const wan::traffic t(c.topo(), *o.chosen, r);
         out["chosen"] = plan_json(*o.chosen);
+        for (const auto &[state, name] : {std::pair{wan::connections::warm, "warm_us"}, {wan::connections::rested, "rested_us"}, {wan::connections::closed, "first_us"}})
+            out["chosen"][name] = static_cast<double>(predict_over(c, r, *o.chosen, state)) / 1000;
         out["across"] = {{"bytes", t.across.bytes}, {"messages", t.across.messages}, {"senders", t.senders}};
     }
     for (const entry &e : o.entries) {

@@ -419,6 +419,43 @@ std::string check_settled()
     return "";
 }
 
+/** Connections that have rested open again, those that are not there take two round trips more; usual is between warm and rested. */
+std::string check_connections()
+{
+    const topology t = two_sites(4);
+    facts f = facts_of(t);
+    f.byte_ps = 200'000;
+    for (const auto &[collective, bytes] : {std::pair{WAN_BCAST, uint64_t{1} << 20}, {WAN_ALLREDUCE, uint64_t{1} << 18}, {WAN_BCAST, uint64_t{1024}}, {WAN_ALLTOALL, uint64_t{1} << 18}}) {
+        const request r = call(collective, bytes);
+        const std::optional<plan> p = choose(t, f, {}, r);
+        WAN_CHECK(p);
+        const auto over = [&](connections state) {
+            facts known = f;
+            known.between_sites = state;
+            return predict(t, known, r, *p);
+        };
+        const int64_t warm = over(connections::warm), rested = over(connections::rested), closed = over(connections::closed);
+        WAN_CHECK(predict(t, f, r, *p) == p->predicted_ns);
+        WAN_CHECK(closed == rested + 4 * f.widest_ns());
+        WAN_CHECK(warm <= p->predicted_ns && p->predicted_ns <= rested);
+        // What one connection may send at once opens nothing; a megabyte over one does: windows of 10, 20, ... packets, a round trip each.
+        if (collective == WAN_BCAST)
+            WAN_CHECK((bytes > 14'480) == (rested > warm));
+        if (collective == WAN_BCAST && bytes > 14'480) {
+            int64_t lost = 0;
+            const int64_t parts = (p->algo->parameters & uses_stripes) ? p->links : 1;
+            uint64_t window = 14'480 * static_cast<uint64_t>(parts), sent = 0;
+            for (; f.wire_ns(window) < 2 * f.widest_ns() && sent + window < bytes; window *= 2) {
+                lost += 2 * f.widest_ns() - f.wire_ns(window);
+                sent += window;
+            }
+            WAN_CHECK(rested - warm == lost);
+            WAN_CHECK(p->predicted_ns - warm == lost / 8);
+        }
+    }
+    return "";
+}
+
 /** Gateways carry what crosses, and hand it in and out: nothing is predicted below their interfaces' time. */
 std::string check_gateways()
 {
@@ -469,6 +506,7 @@ int main()
         cmocka_unit_test(test<check_bounds>), cmocka_unit_test(test<check_scratch>), cmocka_unit_test(test<check_constants>),
         cmocka_unit_test(test<check_gateways>), cmocka_unit_test(test<check_shape_bounds>), cmocka_unit_test(test<check_sharing>),
         cmocka_unit_test(test<check_settled>),
+        cmocka_unit_test(test<check_connections>),
     };
     return cmocka_run_group_tests_name("planner", tests, nullptr, nullptr);
 }

@@ -16,6 +16,9 @@
 
 namespace wan {
 
+/** What connections between sites have done before a call: what is usual in a job, all have just carried something, all have rested, none is there yet. */
+enum class connections { usual, warm, rested, closed };
+
 struct facts {
     int64_t lan_ns = 50'000;        // one way, a small message inside a site
     int64_t message_ns = 5'000;     // what a process spends on a message, others idle
@@ -24,6 +27,7 @@ struct facts {
     int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
     bool assumed = false;           // not measured yet
+    connections between_sites = connections::usual;
     int sites = 0;
     std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
     // A byte through what all hosts of a site share: on the way to all others, by site; to one of them, by pair; the same.

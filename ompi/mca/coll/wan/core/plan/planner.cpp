@@ -67,12 +67,12 @@ uint64_t block_bytes(const topology &t, const request &r) { return r.bytes / sta
 /**
  * A prediction with what windows let cross, from one that knows of interfaces only.  The engine's: of what sites exchange so
  * many segments in a latency; what goes one way has left as soon as it is sent, but where each receiver must consent.  And those
- * of connections, which open slowly after a rest: one in eight calls is taken to begin with that.
+ * of connections, which open slowly (opening_ns()); where every rank's blocks cross, formulas that count them have them.
  */
 int64_t with_windows(const topology &t, const facts &f, const request &r, const plan &p, uint64_t cuts, int64_t predicted_ns)
 {
     if (kind_of(r.collective).blocks || r.bytes == 0)
-        return predicted_ns;
+        return predicted_ns + (f.between_sites == connections::closed ? 4 * f.widest_ns() : 0);
     // (A Scan of ranks that take turns goes both ways, once for each turn.)
     const bool scan = r.collective == WAN_SCAN || r.collective == WAN_EXSCAN, turns = scan && t.run_count() > t.site_count();
     const bool exchanged = r.collective == WAN_ALLREDUCE || turns;
@@ -85,7 +85,7 @@ int64_t with_windows(const topology &t, const facts &f, const request &r, const 
     const int64_t windows = std::max({int64_t{0}, in_turn - held, flows_ns(crossing_bytes, latency, parts)});
     const int64_t far = std::min(latency, predicted_ns), rest = predicted_ns - far;
     // (Of plans that wait for the same windows, what has less to do is still the better one.)
-    return far + std::max(windows, rest) + std::min(windows, rest) / 64 + slow_start_ns(f, crossing_bytes, latency, parts) / 8;
+    return far + std::max(windows, rest) + std::min(windows, rest) / 64 + opening_ns(f, crossing_bytes, latency, parts);
 }
 
 /**
@@ -105,6 +105,13 @@ association stable_only(std::vector<const algorithm *> &able, bool commutative)
     }
     able.clear();
     return association::any;
+}
+
+/** What a plan takes by what is known. */
+int64_t predicted(const topology &t, const facts &known, const shared_ways &shared, const request &r, const plan &p)
+{
+    const uint64_t cuts = (r.bytes + p.segment_bytes - 1) / p.segment_bytes;
+    return shared.with(p, with_windows(t, known, r, p, cuts, p.algo->cost(t, known, r, p)), cuts);
 }
 
 /**
@@ -188,7 +195,7 @@ bool each_plan(const topology &t, const facts &known, const shared_ways &shared,
                                 continue;
                             found = true;
                             p.window = window_for(t, known, p, r.bytes, scratch);
-                            p.predicted_ns = shared.with(p, with_windows(t, known, r, p, cuts, a.cost(t, known, r, p)), cuts);
+                            p.predicted_ns = predicted(t, known, shared, r, p);
                             if (r.polled)
                                 p.window = polled_window(p, cuts, scratch);
                             f(p);
@@ -292,6 +299,8 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
         return best;
     return r.polled ? fewest_waits(t, f, r, all, best->predicted_ns) : all.empty() ? best : fewest_senders(t, f, all, best->predicted_ns);
 }
+
+int64_t predict(const topology &t, const facts &f, const request &r, const plan &p) { return predicted(t, f, shared_ways(t, f, r), r, p); }
 
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r)
 {

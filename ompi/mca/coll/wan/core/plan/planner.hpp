@@ -26,6 +26,9 @@ struct wishes {
 /** nullopt: nothing serves this call within the wishes. */
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r);
 
+/** What a plan that was chosen by these or other facts takes: also for connections in another state than usual. */
+int64_t predict(const topology &t, const facts &f, const request &r, const plan &p);
+
 /** Every candidate with its prediction, fastest first: for tools and reports. */
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r);
 
