@@ -105,7 +105,7 @@ test_udp_thousand_LDADD = libudp_io.la $(udp_test_libs)
 
 # Over the plugin: see jobs.
 if HAVE_UDP
-mpi_test_programs += test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay test/udp/threads
+mpi_test_programs += test/udp/away test/udp/comings test/udp/flow test/udp/met_again test/udp/ring test/udp/relay test/udp/threads
 mpi_test_plugins += test/udp/lossy.so
 stage_udp = mca_btl_udp.la
 endif
@@ -119,6 +119,9 @@ test_udp_flow_LDADD = $(OMPI_LIBS)
 test_udp_comings_SOURCES = test/udp/comings.c
 test_udp_comings_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_comings_LDADD = $(OMPI_LIBS)
+test_udp_away_SOURCES = test/udp/away.c
+test_udp_away_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+test_udp_away_LDADD = $(OMPI_LIBS)
 test_udp_met_again_SOURCES = test/udp/met_again.c
 test_udp_met_again_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_udp_met_again_LDADD = $(OMPI_LIBS)

@@ -5,6 +5,7 @@
  * must arrive once and unchanged, in both directions.
  *
  *   relay modern|strict SECURITY    off, authenticate or encrypt; ends with "all right"
+ *   relay kept SECURITY             one side submits, and another thread than its caller's keeps it going
  *   relay sends SECURITY [ADDRESS]  without the relay: one side submits and does nothing else
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -252,25 +253,19 @@ void only_sends(int security, const char *address)
     std::puts("all right");
 }
 
-} // namespace
+int security_of(const std::string &name) { return name == "off" ? 0 : name == "authenticate" ? 1 : 2; }
 
-int main(int argc, char **argv)
+/** Two sides that take the relay for each other. */
+void meet_by(relay &r, side (&s)[2], int mode, int security)
 {
-    const std::string mode = argc > 1 ? argv[1] : "modern", security = argc > 2 ? argv[2] : "authenticate";
-    if (mode == "sends") {
-        only_sends(security == "off" ? 0 : security == "authenticate" ? 1 : 2, argc > 3 ? argv[3] : "127.0.0.1");
-        return 0;
-    }
-    side s[2];
-    relay r;
-    r.front.open();
-    r.back.open();
-    r.forges = security != "off";
     uint8_t card[2][UDP_CARD_MAX];
     size_t length[2];
+    r.front.open();
+    r.back.open();
+    r.forges = security != 0;
     for (uint32_t i = 0; i < 2; ++i) {
         s[i].id = i;
-        s[i].open(mode == "strict", security == "off" ? 0 : security == "authenticate" ? 1 : 2);
+        s[i].open(mode, security);
         length[i] = udp_engine_card(s[i].engine, card[i]);
         r.real[i] = static_cast<uint16_t>(card[i][card_port] << 8 | card[i][card_port + 1]);
         const uint16_t seen_as = i ? r.front.port : r.back.port;
@@ -282,6 +277,68 @@ int main(int argc, char **argv)
         if (udp_engine_peer(s[i].engine, card[1 - i], length[1 - i], &s[i].peer, &m) != UDP_OK)
             give_up(m.what);
     }
+}
+
+/**
+ * Side 0 submits over the bad path and is not called again, as a process that computes: what is lost is sent again, what comes is
+ * acknowledged, and nothing of it is told before it calls.
+ */
+void kept(int security)
+{
+    side s[2];
+    relay r;
+    meet_by(r, s, 0, security);
+    constexpr unsigned count = 40, back = 10;
+    for (unsigned i = 0; i < count; ++i)
+        s[0].send(i % 4 ? 900 : 60000);
+    for (unsigned i = 0; i < back; ++i)
+        s[1].send(5000);
+    const unsigned freed = s[0].freed, delivered = s[0].delivered;
+    const timespec nap = {0, 500000};
+    bool again = true;
+    for (const int64_t began = now_ms(); s[1].delivered < count || s[1].freed < back;) {
+        if (now_ms() - began > 20000)
+            give_up("it hangs: " + std::to_string(s[1].delivered) + " of " + std::to_string(count) + " arrived, " + std::to_string(s[1].freed) + " of "
+                    + std::to_string(back) + " were acknowledged");
+        if (!(again = udp_engine_keep(s[0].engine)) && s[1].delivered < count)
+            give_up("nothing more to do, while messages are missing");
+        r.pump();
+        udp_engine_progress(s[1].engine);
+        nanosleep(&nap, nullptr);
+    }
+    if (s[0].freed != freed || s[0].delivered != delivered)
+        give_up("somebody was called who did not call");
+    for (const int64_t began = now_ms(); s[0].delivered < back || s[0].freed < count;) {
+        if (now_ms() - began > 20000)
+            give_up("what happened meanwhile is not told");
+        for (side &x : s)
+            udp_engine_progress(x.engine);
+        r.pump();
+    }
+    if (udp_engine_keep(s[0].engine))
+        give_up("it says that there is something to do, when all is done");
+    r.clean = true;
+    for (side &x : s)
+        udp_engine_close(x.engine);
+    std::puts("all right");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const std::string mode = argc > 1 ? argv[1] : "modern", security = argc > 2 ? argv[2] : "authenticate";
+    if (mode == "sends") {
+        only_sends(security_of(security), argc > 3 ? argv[3] : "127.0.0.1");
+        return 0;
+    }
+    if (mode == "kept") {
+        kept(security_of(security));
+        return 0;
+    }
+    side s[2];
+    relay r;
+    meet_by(r, s, mode == "strict", security_of(security));
     const int64_t began = now_ms();
     const unsigned count = mode == "strict" ? 60 : 400;
     constexpr unsigned ports = 4;       // that the relay uses one after the other

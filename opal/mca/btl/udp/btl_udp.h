@@ -3,7 +3,7 @@
  * glue moves descriptors to the engine behind udp_core.h and decides nothing.
  *
  * Where to read next: btl_udp_component.c (parameters, opening, progress),
- * btl_udp_module.c (peers, fragments, sending), btl_udp_flow.c (what programs may ask).
+ * btl_udp_module.c (peers, fragments, sending), btl_udp_watch.c (while nobody calls), btl_udp_flow.c (what programs may ask).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -56,8 +56,9 @@ OPAL_DECLSPEC extern mca_btl_udp_component_t mca_btl_udp_component;
 typedef struct mca_btl_udp_module {
     mca_btl_base_module_t super;
     udp_engine_t *engine;
-    opal_recursive_mutex_t lock;        /* around the engine; let go while the layer above is called */
+    opal_recursive_mutex_t lock;        /* around the engine, also where Open MPI has one thread: btl_udp_watch.c; let go while the layer above is called */
     int above;                          /* such calls that go on */
+    unsigned passes;                    /* calls of progress; read without the lock */
     int delivering;                     /* of these, those out of the engine; read without the lock, too */
     opal_free_list_t frags[UDP_FRAG_ROOMS];
     opal_list_t completed;              /* fragments whose callback is owed */
@@ -73,6 +74,10 @@ extern mca_btl_udp_module_t mca_btl_udp_module;
 extern const udp_events_t mca_btl_udp_events;
 
 int mca_btl_udp_progress(void);
+/* btl_udp_watch.c; begin and woken: with the lock. */
+void mca_btl_udp_watch_begin(mca_btl_udp_module_t *module);
+void mca_btl_udp_watch_woken(void);
+void mca_btl_udp_watch_end(void);
 void mca_btl_udp_message_show(const char *topic, const udp_message_t *message);
 void mca_btl_udp_counters_register(void);
 void mca_btl_udp_peers_register(void);

@@ -378,11 +378,11 @@ static int counter_get(const mca_base_pvar_t *pvar, void *value, void *object)
     (void) object;
     memset(&totals, 0, sizeof(totals));
     if (NULL != module->engine) {
-        OPAL_THREAD_LOCK(&module->lock);
+        opal_mutex_lock(&module->lock);
         if (NULL != module->engine) {
             udp_engine_totals(module->engine, &totals);
         }
-        OPAL_THREAD_UNLOCK(&module->lock);
+        opal_mutex_unlock(&module->lock);
     }
     *(unsigned long long *) value = *(uint64_t *) ((char *) &totals + (size_t) pvar->ctx);
     return OPAL_SUCCESS;

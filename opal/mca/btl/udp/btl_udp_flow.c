@@ -42,13 +42,13 @@ static int peer_lock(MPI_Comm comm, int rank, uint32_t *peer)
     if (proc == opal_proc_local_get()) {
         return UDP_FLOW_UNREACHED;
     }
-    OPAL_THREAD_LOCK(&module->lock);
+    opal_mutex_lock(&module->lock);
     if (NULL == module->engine) {
-        OPAL_THREAD_UNLOCK(&module->lock);
+        opal_mutex_unlock(&module->lock);
         return UDP_FLOW_CLOSED;
     }
     if (NULL == (endpoint = mca_btl_udp_endpoint_get(module, proc))) {
-        OPAL_THREAD_UNLOCK(&module->lock);
+        opal_mutex_unlock(&module->lock);
         return UDP_FLOW_UNREACHED;
     }
     *peer = endpoint->peer;
@@ -57,7 +57,7 @@ static int peer_lock(MPI_Comm comm, int rank, uint32_t *peer)
 
 static void peer_unlock(void)
 {
-    OPAL_THREAD_UNLOCK(&mca_btl_udp_module.lock);
+    opal_mutex_unlock(&mca_btl_udp_module.lock);
 }
 
 static void state_of(uint32_t peer, udp_flow_state_t *state)
@@ -169,7 +169,7 @@ static int peers_get(const mca_base_pvar_t *pvar, void *values, void *object)
     if (NULL == module->engine) {
         return OPAL_SUCCESS;
     }
-    OPAL_THREAD_LOCK(&module->lock);
+    opal_mutex_lock(&module->lock);
     for (int rank = 0; NULL != module->engine && rank < size; ++rank) {
         const ompi_proc_t *proc = ompi_group_peer_lookup_existing(((ompi_communicator_t *) object)->c_remote_group, rank);
         const mca_btl_udp_endpoint_t *endpoint = NULL != proc ? mca_btl_udp_endpoint_of(module, &proc->super) : NULL;
@@ -180,7 +180,7 @@ static int peers_get(const mca_base_pvar_t *pvar, void *values, void *object)
             value[rank] = *(uint64_t *) ((char *) &state + (size_t) pvar->ctx);
         }
     }
-    OPAL_THREAD_UNLOCK(&module->lock);
+    opal_mutex_unlock(&module->lock);
     return OPAL_SUCCESS;
 }
 

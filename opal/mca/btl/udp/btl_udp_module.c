@@ -98,10 +98,10 @@ static int btl_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descr
 {
     mca_btl_udp_frag_t *frag = (mca_btl_udp_frag_t *) descriptor;
 
-    OPAL_THREAD_LOCK(&udp(btl)->lock);
+    opal_mutex_lock(&udp(btl)->lock);
     frag->held_above = false;
     frag_release(frag);
-    OPAL_THREAD_UNLOCK(&udp(btl)->lock);
+    opal_mutex_unlock(&udp(btl)->lock);
     return OPAL_SUCCESS;
 }
 
@@ -148,7 +148,7 @@ static int btl_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     bool room;
     int rc;
 
-    OPAL_THREAD_LOCK(&module->lock);
+    opal_mutex_lock(&module->lock);
     room = udp_engine_room(module->engine, endpoint->peer, length);
     frag->endpoint = endpoint;
     frag->held_below = true;
@@ -167,7 +167,8 @@ static int btl_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *
     frag->waits = !room;
     frag->arrived = true;
     udp_engine_send(module->engine, endpoint->peer, &frag->record, frag + 1, length, stream, (uint8_t) tag);
-    OPAL_THREAD_UNLOCK(&module->lock);
+    mca_btl_udp_watch_woken();
+    opal_mutex_unlock(&module->lock);
     return rc;
 }
 
@@ -205,9 +206,9 @@ static void event_deliver(void *context, uint32_t peer, uint8_t user, const void
     /* Who adds a process holds a lock of the layer above and waits for ours; to answer, that layer may have to add one. */
     ++module->above;
     __atomic_add_fetch(&module->delivering, 1, __ATOMIC_RELAXED);
-    OPAL_THREAD_UNLOCK(&module->lock);
+    opal_mutex_unlock(&module->lock);
     mca_btl_udp_compat_deliver(&module->super, endpoint, user, block, length);
-    OPAL_THREAD_LOCK(&module->lock);
+    opal_mutex_lock(&module->lock);
     __atomic_sub_fetch(&module->delivering, 1, __ATOMIC_RELAXED);
     --module->above;
 }
@@ -261,14 +262,15 @@ int mca_btl_udp_progress(void)
     int n;
 
     /* Who hands up a block wants the lock back: others would get nothing out of the engine before, and not fight for it. */
+    __atomic_store_n(&module->passes, module->passes + 1, __ATOMIC_RELAXED);
     if (0 != __atomic_load_n(&module->delivering, __ATOMIC_RELAXED) && opal_list_is_empty(&module->completed)) {
         return 0;
     }
-    if (NULL == module->engine || OPAL_THREAD_TRYLOCK(&module->lock)) {
+    if (NULL == module->engine || opal_mutex_trylock(&module->lock)) {
         return 0;
     }
     if (NULL == module->engine) {
-        OPAL_THREAD_UNLOCK(&module->lock);      /* closed while we waited */
+        opal_mutex_unlock(&module->lock);      /* closed while we waited */
         return 0;
     }
     n = udp_engine_progress(module->engine);
@@ -277,17 +279,17 @@ int mca_btl_udp_progress(void)
 
         if (NULL != frag->base.des_cbfunc) {
             ++module->above;
-            OPAL_THREAD_UNLOCK(&module->lock);      /* as for what comes */
+            opal_mutex_unlock(&module->lock);      /* as for what comes */
             frag->base.des_cbfunc(&module->super, frag->endpoint, &frag->base,
                                   frag->arrived ? OPAL_SUCCESS : OPAL_ERR_UNREACH);
-            OPAL_THREAD_LOCK(&module->lock);
+            opal_mutex_lock(&module->lock);
             --module->above;
         }
         frag->callback_owed = false;
         frag_release(frag);
         ++n;
     }
-    OPAL_THREAD_UNLOCK(&module->lock);
+    opal_mutex_unlock(&module->lock);
     return n;
 }
 
@@ -382,7 +384,7 @@ static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **pro
     mca_btl_udp_module_t *module = udp(btl);
     const opal_proc_t *self = opal_proc_local_get();
 
-    OPAL_THREAD_LOCK(&module->lock);
+    opal_mutex_lock(&module->lock);
     for (size_t i = 0; i < n; ++i) {
         if (procs[i] == self) {
             continue;
@@ -393,6 +395,7 @@ static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **pro
         }
     }
     if (!module->event_added) {
+        mca_btl_udp_watch_begin(module);
         module->event_added = true;
         opal_event_add(&module->event, 0);
         if (udp_engine_timer_fd(module->engine) >= 0) {
@@ -400,7 +403,7 @@ static int btl_add_procs(mca_btl_base_module_t *btl, size_t n, opal_proc_t **pro
             opal_event_add(&module->timer, 0);
         }
     }
-    OPAL_THREAD_UNLOCK(&module->lock);
+    opal_mutex_unlock(&module->lock);
     return OPAL_SUCCESS;
 }
 
@@ -421,17 +424,18 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     opal_list_item_t *item;
     udp_totals_t t;
 
+    mca_btl_udp_watch_end();
     /* Other threads may be inside, or come: for progress, or to read a counter. */
-    OPAL_THREAD_LOCK(&module->lock);
+    opal_mutex_lock(&module->lock);
     if (NULL == module->engine) {
-        OPAL_THREAD_UNLOCK(&module->lock);
+        opal_mutex_unlock(&module->lock);
         return OPAL_SUCCESS;
     }
     /* Who is in the layer above comes back into the engine, and opal_event_del waits for him if an event brought him. */
     while (0 != module->above) {
-        OPAL_THREAD_UNLOCK(&module->lock);
+        opal_mutex_unlock(&module->lock);
         sched_yield();
-        OPAL_THREAD_LOCK(&module->lock);
+        opal_mutex_lock(&module->lock);
     }
     if (module->event_added) {
         opal_event_del(&module->event);
@@ -469,7 +473,7 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     }
     OBJ_DESTRUCT(&module->completed);
     OBJ_DESTRUCT(&module->endpoints);
-    OPAL_THREAD_UNLOCK(&module->lock);
+    opal_mutex_unlock(&module->lock);
     return OPAL_SUCCESS;
 }
 

@@ -52,6 +52,7 @@ mca_btl_udp_la_SOURCES = \
 	opal/mca/btl/udp/btl_udp_component.c \
 	opal/mca/btl/udp/btl_udp_flow.c \
 	opal/mca/btl/udp/btl_udp_module.c \
+	opal/mca/btl/udp/btl_udp_watch.c \
 	opal/mca/btl/udp/udp_flow.h
 mca_btl_udp_la_CPPFLAGS = $(udp_cppflags) -I$(top_srcdir)/opal/util $(OMPI_CPPFLAGS) -DWAN_HELPDIR='"$(helpdir)"'
 mca_btl_udp_la_CFLAGS = $(AM_CFLAGS) $(UDP_CFLAGS)

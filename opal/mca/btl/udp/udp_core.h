@@ -50,6 +50,7 @@ typedef struct udp_params {
     int linger;                 /* s */
     int gso;                    /* 0, 1 */
     int timer;                  /* 0, 1 */
+    int watch;                  /* ms; 0: nobody does */
     int verbose;
 } udp_params_t;
 
@@ -121,6 +122,13 @@ void udp_engine_send(udp_engine_t *engine, uint32_t peer, udp_outgoing_t *record
                      size_t length, int stream, uint8_t user);
 /* Receives, calls back, sends what may leave.  Returns how many datagrams came. */
 int udp_engine_progress(udp_engine_t *engine);
+/*
+ * For another thread, in place of a caller who does not come: answers, sends what may leave and what was lost, but calls nobody; what there
+ * is to tell waits for udp_engine_progress.  Whether it should be called again though nobody sends.
+ */
+bool udp_engine_keep(udp_engine_t *engine);
+/* Whether peers have all that was sent. */
+bool udp_engine_drained(const udp_engine_t *engine);
 /* Waits until peers have what was sent (at most `linger`), says farewell, closes the socket. */
 void udp_engine_close(udp_engine_t *engine);
 

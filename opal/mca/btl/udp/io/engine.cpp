@@ -148,9 +148,18 @@ struct udp_engine : public udp::events {
     std::vector<block> early;
     uint64_t early_bytes = 0;
 
+    // And who keeps the engine going in the caller's place calls nobody: all that there is to tell waits for progress.
+    struct told {
+        enum { sent, not_sent, unheard, dead } what;
+        uint32_t peer;
+        outgoing *o;
+    };
+    bool keeping = false;
+    std::vector<told> untold;
+
     void deliver(uint32_t peer, uint8_t, uint8_t user, std::span<const uint8_t> b) override
     {
-        if (sending) {
+        if (sending || keeping) {
             early.push_back({peer, user, {b.begin(), b.end()}});
             early_bytes += b.size();
         } else if (!closing) {
@@ -159,23 +168,30 @@ struct udp_engine : public udp::events {
     }
     void sent(uint32_t peer, outgoing &o, bool arrived) override
     {
-        calls.sent(context, peer, reinterpret_cast<udp_outgoing_t *>(&o), arrived);
+        if (keeping)
+            untold.push_back({arrived ? told::sent : told::not_sent, peer, &o});
+        else
+            calls.sent(context, peer, reinterpret_cast<udp_outgoing_t *>(&o), arrived);
     }
     time_ns unknown(uint32_t who, time_ns now) override
     {
-        if (closing)
+        if (closing || keeping)
             return now;
         calls.unknown(context, who);
         return clock_now();
     }
     void unheard(uint32_t peer) override
     {
-        if (!closing && !std::exchange(told_unheard, true))
+        if (keeping)
+            untold.push_back({told::unheard, peer, nullptr});
+        else if (!closing && !std::exchange(told_unheard, true))
             calls.unheard(context, peer);
     }
     void dead(uint32_t peer) override
     {
-        if (!closing)
+        if (keeping)
+            untold.push_back({told::dead, peer, nullptr});
+        else if (!closing)
             calls.dead(context, peer);
     }
 
@@ -185,6 +201,7 @@ struct udp_engine : public udp::events {
     void hand_up();
     void before_sending(time_ns &now);
     int progress();
+    bool keep();
 };
 
 /** Sends what may leave; returns how many datagrams. */
@@ -233,6 +250,19 @@ void udp_engine::hand_up()
     early_bytes = 0;
     for (const block &b : all)
         deliver(b.peer, 2, b.user, b.bytes);
+    for (const told &t : std::exchange(untold, {}))
+        switch (t.what) {
+        case told::sent:
+        case told::not_sent:
+            sent(t.peer, *t.o, t.what == told::sent);
+            break;
+        case told::unheard:
+            unheard(t.peer);
+            break;
+        case told::dead:
+            dead(t.peer);
+            break;
+        }
 }
 
 void udp_engine::before_sending(time_ns &now)
@@ -249,7 +279,7 @@ int udp_engine::progress()
     if (inside)
         return 0;
     inside = true;
-    const int handed = static_cast<int>(early.size());
+    const int handed = static_cast<int>(early.size() + untold.size());
     if (handed)
         hand_up();
     time_ns now = clock_now();
@@ -258,6 +288,23 @@ int udp_engine::progress()
     wake(now);
     inside = false;
     return datagrams + handed + left;
+}
+
+bool udp_engine::keep()
+{
+    if (inside)
+        return true;
+    inside = keeping = true;
+    time_ns now = clock_now();
+    if (early_bytes < early_most)
+        take(now, 1);
+    leave(now);
+    keeping = inside = false;
+    if (early.empty() && untold.empty())
+        wake(now);
+    else
+        alarm.set(now, now);
+    return !end->drained() || !early.empty();
 }
 
 /** What a peer must have as we do, and has not. */
@@ -489,6 +536,18 @@ void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, con
 }
 
 int udp_engine_progress(udp_engine_t *e) { return e->progress(); }
+
+bool udp_engine_keep(udp_engine_t *e)
+{
+    try {
+        return e->keep();
+    } catch (const std::bad_alloc &) {
+        e->keeping = e->inside = false;
+        return true;
+    }
+}
+
+bool udp_engine_drained(const udp_engine_t *e) { return e->end->drained(); }
 
 void udp_engine_close(udp_engine_t *e)
 {

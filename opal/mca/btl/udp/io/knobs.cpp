@@ -58,6 +58,8 @@ const udp_knob_t knobs[] = {
      "Whether several datagrams may pass the kernel as one (UDP_SEGMENT, UDP_GRO), 0 or 1. Given up by itself where a device refuses"},
     {"timer", UDP_KNOB_INT, AT(timer), 0, 1, 0, 6,
      "Whether a descriptor in Open MPI's event base tells when something is due, 0 or 1: for processes that sleep until one is ready, instead of looking again and again"},
+    {"watch", UDP_KNOB_INT, AT(watch), 0, 10000, 50, 6,
+     "Milliseconds after which a thread answers peers and sends again what was lost while this process is not in MPI, or waits in it without looking at the network, 0 to 10000; 0: none does"},
     {"verbose", UDP_KNOB_INT, AT(verbose), 0, 9, 0, 3,
      "What is told, 0 to 9. 1: counters of every process at its end, 2: also of each peer"},
 };
