@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <set>
@@ -49,6 +50,18 @@ std::string some_names(const std::vector<const host *> &hosts)
     return hosts.size() > shown + 2 ? text + " ... " + hosts.back()->name : text;
 }
 
+/** Whether a word is another one with one letter too many, too few or wrong, or two in each other's place. */
+bool nearly(const std::string &word, const std::string &right)
+{
+    const auto [less, more] = std::minmax({word.size(), right.size()});
+    if (word == right || more - less > 1)
+        return false;
+    const auto from_front = static_cast<size_t>(std::mismatch(word.begin(), word.end(), right.begin(), right.end()).first - word.begin());
+    const auto from_back = static_cast<size_t>(std::mismatch(word.rbegin(), word.rend(), right.rbegin(), right.rend()).first - word.rbegin());
+    const size_t apart = more - std::min(more, from_front + from_back);
+    return apart <= 1 || (apart == 2 && less == more && word[from_front] == right[from_front + 1] && word[from_front + 1] == right[from_front]);
+}
+
 /** Lines about a map that can be read but may not mean what its author wanted. */
 std::vector<std::string> doubts(const wan::cluster_map &map, const std::string &file)
 {
@@ -77,6 +90,13 @@ std::vector<std::string> doubts(const wan::cluster_map &map, const std::string &
     for (const auto *rates : {&map.links().nics, &map.links().uplinks})
         for (const wan::rate_hint &r : *rates)
             known(r.site, r.line);
+    for (const wan::map_entry &e : map.entries())
+        (void)e.hosts.for_each([&](const std::string &name) {
+            for (const char *keyword : {"default", "link", "nic", "uplink"})
+                if (nearly(name, keyword))
+                    found.push_back(at(e.line) + "'" + name + "' is taken for a host: was '" + keyword + "' meant?");
+            return false;       // a list's first: none of a list is a keyword
+        });
     for (const wan::link_hint &l : map.links().links)
         if (l.latency_ns > 0 && l.latency_ns < 20'000)
             found.push_back(at(l.line) + "less than 20 us between sites: is the unit right?");

@@ -132,6 +132,8 @@ int one_print(const wan::links_file &l, bool as_json)
     }
     if (as_json)
         std::cout << out.dump(2) << "\n";
+    else if (l.all().empty())
+        std::cout << "no links are kept in it yet\n";
     return 0;
 }
 
