@@ -19,7 +19,7 @@ struct cluster_words {
     std::string map, hosts, hostfile, shape;
     int per_host = 0;               // 0: a host's slots in the hostfile, else 1
     std::string placement = "block";
-    std::string latency, nic, uplink, inside, message, step, burst;
+    std::string latency, nic, uplink, inside, message, step, burst, eager;
     std::vector<std::string> settings;
 };
 

@@ -6,6 +6,7 @@
 #include "info_simulate.hpp"
 
 #include "exec/engine.hpp"
+#include "model/cost.hpp"
 #include "vectors.hpp"
 
 #include <algorithm>
@@ -17,9 +18,6 @@
 namespace info {
 
 namespace {
-
-/** Open MPI's limit over TCP, below which a message is sent whole at once. */
-constexpr uint64_t eager_bytes = 64 << 10;
 
 /** Something that lets messages pass one after the other, `burst` bytes at once after a pause. */
 struct way {
@@ -200,7 +198,7 @@ int network::post_send(int rank, uint64_t bytes, int peer, int label, uint32_t t
         messages_[n].send_token = token;
     }
     message &m = messages_[n];
-    m.eager = bytes < eager_bytes || latency_ns(m) == 0;
+    m.eager = !wan::exchange_waits(facts_, bytes) || latency_ns(m) == 0;
     if (m.eager) {
         travel(n, me.free_ns);
         finish(rank, token, 0);

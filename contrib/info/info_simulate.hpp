@@ -6,7 +6,7 @@
  * The network: a process spends `message` on each message that it sends or receives, one after the
  * other.  A host's interface (both directions), a site's way to all others (both) and its way to
  * one other let messages pass in turn, each at its rate; the next one begins when the first byte
- * is there.  From 64 KB on a message waits for its receiver's consent, as in Open MPI over TCP.
+ * is there.  A message beyond Open MPI's eager limit waits for its receiver's consent.
  * Inside a host nothing but `message` counts.  No computation, no loss, no window of TCP.
  *
  * SPDX-License-Identifier: BSD-3-Clause

@@ -65,6 +65,8 @@ void job_declare(CLI::App &app, info::plan_words &w)
         ->type_name("TIME");
     app.add_option("--burst", w.where.burst, "bytes that an interface lets pass at once after a pause")
         ->type_name("SIZE");
+    app.add_option("--eager", w.where.eager, "Open MPI's limit of what is sent to another host at once (btl_tcp_eager_limit)")
+        ->type_name("SIZE");
     app.add_option("--root", w.root, "rank of the root")->type_name("RANK")->capture_default_str();
     app.add_flag("--ordered", w.ordered, "an operator that does not commute");
     app.add_flag("--simulate", w.simulate, "each algorithm's schedules run over these links in simulated time, which no prediction enters");

@@ -114,6 +114,31 @@ std::string check_agree()
 }
 
 /** What maps say of the links shapes plans: it must be the same about the same pairs. */
+/** What ranks know of their transports may differ: the least limit counts, on all of them, whether links are measured or not. */
+std::string check_agree_machines()
+{
+    for (const int64_t share : {100, 0}) {
+        fabric f(2);
+        params p;
+        p.measure_share = share;
+        const auto peers = peers_of(share ? std::vector<const char *>{"limit1", "limit2"} : std::vector<const char *>{"limit3", "limit4"});
+        std::vector<comm_ptr> comms;
+        for (int r = 0; r < 2; ++r)
+            comms.push_back(open(p, peers, r));
+        const wan_machine_t machines[] = {{.eager_bytes = 0}, {.eager_bytes = 8192}};
+        for (size_t r = 0; r < comms.size(); ++r)
+            wan_comm_machine(comms[r].get(), &machines[r]);
+        if (std::string why = share ? bring_up(comms, f) : agree(comms); !why.empty())
+            return why;
+        for (const auto &c : comms) {
+            char text[1024];
+            wan_comm_describe(c.get(), text, sizeof text);
+            WAN_CHECK_THAT(std::strstr(text, "eager limit 8192 bytes"), text);
+        }
+    }
+    return "";
+}
+
 std::string check_agree_maps()
 {
     char name[] = "/tmp/wan-boundary-XXXXXX";
@@ -338,7 +363,7 @@ std::string check_errors()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_open>),     cmocka_unit_test(test<check_agree>),  cmocka_unit_test(test<check_agree_maps>), cmocka_unit_test(test<check_calls>), cmocka_unit_test(test<check_barrier>),
+        cmocka_unit_test(test<check_open>),     cmocka_unit_test(test<check_agree>),  cmocka_unit_test(test<check_agree_machines>), cmocka_unit_test(test<check_agree_maps>), cmocka_unit_test(test<check_calls>), cmocka_unit_test(test<check_barrier>),
         cmocka_unit_test(test<check_declined>), cmocka_unit_test(test<check_errors>),
     };
     return cmocka_run_group_tests_name("boundary", tests, nullptr, nullptr);

@@ -28,7 +28,7 @@ std::string check_far_limit()
         WAN_CHECK(std::has_single_bit(limit) && limit >= 2 && limit <= 1 << 14);
         WAN_CHECK(limit == 1 << 14 || static_cast<int64_t>(limit) * f.wire_ns(bytes) >= fills);
         // Where receivers must consent, there are some to wait for.
-        const uint32_t least = exchange_waits(bytes) ? 8 : 2;
+        const uint32_t least = exchange_waits(f, bytes) ? 8 : 2;
         WAN_CHECK(limit >= least && limit <= std::max(before, least) && each <= limit);
         // Rounded up to a power of two, and what an idle connection loses: a few round trips.
         WAN_CHECK(limit == least || static_cast<int64_t>(limit / 2) * f.wire_ns(bytes) < fills + 40 * f.widest_ns());

@@ -74,7 +74,7 @@ std::string check_bounds()
                                     if (kind_of(c).blocks && p.pieces > 4)
                                         continue;       // of the same kind
                                     const across most(t, p, r);
-                                    const bool waits = exchange_waits(most.message);
+                                    const bool waits = exchange_waits(f, most.message);
                                     ++(waits ? waiting : at_once);
                                     const std::string what = print(p) + " " + std::to_string(p.predicted_ns) + " bytes " + std::to_string(most.message)
                                                              + " sites " + std::to_string(sites[0]) + "+" + std::to_string(sites[1]) + " of " + std::to_string(t.size());
@@ -93,18 +93,36 @@ std::string check_bounds()
     return "";
 }
 
+/** As pml/ob1 decides: what has room, with its longest header, in a limit that counts headers. */
+std::string check_eager_limit()
+{
+    const int64_t far = 10'000'000;
+    const topology t = two_sites();
+    facts f = far_apart(t, far);
+    WAN_CHECK(exchange_waits(f, 65'536) && !exchange_waits(f, 65'000) && !exchange_waits(f, 0));
+    f.eager_bytes = 8192;
+    WAN_CHECK(!exchange_waits(f, 8192 - 80) && exchange_waits(f, 8192 - 79));
+    WAN_CHECK(crossing_ns(f, far, 8000) == far && crossing_ns(f, far, 8192) == 3 * far);
+    f.eager_bytes = 60;     // not even a header
+    WAN_CHECK(!exchange_waits(f, 0) && exchange_waits(f, 1));
+    return "";
+}
+
 /** So that pieces which need no consent are chosen, where they take one latency, not three. */
 std::string check_choice()
 {
     const int64_t far = 10'000'000;
+    for (const int64_t eager : {64 << 10, 8 << 10})
     for (const std::vector<int> &sites : {std::vector<int>{1, 1}, {4, 4}, {1, 8}, {2, 1, 4}}) {
         const topology t = topology::blocks(sites);
         facts f = far_apart(t, far);
-        f.byte_ps = 800, f.lan_ns = 50'000, f.message_ns = 5'000, f.step_ns = 55'000;
+        f.byte_ps = 800, f.lan_ns = 50'000, f.message_ns = 5'000, f.step_ns = 55'000, f.eager_bytes = eager;
         for (auto c : {WAN_BCAST, WAN_ALLREDUCE, WAN_REDUCE, WAN_SCAN, WAN_EXSCAN})
             for (uint64_t bytes : {uint64_t{64} << 10, uint64_t{256} << 10, uint64_t{1} << 20}) {
+                if (static_cast<int64_t>(bytes) > eager * 16)       // there are no such windows
+                    continue;
                 const auto p = choose(t, f, {}, call(c, bytes));
-                WAN_CHECK_THAT(!exchange_waits(across(t, *p, call(c, bytes)).message), print(*p) + " " + std::to_string(p->predicted_ns));
+                WAN_CHECK_THAT(!exchange_waits(f, across(t, *p, call(c, bytes)).message), print(*p) + " " + std::to_string(p->predicted_ns));
             }
     }
     return "";
@@ -255,7 +273,7 @@ std::string check_first_calls()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_bounds>), cmocka_unit_test(test<check_choice>), cmocka_unit_test(test<check_windows>),
+        cmocka_unit_test(test<check_bounds>), cmocka_unit_test(test<check_eager_limit>), cmocka_unit_test(test<check_choice>), cmocka_unit_test(test<check_windows>),
         cmocka_unit_test(test<check_chains>), cmocka_unit_test(test<check_many_sites>), cmocka_unit_test(test<check_headers>),
         cmocka_unit_test(test<check_first_calls>),
     };

@@ -395,6 +395,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
     }
     tags_vote(module, votes + WAN_VOTES);
     if (NULL != module->view) {
+        mca_coll_wan_machine_tell(module->view);
         wan_comm_vote(module->view, votes);
     }
     votes[WAN_VOTES + 2] = waits;

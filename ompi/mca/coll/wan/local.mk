@@ -28,6 +28,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_finalize.c \
 	ompi/mca/coll/wan/coll_wan_keep.c \
 	ompi/mca/coll/wan/coll_wan_links.c \
+	ompi/mca/coll/wan/coll_wan_machine.c \
 	ompi/mca/coll/wan/coll_wan_mail.c \
 	ompi/mca/coll/wan/coll_wan_message.c \
 	ompi/mca/coll/wan/coll_wan_module.c \

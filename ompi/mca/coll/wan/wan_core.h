@@ -303,6 +303,14 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
                   wan_comm_t **comm, wan_refusal_t *refusal);
 void wan_comm_close(wan_comm_t *comm);
 
+/* What a process knows of itself; 0: it does not. */
+typedef struct wan_machine {
+    int64_t eager_bytes;        /* of a message that Open MPI sends to another host at once, with its header, at most */
+} wan_machine_t;
+
+/* Before the votes: the least of all ranks counts. */
+void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine);
+
 /*
  * Agreement at the first collective: fill votes, combine them over all ranks
  * with MIN, hand the result back.  WAN_OK: all ranks run the same plugin on
@@ -310,7 +318,7 @@ void wan_comm_close(wan_comm_t *comm);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 61
+#define WAN_VOTES 62
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 

@@ -55,7 +55,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));
-    if (2 * (fixed_votes + shaping.size()) > WAN_VOTES - 1)
+    if (2 * (fixed_votes + shaping.size()) + lone_votes > WAN_VOTES)
         throw std::logic_error("too few votes for so many parameters");
     // A map with faults has kept this process out where its site was resolved; one that has changed since gives no hints.
     wan::input_error ignored;
@@ -150,6 +150,7 @@ wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
 {
     wan::facts f = wan::facts_from(topo, v);
     f.assumed = v == wan::fact_vector{};
+    f.eager_bytes = eager_bytes;
     int64_t slowest = 0;
     const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
     for (int a = 0; map && a < f.sites; ++a) {

@@ -49,10 +49,11 @@ int copy_text(const std::string &s, char *text, size_t size)
 /** Differs where two builds might not plan alike: made from their sources. */
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
-/** Places of the votes, in pairs, see wan_comm_vote(); the last one is alone: what the rank counts that knows of the fewest calls. */
+/** Places of the votes, in pairs, see wan_comm_vote(); the last ones are alone: what the rank counts that knows of the fewest calls, and the least limit. */
 enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_sites_of, vote_links_of, vote_rules_of, vote_knobs };
 static_assert(vote_knobs == wan_comm::fixed_votes);
-constexpr size_t vote_spent = WAN_VOTES - 1;
+constexpr size_t vote_spent = WAN_VOTES - 1, vote_eager = WAN_VOTES - 2;
+static_assert(vote_eager == WAN_VOTES - wan_comm::lone_votes);
 
 /**
  * A value and a rank that has it in one number: after MIN over all ranks, the least value with the first such rank, and,
@@ -165,6 +166,12 @@ void wan_comm_close(wan_comm_t *comm)
     delete comm;
 }
 
+void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine)
+{
+    if (machine->eager_bytes > 0)
+        comm->eager_bytes = machine->eager_bytes;
+}
+
 /* Each value with its negative: after MIN they are opposite only if all ranks had the same; parameters with who has them. */
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
 {
@@ -189,6 +196,7 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     for (size_t i = 0; i < comm->shaping.size(); ++i)
         cast_of(vote_knobs + i, comm->shaping[i].second);
     votes[vote_spent] = *comm->spent_everywhere;
+    votes[vote_eager] = comm->eager_bytes;
 }
 
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal)
@@ -228,6 +236,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
                 copy_text(told(knob, greatest(vote)), refusal->held[1], sizeof refusal->held[1]);
                 return WAN_DECLINED;
             }
+        comm->eager_bytes = votes[vote_eager];
         if (!equal(vote_learned_rules))
             comm->learned_before.clear();       // some hosts do not have the file
         if (equal(vote_learned) && votes[2 * vote_learned] != 0) {
@@ -556,6 +565,8 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
               << " us one way, " << mbit_words(f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
+            if (f.eager_bytes != wan::facts{}.eager_bytes)
+                s << "; eager limit " << f.eager_bytes << " bytes";
             for (size_t i = 0; i < f.uplink_ps.size(); ++i)
                 if (f.uplink_ps[i] > 0)
                     s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";

@@ -37,7 +37,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
     const int64_t others = t.size() - 1, lanes = widest_node(t), block = static_cast<int64_t>(r.bytes) / t.size();
     const int64_t alone = wire_part(f, static_cast<int64_t>(r.bytes), lanes * (t.size() - lanes), t.size());
     const int64_t wire = sharing_ns(f, static_cast<uint64_t>(block), alone, shared_wire(alone, std::min<int64_t>(others, 64)));
-    return crossing_ns(f.widest_ns(), block) + pipeline(f, wire, 2 * lanes * others);
+    return crossing_ns(f, f.widest_ns(), block) + pipeline(f, wire, 2 * lanes * others);
 }
 
 } // namespace

@@ -79,7 +79,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const uint64_t site = r.bytes / static_cast<uint64_t>(t.size()) * static_cast<uint64_t>(most_ranks(t));
     // The leader sends its site's blocks to every entry of the others, of whom each then has all.
     const int64_t sending = std::max<int64_t>(sends_ns(f, site, (t.site_count() - 1) * entries), f.wire_ns(r.bytes));
-    return crossing_ns(f.widest_ns(), static_cast<int64_t>(site)) + tree_ns(f, 0, hosts, p.lambda) + f.wire_ns(site) + sending
+    return crossing_ns(f, f.widest_ns(), static_cast<int64_t>(site)) + tree_ns(f, 0, hosts, p.lambda) + f.wire_ns(site) + sending
            + tree_down_ns(f, r.bytes, (hosts + entries - 1) / entries, p.lambda) + 2 * steps(widest_node(t)) * f.message_ns
            + (entries > 1 ? sends_ns(f, site, entries) : 0);
 }

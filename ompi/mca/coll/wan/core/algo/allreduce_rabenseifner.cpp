@@ -181,7 +181,7 @@ template <across_sites how> int64_t cost(const topology &t, const facts &f, cons
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     const int64_t handed_in = p.inner == inner_steps::halving && !halving_all(t) ? f.wire_ns(r.bytes) : 0;
     const int64_t messages = 2 * inner.messages + 2 * times * remote + 2 * lanes + 2 * hands;
-    const int64_t far = times * crossing_ns(f.widest_ns(), longest_part(t, r, shared ? UINT32_MAX : p.links, c.segment_bytes) / sharers);
+    const int64_t far = times * crossing_ns(f, f.widest_ns(), longest_part(t, r, shared ? UINT32_MAX : p.links, c.segment_bytes) / sharers);
     const int64_t connections = inner.connections + std::min(remote, inner.connections);
     const int64_t last_hops = (2 + 2 * lanes + (gateways ? 2 : 0)) * hop_ns(f, 0);
     if (exchanges(p)) {
@@ -204,7 +204,7 @@ template <across_sites how> int64_t cost(const topology &t, const facts &f, cons
     // each other's bytes (from 128 KB a segment on: twice the time).  What comes from several sites
     // meets what goes round in this one, as long as that does (64 KB, 4 x 8 hosts: 46 to 58 ms, 43 to 50 in a ring;
     // 3 x 11: 47 to 55, 39 to 42; 8 x 2: 77, 1 MB 1032, where what crosses alone takes 51 and 734).
-    const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
+    const bool waits = exchange_waits(f, static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
     const int64_t met = remote > 1 ? std::min(across, 2 * inside) : 0;
     const int64_t busy = pipeline(f, shared_wire(2 * inside + across + met + hand, 2 * connections), c.segments, messages);

@@ -130,7 +130,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;
     const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes + (gateways ? 2 : 0)) * hop_ns(f, 0)
                          + (mine + 1) * hand / c.segments;
-    return crossing_ns(f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages) + last;
+    return crossing_ns(f, f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages) + last;
 }
 
 } // namespace

@@ -53,7 +53,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const cut c(r.bytes, p.segment_bytes);
     const int64_t messages = 2 * widest_site(t) + 4 * steps(widest_site(t)) + t.site_count();
     // A leader sends to each other site what it also gathers and scatters.
-    return crossing_ns(f.widest_ns(), c.segment_bytes) + pipeline(f, (4 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages)
+    return crossing_ns(f, f.widest_ns(), c.segment_bytes) + pipeline(f, (4 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages)
            + 2 * steps(widest_site(t)) * f.lan_ns;
 }
 

@@ -168,7 +168,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t handed = std::max(far * lanes * std::max<int64_t>(0, ranks - lanes) / ranks, far * sharing * (ranks - 1) / links);
         const int64_t across = std::max(far * sharing * ranks / links, far * lanes);
         const int64_t targets = (elsewhere + links - 1) / links;
-        const int64_t crossed = handed + across + f.farthest_ns(site_at(s)) + consent_ns(bytes / all * ranks, f.farthest_ns(site_at(s)));
+        const int64_t crossed = handed + across + f.farthest_ns(site_at(s)) + consent_ns(f, bytes / all * ranks, f.farthest_ns(site_at(s)));
         worst = std::max(worst, std::max(crossed, handed + across + near)
                                     + ((links < ranks ? ranks : 2 * (ranks - 1)) + targets + t.site_count()) * f.message_ns + hop_ns(f, 0));
     }

@@ -132,7 +132,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t far = std::max(wire_part(f, bytes, lanes * (all - ranks), all),
                                      f.farthest_ns(site_at(s)) * (all - ranks) / std::max<int64_t>(1, p.entries));
         const int64_t near = wire_part(f, bytes, lanes * std::max<int64_t>(0, ranks - lanes), all);
-        const int64_t consent = consent_ns(bytes / all, f.farthest_ns(site_at(s)));
+        const int64_t consent = consent_ns(f, bytes / all, f.farthest_ns(site_at(s)));
         const int64_t sent = std::max(rounds * (far_once + consent) + (rounds - 1) * hop_ns(f, 0), far) + std::min(near, far / 2);
         worst = std::max(worst, std::max(f.farthest_ns(site_at(s)) + sent, far + near));
     }

@@ -176,7 +176,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1);
     const int64_t across = flows_ns(r.bytes, f.farthest_ns(site_at(route.home)), k);
     const int64_t wire = std::max(across, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, sent), k - 1));
-    return crossing_ns(route.latency_ns(f), c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + hops * hop;
+    return crossing_ns(f, route.latency_ns(f), c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + hops * hop;
 }
 
 } // namespace

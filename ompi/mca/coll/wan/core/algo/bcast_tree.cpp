@@ -66,7 +66,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t entries = std::min<int64_t>(p.entries, widest_site(t));
     const int64_t per_entry = (widest_site(t) + entries - 1) / entries;
     const int64_t own = t.node_count(site_at(home)), first = sends_ns(f, r.bytes, remote * entries);
-    const int64_t far = crossing_ns(f.farthest_ns(site_at(home)), static_cast<int64_t>(r.bytes)) + tree_down_ns(f, r.bytes, per_entry, p.lambda)
+    const int64_t far = crossing_ns(f, f.farthest_ns(site_at(home)), static_cast<int64_t>(r.bytes)) + tree_down_ns(f, r.bytes, per_entry, p.lambda)
                         + sharing_ns(f, r.bytes, first, sends_ns(f, r.bytes, remote * entries + root_sends(own, p.lambda)));
     const int64_t near = first + tree_down_ns(f, r.bytes, own, p.lambda);
     return std::max(far, near) + steps(widest_node(t)) * f.message_ns;

@@ -178,7 +178,7 @@ inline int64_t bundled_cost(const topology &t, const facts &f, const request &r,
         const int64_t bundle = f.wire_ns(static_cast<uint64_t>(std::max<int64_t>(0, load.block_bytes * ranks - f.burst_bytes)));
         // A run's bundle is gathered, or split, but for the part that waits for nothing.
         const int64_t tree = in_run > 1 ? tree_ns(f, 0, in_run, p.lambda) + bundle / cut : 0;
-        worst = std::max(worst, crossing_ns(f.latency_ns(home, site_at(s)), load.block_bytes * ((ranks + cut - 1) / cut)) + tree + std::max(bundle, load.far_ns)
+        worst = std::max(worst, crossing_ns(f, f.latency_ns(home, site_at(s)), load.block_bytes * ((ranks + cut - 1) / cut)) + tree + std::max(bundle, load.far_ns)
                                     + (widest_node(t) - 1) * f.message_ns / 2);
         messages += n * cut;
     }

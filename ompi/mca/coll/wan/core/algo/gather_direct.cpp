@@ -72,9 +72,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
             ranks = std::max<int64_t>(ranks, t.rank_count(site_at(s)));
     // A turn ends when the message has left, which takes the root's consent where it is long.
     const int64_t rounds = (ranks + p.links - 1) / p.links;
-    const int64_t token = hop_ns(f, 0) + consent_ns(load.block_bytes, load.latency_ns);
+    const int64_t token = hop_ns(f, 0) + consent_ns(f, load.block_bytes, load.latency_ns);
     const int64_t leaving = rounds * f.wire_ns(static_cast<uint64_t>(load.block_bytes)) + (rounds - 1) * token;
-    const int64_t far = crossing_ns(load.latency_ns, load.block_bytes) + std::max({load.far_ns, leaving, load.far * f.message_ns});
+    const int64_t far = crossing_ns(f, load.latency_ns, load.block_bytes) + std::max({load.far_ns, leaving, load.far * f.message_ns});
     return load.end_ns(f, far, p.entries);
 }
 

@@ -119,7 +119,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const routes route(t, p);
     const int64_t remote = t.site_count() - 1, combiners = route.combiners;
     const int64_t last = combiners > 1 ? hop_ns(f, 0) + sends_ns(f, r.bytes, combiners - 1) : 0;
-    return crossing_ns(f.farthest_ns(site_at(route.home)), static_cast<int64_t>(r.bytes)) + tree_ns(f, r.bytes, widest_site(t), p.lambda)
+    return crossing_ns(f, f.farthest_ns(site_at(route.home)), static_cast<int64_t>(r.bytes)) + tree_ns(f, r.bytes, widest_site(t), p.lambda)
            + sends_ns(f, r.bytes, (remote + combiners - 1) / combiners) + last + steps(widest_node(t)) * f.message_ns;
 }
 

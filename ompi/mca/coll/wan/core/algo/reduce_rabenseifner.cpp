@@ -171,7 +171,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
             narrowest = std::min<int64_t>(narrowest, t.node_count(site_at(s)));
         }
     const int64_t links = std::min<int64_t>(p.links, narrowest), lanes = widest_node(t) - 1;
-    const int64_t far = crossing_ns(f.farthest_ns(home_site), longest_part(t, r, p.links, c.segment_bytes));
+    const int64_t far = crossing_ns(f, f.farthest_ns(home_site), longest_part(t, r, p.links, c.segment_bytes));
     const inner_cost inner = inner_of(f, std::max(widest, home), c.segment_bytes, p.inner);
     const int64_t inside = wire_part(f, bytes, widest - 1, widest), across = wire_part(f, bytes, 1, links);
     const int64_t at_home = home > 0 ? wire_part(f, bytes, home - 1 + remote, home) : 0;
@@ -182,7 +182,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         // root is one of them, and then gets the result.
         const bool steps_taken = !exchanges(p);
         const int64_t handed_in = steps_taken && !halving_all(t) ? f.wire_ns(r.bytes) : 0;
-        const int64_t shares = (steps_taken && exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest)) ? 2 : 1)
+        const int64_t shares = (steps_taken && exchange_waits(f, static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest)) ? 2 : 1)
                                * wire_part(f, bytes, std::max(widest, home + 1) - 1, std::max<int64_t>(1, std::min(widest, home + 1)));
         const int64_t owner = shares + handed_in + wire_part(f, bytes, remote, std::max<int64_t>(1, home));
         const int64_t busiest = steps_taken ? owner + at_root : std::max(owner, at_root);
@@ -198,7 +198,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t busy = pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages);
         return far + std::max(busy + last_segment, root_busy + 2 * hop_ns(f, 0)) + inner.last_ns;
     }
-    const bool waits = exchange_waits(static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
+    const bool waits = exchange_waits(f, static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t stage = (waits ? 2 : 1) * inside / c.segments + inner.steps_ns + across / c.segments;
     const int64_t busy = std::max(c.segments * stage,
                                   pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages));

@@ -98,11 +98,11 @@ std::vector<crossing_part> crossing_parts(const shares &s, const senders_of &gat
  * several at once.  Measured: 2 x 16 hosts, ring of 128 and 64 KB 1.2 and 1.25 times, of 32 KB 1.05, pairwise
  * 1.33 to 1.43.
  */
-int64_t slower_eighths(combining how, int64_t phase_bytes, int64_t parts)
+int64_t slower_eighths(const facts &f, combining how, int64_t phase_bytes, int64_t parts)
 {
     switch (how) {
-    case combining::circulant: return exchange_waits(static_cast<uint64_t>(phase_bytes / 2)) ? 8 : 0;
-    case combining::ring: return exchange_waits(static_cast<uint64_t>(phase_bytes / parts)) ? 2 : 0;
+    case combining::circulant: return exchange_waits(f, static_cast<uint64_t>(phase_bytes / 2)) ? 8 : 0;
+    case combining::ring: return exchange_waits(f, static_cast<uint64_t>(phase_bytes / parts)) ? 2 : 0;
     case combining::pairwise: return 3;
     }
     return 0;
@@ -212,7 +212,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
         const int64_t remote = static_cast<int64_t>(static_cast<__int128>(bytes) * elsewhere / all), local = bytes - remote;
         const int64_t handed = senders < hosts ? wire_part(f, remote, (hosts + senders - 1) / senders - 1, hosts) : 0;
         auto phase_ns = [&](int64_t phase_bytes) {
-            return wire_part(f, phase_bytes, (hosts - 1) * (8 + slower_eighths(how, phase_bytes, hosts * k)), hosts * 8);
+            return wire_part(f, phase_bytes, (hosts - 1) * (8 + slower_eighths(f, how, phase_bytes, hosts * k)), hosts * 8);
         };
         const int64_t outward = phase_ns(remote) + handed, inward = phase_ns(local);
         const int64_t across = wire_part(f, remote, 1, senders);
@@ -229,11 +229,11 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
             between = steps(hosts) * std::max<int64_t>(0, f.step_ns - f.lan_ns - 2 * f.message_ns);
         } else if (how == combining::ring) {
             connections = 1;
-            const bool lone = exchange_waits(static_cast<uint64_t>(remote / (hosts * k)));
+            const bool lone = exchange_waits(f, static_cast<uint64_t>(remote / (hosts * k)));
             waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
         }
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) : 0;
-        const int64_t consent = consent_ns(std::min(bytes / all, remote / (hosts * k)), f.farthest_ns(site_at(s)));
+        const int64_t consent = consent_ns(f, std::min(bytes / all, remote / (hosts * k)), f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(outward, connections - 1), messages) + waiting + between + across + sent * f.message_ns
                                 + f.farthest_ns(site_at(s)) + consent;
         const int64_t busy = pipeline(f, shared_wire(outward + across + inward, connections - 1), 2 * messages + sent + received) + 2 * waiting;

@@ -52,7 +52,7 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
 {
     const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes);
-    const int64_t consent = consent_ns(bytes / all, f.widest_ns());
+    const int64_t consent = consent_ns(f, bytes / all, f.widest_ns());
     int64_t uplink = 0;
     for (int s = 0; s < t.site_count(); ++s)
         uplink = std::max(uplink, untold_uplink_ns(f, site_at(s), bytes, t.rank_count(site_at(s)) * (all - t.rank_count(site_at(s))), all));

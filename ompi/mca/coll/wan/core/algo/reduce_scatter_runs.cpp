@@ -168,7 +168,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t across = far * runs * sharing / links;
         const int64_t near = lanes * wire_part(f, bytes, ranks - 1, all);
         const int64_t sent = runs * ((elsewhere + links - 1) / links + 1);
-        const int64_t consent = consent_ns(bytes / all, f.farthest_ns(site_at(s)));
+        const int64_t consent = consent_ns(f, bytes / all, f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(collected, 1), 2 * lanes * ranks) + across + sent * f.message_ns + f.farthest_ns(site_at(s)) + consent;
         const int64_t busy = pipeline(f, shared_wire(collected + across + near, 1), lanes * (4 * ranks + 2 * sent));
         worst = std::max(worst, std::max(crossed, busy) + runs * t.site_count() * f.message_ns + hop_ns(f, 0));

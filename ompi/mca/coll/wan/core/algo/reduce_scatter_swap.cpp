@@ -107,8 +107,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
         const int64_t near = wire_part(f, bytes, ranks, all);
         // What comes in one message: it may need consent, and an idle connection begins slowly.
         const auto message = static_cast<uint64_t>(static_cast<__int128>(bytes) * ranks / all);
-        const int64_t latency = f.farthest_ns(site_at(s)), waits = consent_ns(static_cast<int64_t>(message), latency) + slow_start_ns(f, message, latency, 1);
-        const int64_t halved = wire_part(f, bytes, ranks * (hosts - 1) * (exchange_waits(message / 2) ? 2 : 1), all * hosts);
+        const int64_t latency = f.farthest_ns(site_at(s)), waits = consent_ns(f, static_cast<int64_t>(message), latency) + slow_start_ns(f, message, latency, 1);
+        const int64_t halved = wire_part(f, bytes, ranks * (hosts - 1) * (exchange_waits(f, message / 2) ? 2 : 1), all * hosts);
         // Of what an interface's rate limit lets pass at once, the far message has its part first.
         const int64_t crossed = std::max(far, near * received), spared = f.wire_ns(static_cast<uint64_t>(f.burst_bytes));
         const int64_t own = std::max<int64_t>(0, crossed - spared), across = std::max(own, uplink);

@@ -45,7 +45,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
     const int64_t messages = widest_site(t) + 2 * steps(widest_site(t)) + t.site_count();
-    return crossing_ns(f.farthest_ns(t.site_of(p.root)), c.segment_bytes) + pipeline(f, (2 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages)
+    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), c.segment_bytes) + pipeline(f, (2 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages)
            + steps(widest_site(t)) * f.lan_ns;
 }
 

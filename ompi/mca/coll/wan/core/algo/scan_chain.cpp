@@ -175,7 +175,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t messages = (star ? 4 : 2) * passes + (k > 1 ? 2 * k + crossing : crossing - 1);
     const int64_t hop = hop_ns(f, c.segment_bytes), turns = k > 1 ? c.segments * own * hop / p.window : 0;      // as in reduce_chain.cpp
     const int64_t wire = std::max({flows_ns(r.bytes, f.widest_ns(), k), turns, shared_wire(f.wire_ns(static_cast<uint64_t>(through)) + headers_ns(f, c.segments * messages / 2), k - 1)});
-    return crossing_ns(far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + (hosts + (k > 1 ? 2 : 0)) * hop
+    return crossing_ns(f, far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + (hosts + (k > 1 ? 2 : 0)) * hop
            + (ranks - std::min(ranks, hosts)) * f.message_ns;
 }
 

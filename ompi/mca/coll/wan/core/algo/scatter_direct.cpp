@@ -60,7 +60,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const rooted_load load(t, f, r);
     // Own site's blocks under way take their share of the interface from the far ones.
     const int64_t shared = std::min(load.own_ns, load.far_ns * std::min<int64_t>(p.entries, load.own) / std::max<int64_t>(1, load.far));
-    const int64_t far = crossing_ns(load.latency_ns, load.block_bytes) + std::max(load.far_ns + shared, load.far * f.message_ns);
+    const int64_t far = crossing_ns(f, load.latency_ns, load.block_bytes) + std::max(load.far_ns + shared, load.far * f.message_ns);
     return load.end_ns(f, far, p.entries);
 }
 

@@ -88,7 +88,7 @@ inline int widest_node(const topology &t) { return t.most_lanes(); }
  */
 inline uint32_t far_limit(const topology &t, const facts &f, uint64_t message_bytes)
 {
-    const bool waits = exchange_waits(message_bytes);
+    const bool waits = exchange_waits(f, message_bytes);
     const int64_t one = std::max<int64_t>(1, f.wire_ns(message_bytes) * widest_node(t)), latency = f.widest_ns();
     const int64_t alone = (waits ? 3 : 1) * latency + one + slow_start_ns(f, message_bytes, latency, 1);
     return std::bit_ceil(static_cast<uint32_t>(std::clamp<int64_t>((5 * alone / 4 + one - 1) / one, waits ? 8 : 2, 1 << 14)));
@@ -242,7 +242,7 @@ inline int64_t entries_down_ns(const topology &t, const facts &f, uint64_t bytes
 /** Up a tree to a leader in each site, from there to the entries of all sites, and down from these, `bytes` at each hop. */
 inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
 {
-    return crossing_ns(f.widest_ns(), static_cast<int64_t>(bytes)) + tree_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
+    return crossing_ns(f, f.widest_ns(), static_cast<int64_t>(bytes)) + tree_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
            + 2 * steps(widest_node(t)) * f.message_ns;
 }
 

@@ -28,7 +28,7 @@ struct passage {
 /** Parts that it is cut into (a bound has 16 bits: beyond 4 GB, longer ones), and how many go without consent. */
 uint32_t parts_of(const passage &p)
 {
-    if (!p.cut || !exchange_waits(p.e->bytes))
+    if (!p.cut || p.e->bytes < exchange_cut_bytes)
         return 1;
     return static_cast<uint32_t>(std::min<uint64_t>(UINT16_MAX, (p.e->bytes + exchange_piece_bytes - 1) / exchange_piece_bytes));
 }

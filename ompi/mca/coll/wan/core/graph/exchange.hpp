@@ -46,7 +46,9 @@ struct edges {
     friend bool operator==(const edges &, const edges &) = default;
 };
 
-/** Bytes of a piece, at most: less than what Open MPI asks consent for (model/cost.hpp). */
+/** A message of so many is cut: both ends must come to this, and they agree on nothing, so that Open MPI's default stands for its limit. */
+inline constexpr uint64_t exchange_cut_bytes = 64 * 1024;
+/** Bytes of a piece, at most: less than what Open MPI asks consent for by default (model/cost.hpp). */
 inline constexpr uint64_t exchange_piece_bytes = 63 * 1024;
 /** Of a message, before what needs consent: 2 MB. */
 inline constexpr uint32_t exchange_pieces = 32;

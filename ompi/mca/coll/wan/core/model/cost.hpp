@@ -83,22 +83,31 @@ inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t segments, int64
     return pipelined(wire_ns, handled_ns(f, messages, 2 * segments - 1));
 }
 
+/** The longest of Open MPI's headers, for which what is sent at once leaves room (sizeof(mca_pml_ob1_hdr_t): 56 in 4.1, 80 in 5.0). */
+constexpr int64_t longest_header_bytes = 80;
+
 /**
  * Whether two hosts that send each other messages of this size wait for each other's consent
- * (rendezvous): Open MPI sends less than 64 KB over TCP at once.
+ * (rendezvous): where the limit of what Open MPI sends at once (btl_eager_limit) has no room for message and header.
  */
-constexpr bool exchange_waits(uint64_t bytes) { return bytes >= 64u << 10; }
+inline bool exchange_waits(const facts &f, uint64_t bytes)
+{
+    return bytes > static_cast<uint64_t>(std::max<int64_t>(0, f.eager_bytes - longest_header_bytes));
+}
 
 /** What asking for that consent takes across a latency: there and back. */
-constexpr int64_t consent_ns(int64_t bytes, int64_t latency_ns) { return exchange_waits(static_cast<uint64_t>(bytes)) ? 2 * latency_ns : 0; }
+inline int64_t consent_ns(const facts &f, int64_t bytes, int64_t latency_ns)
+{
+    return exchange_waits(f, static_cast<uint64_t>(bytes)) ? 2 * latency_ns : 0;
+}
 
 /** The way of a message across a latency, beside its bytes (measured: 60 KB over 10 ms in 14.8 ms, 64 KB in 35.6). */
-constexpr int64_t crossing_ns(int64_t latency_ns, int64_t bytes) { return latency_ns + consent_ns(bytes, latency_ns); }
+inline int64_t crossing_ns(const facts &f, int64_t latency_ns, int64_t bytes) { return latency_ns + consent_ns(f, bytes, latency_ns); }
 
 /** A message from one host of a site to the next that finds the interfaces idle. */
 inline int64_t hop_ns(const facts &f, int64_t bytes)
 {
-    return f.lone_ns(static_cast<uint64_t>(bytes)) + consent_ns(bytes, f.lan_ns) + f.message_ns;
+    return f.lone_ns(static_cast<uint64_t>(bytes)) + consent_ns(f, bytes, f.lan_ns) + f.message_ns;
 }
 
 /**
@@ -110,7 +119,7 @@ inline int64_t hop_ns(const facts &f, int64_t bytes)
 inline int64_t passing_hop_ns(const facts &f, int64_t bytes)
 {
     const int64_t free = std::clamp<int64_t>(f.burst_bytes - bytes, 0, bytes);
-    return crossing_ns(f.lan_ns, bytes) + f.wire_ns(static_cast<uint64_t>(bytes - free)) + f.message_ns;
+    return crossing_ns(f, f.lan_ns, bytes) + f.wire_ns(static_cast<uint64_t>(bytes - free)) + f.message_ns;
 }
 
 /**
@@ -232,7 +241,7 @@ inline int64_t sends_ns(const facts &f, uint64_t bytes, int64_t n)
 inline int64_t incast_ns(const facts &f, uint64_t bytes, int64_t near, int64_t far, int64_t latency_ns)
 {
     const auto size = static_cast<int64_t>(bytes);
-    return std::max(crossing_ns(latency_ns, size) + sends_ns(f, bytes, far), crossing_ns(f.lan_ns, size) + sends_ns(f, bytes, near + far));
+    return std::max(crossing_ns(f, latency_ns, size) + sends_ns(f, bytes, far), crossing_ns(f, f.lan_ns, size) + sends_ns(f, bytes, near + far));
 }
 
 /**
@@ -243,7 +252,7 @@ inline int64_t sharing_ns(const facts &f, uint64_t bytes, int64_t alone, int64_t
 {
     if (bytes <= first_window_bytes || f.wire_ns(bytes) <= f.message_ns)
         return alone;
-    return exchange_waits(bytes) ? together : (alone + together) / 2;
+    return exchange_waits(f, bytes) ? together : (alone + together) / 2;
 }
 
 inline int64_t sum(const std::vector<int64_t> &of) { return std::accumulate(of.begin(), of.end(), int64_t{0}); }
@@ -266,7 +275,7 @@ inline std::vector<int64_t> tree_levels(int64_t nodes, uint32_t lambda)
 inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
 {
     const auto levels = tree_levels(nodes, lambda);
-    return static_cast<int64_t>(levels.size()) * crossing_ns(f.lan_ns, static_cast<int64_t>(bytes)) + sends_ns(f, bytes, sum(levels));
+    return static_cast<int64_t>(levels.size()) * crossing_ns(f, f.lan_ns, static_cast<int64_t>(bytes)) + sends_ns(f, bytes, sum(levels));
 }
 
 /** What the root of such a tree sends. */
@@ -281,7 +290,7 @@ inline int64_t tree_down_ns(const facts &f, uint64_t bytes, int64_t nodes, uint3
     const auto levels = tree_levels(nodes, lambda);
     int64_t left = sum(levels), together = 0;
     for (int64_t sends : levels) {
-        together += crossing_ns(f.lan_ns, static_cast<int64_t>(bytes)) + sends_ns(f, bytes, left);
+        together += crossing_ns(f, f.lan_ns, static_cast<int64_t>(bytes)) + sends_ns(f, bytes, left);
         left -= sends;
     }
     return sharing_ns(f, bytes, tree_ns(f, bytes, nodes, lambda), together);

@@ -26,6 +26,7 @@ struct facts {
     int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
     int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
+    int64_t eager_bytes = 64 << 10; // of what is sent to another host at once, with Open MPI's header (btl/tcp's default)
     bool assumed = false;           // not measured yet
     connections between_sites = connections::usual;
     int sites = 0;

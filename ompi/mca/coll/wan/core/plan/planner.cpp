@@ -80,7 +80,7 @@ int64_t with_windows(const topology &t, const facts &f, const request &r, const 
     const int64_t latency = kind_of(r.collective).root ? f.farthest_ns(t.site_of(r.root)) : f.widest_ns();
     const uint32_t links = p.algo->crosses == crossing::by_rank ? 1 : p.algo->senders(t, p);
     const int64_t parts = (p.algo->parameters & uses_stripes) ? stripes_of(t, p) : fewest_parts(t, r, links);
-    const int64_t held = (exchanged ? crossings_in_turn(p) * latency : 0) + consent_ns(static_cast<int64_t>(std::min(p.segment_bytes, r.bytes)) / parts, latency);
+    const int64_t held = (exchanged ? crossings_in_turn(p) * latency : 0) + consent_ns(f, static_cast<int64_t>(std::min(p.segment_bytes, r.bytes)) / parts, latency);
     const auto in_turn = static_cast<int64_t>(static_cast<__int128>(cuts) * held / p.window);
     const int64_t windows = std::max({int64_t{0}, in_turn - held, flows_ns(crossing_bytes, latency, parts)});
     const int64_t far = std::min(latency, predicted_ns), rest = predicted_ns - far;
