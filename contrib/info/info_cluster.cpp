@@ -284,7 +284,7 @@ void cluster::links_tell(const cluster_words &words)
     if (!words.nic.empty())
         comm_->learned[wan::fact::byte_ps] = std::max<int64_t>(1, 1'000'000'000'000 / rate_of(words.nic, "--nic"));
     if (!words.eager.empty())
-        comm_->eager_bytes = static_cast<int64_t>(size_parse(words.eager));
+        comm_->machine.eager_bytes = static_cast<int64_t>(size_parse(words.eager));
     comm_->learn();
     wan::facts &f = comm_->known.back();
     if (!words.burst.empty())

@@ -22,6 +22,7 @@ unit_tests = \
 	test/unit/polled \
 	test/unit/shared_ways \
 	test/unit/probe \
+	test/unit/processor \
 	test/unit/report \
 	test/unit/report_parts \
 	test/unit/schedule \
@@ -96,6 +97,9 @@ test_unit_parts_LDADD = $(unit_libs)
 test_unit_plan_memory_SOURCES = test/unit/plan_memory.cpp $(unit_headers)
 test_unit_plan_memory_CPPFLAGS = $(unit_cppflags)
 test_unit_plan_memory_LDADD = $(unit_libs)
+test_unit_processor_SOURCES = test/unit/planned.hpp test/unit/processor.cpp $(unit_headers)
+test_unit_processor_CPPFLAGS = $(unit_cppflags)
+test_unit_processor_LDADD = $(unit_libs)
 test_unit_shared_ways_SOURCES = test/unit/planned.hpp test/unit/shared_ways.cpp $(unit_headers)
 test_unit_shared_ways_CPPFLAGS = $(unit_cppflags)
 test_unit_shared_ways_LDADD = $(unit_libs)

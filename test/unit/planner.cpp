@@ -383,7 +383,7 @@ std::string check_sharing()
 
     // A message in one piece has half of the processor's time of each piece of many.
     f.step_ns = f.lan_ns + 300'000;
-    WAN_CHECK(pipeline(f, 0, 1, 10) == 1'000'000 && pipeline(f, 0, 8, 10) - pipeline(f, 0, 7, 10) == 2'000'000);
+    WAN_CHECK(pipeline(f, 0, 1, 10, 0) == 1'000'000 && pipeline(f, 0, 8, 10, 0) - pipeline(f, 0, 7, 10, 0) == 2'000'000);
     // Where ranks do not share processors, a step is its message, and hardly any of that is work; nor is it where a file of links has less.
     f.message_ns = 2'000;
     for (int64_t step : {f.lan_ns, f.lan_ns + 3'000, f.lan_ns / 2}) {
@@ -391,7 +391,7 @@ std::string check_sharing()
         WAN_CHECK(f.handling_ns() == 4'000 && pipeline(f, 0, 8) == 32'000);
     }
     f.message_ns = 1'000'000'000'000;       // as much as a file of links may say
-    WAN_CHECK(pipeline(f, 1, 4096, 1200) >= pipeline(f, 1, 2, 1200) && pipeline(f, 1, 2, 1200) > pipeline(f, 1, 1, 1200));
+    WAN_CHECK(pipeline(f, 1, 4096, 1200, 0) >= pipeline(f, 1, 2, 1200, 0) && pipeline(f, 1, 2, 1200, 0) > pipeline(f, 1, 1, 1200, 0));
     return "";
 }
 

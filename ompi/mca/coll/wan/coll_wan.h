@@ -62,7 +62,7 @@ void mca_coll_wan_message_show(const char *topic, const wan_message_t *message);
 #define WAN_COMMUNICATOR_MAX 96
 const char *mca_coll_wan_message_communicator(struct ompi_communicator_t *comm, char text[WAN_COMMUNICATOR_MAX]);
 
-/* ---- what transports are like: coll_wan_machine.c ------------------------ */
+/* ---- what this process's machine is like: coll_wan_machine.c ------------- */
 
 void mca_coll_wan_machine_tell(wan_comm_t *comm);
 

@@ -1,5 +1,5 @@
 /*
- * What Open MPI's transports are like, as far as predictions count it.
+ * What this process's transports and processor are like, as far as predictions count it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -47,7 +47,8 @@ static int64_t eager_bytes(void)
 
 void mca_coll_wan_machine_tell(wan_comm_t *comm)
 {
-    const wan_machine_t machine = { .eager_bytes = eager_bytes() };
+    wan_machine_t machine = { .eager_bytes = eager_bytes() };
 
+    (void) wan_machine_measure(&machine);       /* no memory: as any processor */
     wan_comm_machine(comm, &machine);
 }

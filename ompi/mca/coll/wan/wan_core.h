@@ -306,9 +306,12 @@ void wan_comm_close(wan_comm_t *comm);
 /* What a process knows of itself; 0: it does not. */
 typedef struct wan_machine {
     int64_t eager_bytes;        /* of a message that Open MPI sends to another host at once, with its header, at most */
+    int64_t copy_ps, reduce_ps; /* picoseconds that copying a byte takes, and combining two */
 } wan_machine_t;
 
-/* Before the votes: the least of all ranks counts. */
+/* The latter: once in a process, in less than a millisecond; others are left as they are. */
+int wan_machine_measure(wan_machine_t *machine);
+/* Before the votes: of all ranks the least limit counts, and the slowest processor. */
 void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine);
 
 /*
@@ -318,7 +321,7 @@ void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 62
+#define WAN_VOTES 64
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 

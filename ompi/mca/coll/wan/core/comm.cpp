@@ -150,7 +150,9 @@ wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
 {
     wan::facts f = wan::facts_from(topo, v);
     f.assumed = v == wan::fact_vector{};
-    f.eager_bytes = eager_bytes;
+    f.eager_bytes = machine.eager_bytes;
+    f.copy_ps = machine.copy_ps;
+    f.reduce_ps = machine.reduce_ps;
     int64_t slowest = 0;
     const auto byte_ps = [](int64_t rate) { return std::max<int64_t>(1, 1'000'000'000'000 / rate); };
     for (int a = 0; map && a < f.sites; ++a) {

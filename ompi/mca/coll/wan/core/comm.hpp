@@ -43,8 +43,8 @@ struct wan_comm {
     wan::fact_vector learned{};         // what the last of them was made from; all 0 before
     wan::fact_vector found{};           // what this rank measured last
     static constexpr size_t fixed_votes = 9;    // besides those of parameters
-    static constexpr size_t lone_votes = 2;     // after the pairs
-    int64_t eager_bytes = wan::facts{}.eager_bytes;     // of this process; once agreed, of all
+    static constexpr size_t lone_votes = 4;     // after the pairs
+    wan_machine_t machine{wan::facts{}.eager_bytes, wan::facts{}.copy_ps, wan::facts{}.reduce_ps};     // this process's; once agreed, of all
     wan::tune_options tune;
     wan::tuner tuning;
     std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job

@@ -8,6 +8,7 @@
 #include "comm.hpp"
 #include "graph/run.hpp"
 #include "guarded.hpp"
+#include "measure/processor.hpp"
 #include "report/entry.hpp"
 #include "topo/site_name.hpp"
 #include "vectors.hpp"
@@ -49,11 +50,11 @@ int copy_text(const std::string &s, char *text, size_t size)
 /** Differs where two builds might not plan alike: made from their sources. */
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
-/** Places of the votes, in pairs, see wan_comm_vote(); the last ones are alone: what the rank counts that knows of the fewest calls, and the least limit. */
+/** Places of the votes, in pairs, see wan_comm_vote(); the last ones are alone: what the rank counts that knows of the fewest calls, and what all are like: the least limit, the slowest processor. */
 enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_sites_of, vote_links_of, vote_rules_of, vote_knobs };
 static_assert(vote_knobs == wan_comm::fixed_votes);
-constexpr size_t vote_spent = WAN_VOTES - 1, vote_eager = WAN_VOTES - 2;
-static_assert(vote_eager == WAN_VOTES - wan_comm::lone_votes);
+constexpr size_t vote_spent = WAN_VOTES - 1, vote_eager = WAN_VOTES - 2, vote_copy = WAN_VOTES - 3, vote_reduce = WAN_VOTES - 4;
+static_assert(vote_reduce == WAN_VOTES - wan_comm::lone_votes);
 
 /**
  * A value and a rank that has it in one number: after MIN over all ranks, the least value with the first such rank, and,
@@ -166,10 +167,21 @@ void wan_comm_close(wan_comm_t *comm)
     delete comm;
 }
 
+int wan_machine_measure(wan_machine_t *machine)
+{
+    return guarded([&]() -> int {
+        const wan::processor &here = wan::processor_here();
+        machine->copy_ps = here.copy_ps;
+        machine->reduce_ps = here.reduce_ps;
+        return WAN_OK;
+    });
+}
+
 void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine)
 {
-    if (machine->eager_bytes > 0)
-        comm->eager_bytes = machine->eager_bytes;
+    for (const auto x : {&wan_machine_t::eager_bytes, &wan_machine_t::copy_ps, &wan_machine_t::reduce_ps})
+        if (machine->*x > 0)
+            comm->machine.*x = machine->*x;
 }
 
 /* Each value with its negative: after MIN they are opposite only if all ranks had the same; parameters with who has them. */
@@ -196,7 +208,9 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     for (size_t i = 0; i < comm->shaping.size(); ++i)
         cast_of(vote_knobs + i, comm->shaping[i].second);
     votes[vote_spent] = *comm->spent_everywhere;
-    votes[vote_eager] = comm->eager_bytes;
+    votes[vote_eager] = comm->machine.eager_bytes;
+    votes[vote_copy] = -comm->machine.copy_ps;
+    votes[vote_reduce] = -comm->machine.reduce_ps;
 }
 
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal)
@@ -236,7 +250,7 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
                 copy_text(told(knob, greatest(vote)), refusal->held[1], sizeof refusal->held[1]);
                 return WAN_DECLINED;
             }
-        comm->eager_bytes = votes[vote_eager];
+        comm->machine = {votes[vote_eager], -votes[vote_copy], -votes[vote_reduce]};
         if (!equal(vote_learned_rules))
             comm->learned_before.clear();       // some hosts do not have the file
         if (equal(vote_learned) && votes[2 * vote_learned] != 0) {
@@ -567,6 +581,8 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
             if (f.eager_bytes != wan::facts{}.eager_bytes)
                 s << "; eager limit " << f.eager_bytes << " bytes";
+            if (f.copy_ps != wan::facts{}.copy_ps || f.reduce_ps != wan::facts{}.reduce_ps)
+                s << "; copying " << f.copy_ps << ", combining " << f.reduce_ps << " ps a byte";
             for (size_t i = 0; i < f.uplink_ps.size(); ++i)
                 if (f.uplink_ps[i] > 0)
                     s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";

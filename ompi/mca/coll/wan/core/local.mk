@@ -114,6 +114,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
 	ompi/mca/coll/wan/core/measure/links_file.cpp \
 	ompi/mca/coll/wan/core/measure/links_file.hpp \
+	ompi/mca/coll/wan/core/measure/processor.cpp \
+	ompi/mca/coll/wan/core/measure/processor.hpp \
 	ompi/mca/coll/wan/core/measure/site_finder.cpp \
 	ompi/mca/coll/wan/core/measure/site_finder.hpp \
 	ompi/mca/coll/wan/core/measure/site_ways.cpp \

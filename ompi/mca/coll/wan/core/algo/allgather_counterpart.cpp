@@ -331,7 +331,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t round = inner * (how.ring ? std::max(step, f.step_ns) : step);
         worst = std::max(worst, std::max(last + round, wire + inner * step) + (how.ring ? f.lone_ns(static_cast<uint64_t>(piece)) : 0));
     }
-    return worst + 2 * steps(lanes) * f.message_ns;
+    return worst + 2 * steps(lanes) * f.message_ns + lanes_down_ns(t, f, all) + sorted_ns(t, f, all);
 }
 
 } // namespace

@@ -81,7 +81,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t sending = std::max<int64_t>(sends_ns(f, site, (t.site_count() - 1) * entries), f.wire_ns(r.bytes));
     return crossing_ns(f, f.widest_ns(), static_cast<int64_t>(site)) + tree_ns(f, 0, hosts, p.lambda) + f.wire_ns(site) + sending
            + tree_down_ns(f, r.bytes, (hosts + entries - 1) / entries, p.lambda) + 2 * steps(widest_node(t)) * f.message_ns
-           + (entries > 1 ? sends_ns(f, site, entries) : 0);
+           + (entries > 1 ? sends_ns(f, site, entries) : 0) + lanes_down_ns(t, f, static_cast<int64_t>(r.bytes)) + sorted_ns(t, f, static_cast<int64_t>(r.bytes));
 }
 
 } // namespace

@@ -57,7 +57,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t near = t.rank_count(site_at(s));
         received = std::max(received, incast_ns(f, r.bytes, near - 1, t.size() - near, f.farthest_ns(site_at(s))));
     }
-    return received + tree_down_ns(f, r.bytes, widest_site(t), p.lambda) + steps(widest_node(t)) * f.message_ns;
+    const auto bytes = static_cast<int64_t>(r.bytes);
+    return received + combine_ns(f, bytes * (t.size() - 1)) + tree_down_ns(f, r.bytes, widest_site(t), p.lambda)
+           + steps(widest_node(t)) * f.message_ns + lanes_down_ns(t, f, bytes);
 }
 
 } // namespace

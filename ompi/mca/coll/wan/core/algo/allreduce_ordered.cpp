@@ -46,7 +46,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t all = t.size(), lanes = widest_node(t);
     // Every rank has all but its host's blocks to send, then its own one to all but its host.
     const int64_t wire = 2 * wire_part(f, static_cast<int64_t>(r.bytes), lanes * (all - lanes), all);
-    return 2 * crossing_ns(f, f.widest_ns(), c.segment_bytes / all) + pipeline(f, wire, c.segments, 4 * all);
+    return 2 * crossing_ns(f, f.widest_ns(), c.segment_bytes / all) + pipeline(f, wire, c.segments, 4 * all, combine_ns(f, static_cast<int64_t>(r.bytes) / all * (all - 1)));
 }
 
 } // namespace

@@ -184,18 +184,20 @@ template <across_sites how> int64_t cost(const topology &t, const facts &f, cons
     const int64_t far = times * crossing_ns(f, f.widest_ns(), longest_part(t, r, shared ? UINT32_MAX : p.links, c.segment_bytes) / sharers);
     const int64_t connections = inner.connections + std::min(remote, inner.connections);
     const int64_t last_hops = (2 + 2 * lanes + (gateways ? 2 : 0)) * hop_ns(f, 0);
+    // An owner combines its site's shares of a block, and what comes of it from other sites: most where hosts are fewest.
+    const int64_t work = combine_ns(f, bytes / narrowest * (narrowest - 1) + bytes / (narrowest * sharers) * remote) + lanes_up_ns(t, f, bytes) + lanes_down_ns(t, f, bytes);
     if (exchanges(p)) {
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + across + hand;
         const int64_t through = shared_wire(outward, widest - 1 + remote), all = shared_wire(wire, widest - 1 + connections);
         const int64_t sent = 2 * (widest - 1) + 2 * times * remote + 2 * lanes + 2 * hands;
-        return std::max(pipeline(f, all, c.segments, sent + inner.messages), pipeline(f, through, c.segments, sent) + far)
+        return std::max(pipeline(f, all, c.segments, sent + inner.messages, work), pipeline(f, through, c.segments, sent, work) + far)
                + 2 * hand / c.segments + inner.last_ns + f.step_ns + last_hops;
     }
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + across + hand;
-        const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments, messages);
-        const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments, messages) + far;
+        const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments, messages, work);
+        const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments, messages, work) + far;
         // (Half of the steps' waiting hides behind other segments: 256 KB, 2 x 16 hosts: 121 to 138 ms; 64 KB, 3 x 11: 38 to 42.)
         return std::max(busy, through) + 2 * hand / c.segments + inner.last_ns + (widest - 1) * f.step_ns / 2 + last_hops;
     }
@@ -207,7 +209,7 @@ template <across_sites how> int64_t cost(const topology &t, const facts &f, cons
     const bool waits = exchange_waits(f, static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
     const int64_t inside = (waits ? 2 : 1) * wire_part(f, bytes, widest - 1, widest) + handed_in;
     const int64_t met = remote > 1 ? std::min(across, 2 * inside) : 0;
-    const int64_t busy = pipeline(f, shared_wire(2 * inside + across + met + hand, 2 * connections), c.segments, messages);
+    const int64_t busy = pipeline(f, shared_wire(2 * inside + across + met + hand, 2 * connections), c.segments, messages, work);
     // While the last segment is on its way, gathering the others keeps the interfaces busy, or not.
     const int64_t gather = inside / c.segments;
     const int64_t idle = std::max<int64_t>(0, far - (c.segments - 1) * pipeline(f, shared_wire(gather, 2 * connections), inner.messages));
@@ -215,7 +217,7 @@ template <across_sites how> int64_t cost(const topology &t, const facts &f, cons
     // last one's comes after it.
     const int64_t reduce = gather + inner.steps_ns;
     const int64_t handed = hand / c.segments;
-    const int64_t forward = reduce + handed + across / c.segments + (times * remote + lanes + hands) * f.handling_ns();
+    const int64_t forward = reduce + handed + (across + work) / c.segments + (times * remote + lanes + hands) * f.handling_ns();
     const int64_t first_back = forward + far + c.segments * (gather + handed) + inner.steps_ns;
     const int64_t last_back = c.segments * forward + far + handed + reduce;
     return std::max({busy + idle, first_back, last_back}) + last_hops;

@@ -128,9 +128,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links)
                          + wire_part(f, bytes, widest - 1, widest) + mine * hand;
     const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;
+    const int64_t work = combine_ns(f, bytes / widest * (ranks - 1) + bytes / narrowest_site(t) * runs) + lanes_down_ns(t, f, bytes);
     const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes + (gateways ? 2 : 0)) * hop_ns(f, 0)
                          + (mine + 1) * hand / c.segments;
-    return crossing_ns(f, f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages) + last;
+    return crossing_ns(f, f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages, work) + last;
 }
 
 } // namespace

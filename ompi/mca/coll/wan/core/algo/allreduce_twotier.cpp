@@ -52,8 +52,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
     const int64_t messages = 2 * widest_site(t) + 4 * steps(widest_site(t)) + t.site_count();
+    const auto bytes = static_cast<int64_t>(r.bytes);
+    const int64_t work = combine_ns(f, bytes / widest_site(t) * (widest_site(t) - 1) + bytes * (t.site_count() - 1)) + lanes_up_ns(t, f, bytes)
+                         + lanes_down_ns(t, f, bytes);
     // A leader sends to each other site what it also gathers and scatters.
-    return crossing_ns(f, f.widest_ns(), c.segment_bytes) + pipeline(f, (4 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages)
+    return crossing_ns(f, f.widest_ns(), c.segment_bytes) + pipeline(f, (4 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages, work)
            + 2 * steps(widest_site(t)) * f.lan_ns;
 }
 

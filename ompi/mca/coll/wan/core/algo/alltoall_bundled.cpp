@@ -169,7 +169,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t across = std::max(far * sharing * ranks / links, far * lanes);
         const int64_t targets = (elsewhere + links - 1) / links;
         const int64_t crossed = handed + across + f.farthest_ns(site_at(s)) + consent_ns(f, bytes / all * ranks, f.farthest_ns(site_at(s)));
-        worst = std::max(worst, std::max(crossed, handed + across + near)
+        // Into bundles of counterparts, by target there, and out of what comes.
+        const int64_t far_bytes = bytes / all * elsewhere, sorted = copied_ns(f, far_bytes + far_bytes / links * ranks) + sorted_ns(t, f, far_bytes);
+        worst = std::max(worst, std::max(crossed, handed + across + near) + sorted
                                     + ((links < ranks ? ranks : 2 * (ranks - 1)) + targets + t.site_count()) * f.message_ns + hop_ns(f, 0));
     }
     return worst;

@@ -173,10 +173,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t busiest = home > 0 ? std::max(bytes, bytes * (k - 1 + children) / k) : bytes * children;
     const int64_t messages = std::max({2 + lanes, 2 * k - 1 + children, home > 0 ? 0 : k * children});
     const int64_t sent = c.segments * (home > 0 ? std::max<int64_t>(1, k - 1 + children) : k * children);
-    const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1);
+    const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1) + lanes_down_ns(t, f, c.segment_bytes);
     const int64_t across = flows_ns(r.bytes, f.farthest_ns(site_at(route.home)), k);
     const int64_t wire = std::max(across, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, sent), k - 1));
-    return crossing_ns(f, route.latency_ns(f), c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + hops * hop;
+    return crossing_ns(f, route.latency_ns(f), c.segment_bytes / k) + pipeline(f, wire, c.segments, messages, lanes_down_ns(t, f, bytes)) + hops * hop;
 }
 
 } // namespace

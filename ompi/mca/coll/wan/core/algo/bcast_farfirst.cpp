@@ -44,7 +44,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const cut c(r.bytes, p.segment_bytes);
     const int64_t messages = widest_site(t) + t.site_count() + 2 * steps(widest_site(t));
     const int64_t wire = f.wire_ns(r.bytes * static_cast<uint64_t>(t.site_count()));
-    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), c.segment_bytes) + pipeline(f, wire, c.segments, messages)
+    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), c.segment_bytes) + pipeline(f, wire, c.segments, messages, lanes_down_ns(t, f, static_cast<int64_t>(r.bytes)))
            + 2 * f.wire_ns(static_cast<uint64_t>(c.segment_bytes)) + steps(widest_site(t)) * f.lan_ns;
 }
 

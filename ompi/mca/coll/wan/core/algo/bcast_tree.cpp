@@ -69,7 +69,7 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t far = crossing_ns(f, f.farthest_ns(site_at(home)), static_cast<int64_t>(r.bytes)) + tree_down_ns(f, r.bytes, per_entry, p.lambda)
                         + sharing_ns(f, r.bytes, first, sends_ns(f, r.bytes, remote * entries + root_sends(own, p.lambda)));
     const int64_t near = first + tree_down_ns(f, r.bytes, own, p.lambda);
-    return std::max(far, near) + steps(widest_node(t)) * f.message_ns;
+    return std::max(far, near) + steps(widest_node(t)) * f.message_ns + lanes_down_ns(t, f, static_cast<int64_t>(r.bytes));
 }
 
 } // namespace

@@ -113,8 +113,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     const int64_t messages = std::max(owners, inner.messages + 1 + children + lanes);
-    const int64_t fill = inner.last_ns + wire_part(f, c.segment_bytes, 1, owners) + (3 + lanes) * hop_ns(f, 0);
-    return crossing_ns(f, route.latency_ns(f), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, inner.connections + children), c.segments, messages) + fill;
+    const int64_t fill = inner.last_ns + wire_part(f, c.segment_bytes, 1, owners) + (3 + lanes) * hop_ns(f, 0) + lanes_down_ns(t, f, c.segment_bytes);
+    return crossing_ns(f, route.latency_ns(f), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, inner.connections + children), c.segments, messages, lanes_down_ns(t, f, static_cast<int64_t>(r.bytes))) + fill;
 }
 
 } // namespace

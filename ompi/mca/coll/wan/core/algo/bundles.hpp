@@ -188,7 +188,8 @@ inline int64_t bundled_cost(const topology &t, const facts &f, const request &r,
     // Down, the root's own branches share its interface with the others, a connection each.
     const int64_t near = std::min<int64_t>(hosts - 1, std::max<int64_t>(p.lambda, steps(hosts)));
     const int64_t shared = up ? 0 : std::min(load.own_ns, load.far_ns * near / std::max<int64_t>(1, messages));
-    return std::max({worst + shared + messages * f.message_ns, own, load.far_ns + load.own_ns}) + own / 16 + f.message_ns;
+    return std::max({worst + shared + messages * f.message_ns, own, load.far_ns + load.own_ns}) + own / 16 + f.message_ns
+           + sorted_ns(t, f, load.block_bytes * (t.size() - 1));
 }
 
 } // namespace wan

@@ -203,12 +203,12 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t busiest = home > 0 ? std::max(bytes, entering) : bytes * remote;
     const int64_t messages = lanes + std::max({2 * k - 1 + remote, k + 1, home > 0 ? 0 : k * remote});
     const int64_t received = c.segments * std::max(k - 1 + remote, home > 0 ? 1 : k * remote);
-    const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1);
+    const int64_t hop = hop_ns(f, c.segment_bytes) + combine_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1) + lanes_up_ns(t, f, c.segment_bytes);
     const int64_t far = crossing_ns(f, route.latency_ns(f), c.segment_bytes / k);
     const int64_t across = flows_ns(r.bytes, f.widest_ns(), k);
     const int64_t turns = k > 1 ? c.segments * own * hop / p.window : 0;     // who begins a stripe and ends another has a segment for as long
     const int64_t wire = std::max({across, turns, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, received), k - 1)});
-    return far + pipeline(f, wire, c.segments, messages) + (hops + 1) * hop;
+    return far + pipeline(f, wire, c.segments, messages, combine_ns(f, busiest) + lanes_up_ns(t, f, bytes)) + (hops + 1) * hop;
 }
 
 } // namespace

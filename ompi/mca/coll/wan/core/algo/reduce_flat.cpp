@@ -43,7 +43,8 @@ void build(const topology &t, const plan &p, builder &b)
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const site_id home = t.site_of(p.root);
-    return incast_ns(f, r.bytes, t.rank_count(home) - 1, t.size() - t.rank_count(home), f.farthest_ns(home));
+    return incast_ns(f, r.bytes, t.rank_count(home) - 1, t.size() - t.rank_count(home), f.farthest_ns(home))
+           + combine_ns(f, static_cast<int64_t>(r.bytes) * (t.size() - 1));
 }
 
 } // namespace

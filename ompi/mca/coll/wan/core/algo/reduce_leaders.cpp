@@ -119,8 +119,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const routes route(t, p);
     const int64_t remote = t.site_count() - 1, combiners = route.combiners;
     const int64_t last = combiners > 1 ? hop_ns(f, 0) + sends_ns(f, r.bytes, combiners - 1) : 0;
-    return crossing_ns(f, f.farthest_ns(site_at(route.home)), static_cast<int64_t>(r.bytes)) + tree_ns(f, r.bytes, widest_site(t), p.lambda)
-           + sends_ns(f, r.bytes, (remote + combiners - 1) / combiners) + last + steps(widest_node(t)) * f.message_ns;
+    const int64_t bytes = static_cast<int64_t>(r.bytes), each = (remote + combiners - 1) / combiners;
+    return crossing_ns(f, f.farthest_ns(site_at(route.home)), bytes) + tree_up_ns(f, r.bytes, widest_site(t), p.lambda)
+           + sends_ns(f, r.bytes, each) + last + combine_ns(f, bytes * (each + combiners - 1)) + steps(widest_node(t)) * f.message_ns
+           + lanes_up_ns(t, f, bytes);
 }
 
 } // namespace

@@ -177,6 +177,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t at_home = home > 0 ? wire_part(f, bytes, home - 1 + remote, home) : 0;
     const int64_t at_root = wire_part(f, bytes, home > 0 ? 1 : remote, 1);
     const int64_t connections = inner.connections + 1;
+    // Owners combine what they receive; the root its own with the result, or, alone in its site, what comes from each other one.
+    const int64_t on_host = lanes_up_ns(t, f, bytes), at_root_work = combine_ns(f, home > 0 ? bytes : remote * bytes) + on_host;
+    const int64_t inside_work = combine_ns(f, bytes / widest * (widest - 1));
+    const int64_t work = std::max(inside_work, home > 0 ? combine_ns(f, bytes / home * (home - 1 + remote)) : 0) + on_host;
     if (p.grouping == association::tree) {
         // Owners in the root's site take in everyone's shares and what crosses; where hosts halve segments the
         // root is one of them, and then gets the result.
@@ -187,21 +191,21 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t owner = shares + handed_in + wire_part(f, bytes, remote, std::max<int64_t>(1, home));
         const int64_t busiest = steps_taken ? owner + at_root : std::max(owner, at_root);
         const int64_t sent = (steps_taken ? inner.messages : 2 * (widest - 1)) + 2 * remote + 2 * lanes + home;
-        return far + pipeline(f, shared_wire(busiest, steps_taken ? connections : widest), c.segments, sent)
+        return far + pipeline(f, shared_wire(busiest, steps_taken ? connections : widest), c.segments, sent, std::max(work, at_root_work))
                + (owner + at_root) / c.segments + f.step_ns + 3 * hop_ns(f, 0);
     }
     // The root hears from every owner; from when the first segment comes until the last has.
-    const int64_t root_busy = pipeline(f, at_root, c.segments, std::max<int64_t>(1, home + lanes));
-    const int64_t last_segment = at_root / c.segments + 2 * hop_ns(f, 0) + 2 * lanes * hop_ns(f, 0);
+    const int64_t root_busy = pipeline(f, at_root, c.segments, std::max<int64_t>(1, home + lanes), at_root_work);
+    const int64_t last_segment = (at_root + at_root_work) / c.segments + 2 * hop_ns(f, 0) + 2 * lanes * hop_ns(f, 0);
     const int64_t messages = inner.messages + 2 * remote + 2 * lanes;
     if (p.inner == inner_steps::ring) {
-        const int64_t busy = pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages);
+        const int64_t busy = pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages, work);
         return far + std::max(busy + last_segment, root_busy + 2 * hop_ns(f, 0)) + inner.last_ns;
     }
     const bool waits = exchange_waits(f, static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));
-    const int64_t stage = (waits ? 2 : 1) * inside / c.segments + inner.steps_ns + across / c.segments;
+    const int64_t stage = ((waits ? 2 : 1) * inside + inside_work + on_host + across) / c.segments + inner.steps_ns;
     const int64_t busy = std::max(c.segments * stage,
-                                  pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages));
+                                  pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages, work));
     return far + std::max(busy + last_segment, stage + root_busy + 2 * hop_ns(f, 0));
 }
 

@@ -82,7 +82,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + std::max(wire_part(f, bytes, runs, links), wire_part(f, bytes, runs, home))
                          + wire_part(f, bytes, 1, 1);
     const int64_t messages = 2 * ranks + 2 * runs + home;
-    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages)
+    const int64_t work = combine_ns(f, bytes / widest * (ranks - 1) + bytes / home * runs);     // of an owner in the root's site
+    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages, work)
            + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes) * hop_ns(f, 0);
 }
 

@@ -58,7 +58,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
         uplink = std::max(uplink, untold_uplink_ns(f, site_at(s), bytes, t.rank_count(site_at(s)) * (all - t.rank_count(site_at(s))), all));
     const int64_t wire = shared_wire(wire_part(f, bytes, lanes * (all - lanes), all), std::min<int64_t>(64, all - 1));
     // All that goes far at once, over as many connections (measured: allgather_direct.cpp).
-    return f.widest_ns() + consent + pipeline(f, std::max(wire, uplink), 2 * lanes * (all - 1)) + 2 * (all - 1) * f.message_ns;
+    return f.widest_ns() + consent + pipeline(f, std::max(wire, uplink), 2 * lanes * (all - 1)) + 2 * (all - 1) * f.message_ns
+           + combine_ns(f, bytes / all * (all - 1));
 }
 
 } // namespace

@@ -171,7 +171,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         const int64_t consent = consent_ns(f, bytes / all, f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(collected, 1), 2 * lanes * ranks) + across + sent * f.message_ns + f.farthest_ns(site_at(s)) + consent;
         const int64_t busy = pipeline(f, shared_wire(collected + across + near, 1), lanes * (4 * ranks + 2 * sent));
-        worst = std::max(worst, std::max(crossed, busy) + runs * t.site_count() * f.message_ns + hop_ns(f, 0));
+        // Who combine do so with everyone's share, owners with what their site and the runs of others have.
+        const int64_t work = combine_ns(f, bytes / all * elsewhere / links * (ranks - 1)), own_work = combine_ns(f, bytes / all * (ranks - 1 + t.run_count()));
+        worst = std::max(worst, std::max(crossed, busy) + work + own_work + runs * t.site_count() * f.message_ns + hop_ns(f, 0));
     }
     return worst;
 }

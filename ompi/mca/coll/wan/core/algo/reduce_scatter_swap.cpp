@@ -114,9 +114,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
         const int64_t own = std::max<int64_t>(0, crossed - spared), across = std::max(own, uplink);
         const int64_t within = std::max<int64_t>(0, halved - (spared - (crossed - own)));
         const int64_t combined = pipeline(f, within, 2 * steps(hosts)) + steps(hosts) * f.lan_ns;
-        const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes * f.message_ns : 0;
+        const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes * f.message_ns + lanes_up_ns(t, f, bytes) : 0;
+        const int64_t work = combine_ns(f, bytes / all * ranks * received + bytes / all * ranks * (hosts - 1) / hosts);
         worst = std::max(worst, latency + waits + across + (t.site_count() - 1 + received) * f.message_ns
-                                    + combined + on_host + hop_ns(f, 0));
+                                    + combined + work + on_host + hop_ns(f, 0));
     }
     return worst;
 }

@@ -45,7 +45,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
     const cut c(r.bytes, p.segment_bytes);
     const int64_t messages = widest_site(t) + 2 * steps(widest_site(t)) + t.site_count();
-    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), c.segment_bytes) + pipeline(f, (2 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages)
+    // In a site every host a block, leaders those of others whole.
+    const auto bytes = static_cast<int64_t>(r.bytes);
+    const int64_t work = combine_ns(f, bytes / widest_site(t) * (widest_site(t) - 1) + bytes * (t.site_count() - 1)) + lanes_up_ns(t, f, bytes);
+    return crossing_ns(f, f.farthest_ns(t.site_of(p.root)), c.segment_bytes) + pipeline(f, (2 + t.site_count() - 1) * f.wire_ns(r.bytes), c.segments, messages, work)
            + steps(widest_site(t)) * f.lan_ns;
 }
 

@@ -173,10 +173,10 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // A host at an end of stripes takes them in beside the chain, or alone instead of it.
     const int64_t through = (star ? 2 : 1) * passes * bytes + (k > 1 || star ? bytes * crossing / k : 0);
     const int64_t messages = (star ? 4 : 2) * passes + (k > 1 ? 2 * k + crossing : crossing - 1);
-    const int64_t hop = hop_ns(f, c.segment_bytes), turns = k > 1 ? c.segments * own * hop / p.window : 0;      // as in reduce_chain.cpp
+    const int64_t one = combine_ns(f, c.segment_bytes), hop = hop_ns(f, c.segment_bytes) + one, turns = k > 1 ? c.segments * own * hop / p.window : 0;      // as in reduce_chain.cpp
     const int64_t wire = std::max({flows_ns(r.bytes, f.widest_ns(), k), turns, shared_wire(f.wire_ns(static_cast<uint64_t>(through)) + headers_ns(f, c.segments * messages / 2), k - 1)});
-    return crossing_ns(f, far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages) + (hosts + (k > 1 ? 2 : 0)) * hop
-           + (ranks - std::min(ranks, hosts)) * f.message_ns;
+    return crossing_ns(f, far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages, combine_ns(f, through)) + (hosts + (k > 1 ? 2 : 0)) * hop
+           + (ranks - std::min(ranks, hosts)) * (f.message_ns + one + copied_ns(f, c.segment_bytes));
 }
 
 bool serves(const topology &t, const request &)

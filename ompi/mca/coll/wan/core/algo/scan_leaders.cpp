@@ -176,9 +176,10 @@ int tree_nodes(const topology &t) { return t.most_stays() > 1 ? most_ranks(t) : 
 
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
 {
-    const int64_t lanes = steps(widest_node(t)) * f.message_ns, tree = tree_ns(f, r.bytes, tree_nodes(t), p.lambda) + lanes;
-    const int64_t base = crossing_ns(f, f.widest_ns(), static_cast<int64_t>(r.bytes)) + entries_down_ns(t, f, r.bytes, p) + lanes;
-    return tree + std::max(tree, base);
+    const auto bytes = static_cast<int64_t>(r.bytes);
+    const int64_t lanes = steps(widest_node(t)) * f.message_ns + lanes_up_ns(t, f, bytes), tree = tree_up_ns(f, r.bytes, tree_nodes(t), p.lambda) + lanes;
+    const int64_t base = crossing_ns(f, f.widest_ns(), bytes) + entries_down_ns(t, f, r.bytes, p) + lanes;
+    return tree + std::max(tree, base) + combine_ns(f, bytes);
 }
 
 /** A child of the tree takes one; narrow_tree() and the tree inside a host have no more children than tree_buffers() says. */

@@ -136,14 +136,16 @@ int64_t cost_runs(const topology &t, const facts &f, const request &r, const pla
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t wire = std::max(2 * wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links), f.wire_ns(r.bytes));
     const int64_t messages = 4 * ranks + 2 * runs;
-    return crossing_ns(f, f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages) + wire_part(f, c.segment_bytes, 1, 1)
+    const int64_t work = combine_ns(f, bytes / widest * 2 * (ranks - 1) + bytes / narrowest_site(t) * runs);    // ranks' shares twice
+    return crossing_ns(f, f.widest_ns(), longest_part(t, r, p.links, c.segment_bytes)) + pipeline(f, shared_wire(wire, widest), c.segments, messages, work) + wire_part(f, c.segment_bytes, 1, 1)
            + (3 + lanes) * hop_ns(f, 0);
 }
 
 int64_t cost_collect(const topology &t, const facts &f, const request &r, const plan &)
 {
     const int64_t ranks = most_ranks(t), runs = t.run_count();
-    return crossing_ns(f, f.widest_ns(), static_cast<int64_t>(r.bytes)) + f.lan_ns + incast_ns(f, r.bytes, ranks - 1, 0, 0) + sends_ns(f, r.bytes, runs) + sends_ns(f, r.bytes, ranks - 1);
+    return crossing_ns(f, f.widest_ns(), static_cast<int64_t>(r.bytes)) + f.lan_ns + incast_ns(f, r.bytes, ranks - 1, 0, 0) + sends_ns(f, r.bytes, runs) + sends_ns(f, r.bytes, ranks - 1)
+           + combine_ns(f, static_cast<int64_t>(r.bytes) * (ranks - 1 + runs));
 }
 
 bool serves(const topology &t, const request &) { return few_enough(t, 8) && runs_fit(t); }

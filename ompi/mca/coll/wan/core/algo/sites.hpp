@@ -94,6 +94,16 @@ inline uint32_t far_limit(const topology &t, const facts &f, uint64_t message_by
     return std::bit_ceil(static_cast<uint32_t>(std::clamp<int64_t>((5 * alone / 4 + one - 1) / one, waits ? 8 : 2, 1 << 14)));
 }
 
+/** Of the ranks of a host, which hand on a message: what copying it takes on the way to the last one; combining, too, on the way from there. */
+inline int64_t lanes_down_ns(const topology &t, const facts &f, int64_t bytes) { return steps(widest_node(t)) * copied_ns(f, bytes); }
+inline int64_t lanes_up_ns(const topology &t, const facts &f, int64_t bytes)
+{
+    return steps(widest_node(t)) * (copied_ns(f, bytes) + combine_ns(f, bytes));
+}
+
+/** Blocks that travel together are copied one by one where ranks are not in the order of slots. */
+inline int64_t sorted_ns(const topology &t, const facts &f, int64_t bytes) { return t.in_slot_order() ? 0 : copied_ns(f, bytes); }
+
 /** How a broadcast from `home` goes from site to site. */
 struct site_route {
     int home, sites;
@@ -229,21 +239,23 @@ template <typename F> void each_entry(const topology &t, const plan &p, int me, 
 
 /**
  * From when the leaders of sites have their parts until all hosts have the result, beside the latency: an entry hears from
- * every site, the leader sends to all of them, the last of which waits for the rest; then trees.
+ * every site and combines what it hears, the leader sends to all of them, the last of which waits for the rest; then trees.
  */
 inline int64_t entries_down_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
 {
     const int64_t hosts = widest_site(t), entries = std::min<int64_t>(p.entries, hosts), below = (hosts + entries - 1) / entries;
     const int64_t alone = sends_ns(f, bytes, (t.site_count() - 1) * (entries + 1)) / 2;
     const int64_t together = sends_ns(f, bytes, t.site_count() * entries - 1 + root_sends(below, p.lambda));
-    return sharing_ns(f, bytes, alone, together) + tree_down_ns(f, bytes, below, p.lambda);
+    return sharing_ns(f, bytes, alone, together) + combine_ns(f, static_cast<int64_t>(bytes) * (t.site_count() - 1))
+           + tree_down_ns(f, bytes, below, p.lambda);
 }
 
 /** Up a tree to a leader in each site, from there to the entries of all sites, and down from these, `bytes` at each hop. */
 inline int64_t leaders_ns(const topology &t, const facts &f, uint64_t bytes, const plan &p)
 {
-    return crossing_ns(f, f.widest_ns(), static_cast<int64_t>(bytes)) + tree_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
-           + 2 * steps(widest_node(t)) * f.message_ns;
+    const auto size = static_cast<int64_t>(bytes);
+    return crossing_ns(f, f.widest_ns(), size) + tree_up_ns(f, bytes, widest_site(t), p.lambda) + entries_down_ns(t, f, bytes, p)
+           + 2 * steps(widest_node(t)) * f.message_ns + lanes_up_ns(t, f, size) + lanes_down_ns(t, f, size);
 }
 
 /** For algorithm::buffers: a tree inside a host, a part of each site, and what a step of reducing holds. */

@@ -1,10 +1,9 @@
 /*
  * Terms that the algorithms' cost formulas share.  Hockney's model, widened by
  * what decides across sites: one-way latency per level, bytes through a
- * host's interface, and the processor's time per message.  Integers only.
- *
- * What copying and reducing a byte takes is not among them: 8 to 34 ps each (lab, 1 KB to 4 MB, sums of
- * doubles), where an interface of 40 Mb/s takes 209,000 and one of 10 Gb/s 800.  Beyond that it would count.
+ * host's interface, and the processor's time per message and for each byte
+ * that it combines or copies (30 ps, where an interface of 40 Mb/s takes
+ * 209,000 and one of 100 Gb/s 80).  Integers only.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -51,6 +50,22 @@ inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den
 /** Time of the headers of so many messages through an interface. */
 inline int64_t headers_ns(const facts &f, int64_t messages) { return f.wire_ns(static_cast<uint64_t>(messages * header_bytes)); }
 
+/** A processor's time for so many bytes. */
+inline int64_t processed_ns(int64_t bytes, int64_t byte_ps)
+{
+    return static_cast<int64_t>(std::min<__int128>(static_cast<__int128>(bytes) * byte_ps / 1000, INT64_MAX / 8));
+}
+/** Combining so many bytes with as many. */
+inline int64_t combine_ns(const facts &f, int64_t bytes) { return processed_ns(bytes, f.reduce_ps); }
+/** Copying them: into and out of bundles, or from rank to rank of a host. */
+inline int64_t copied_ns(const facts &f, int64_t bytes) { return processed_ns(bytes, f.copy_ps); }
+
+/** What work that interface and processor do by turns, in so many pieces, takes beyond the interface's: all of it if there is one piece. */
+inline int64_t beside_ns(int64_t wire_ns, int64_t work_ns, int64_t pieces)
+{
+    return std::max<int64_t>(0, work_ns - wire_ns) + std::min(wire_ns, work_ns) / std::max<int64_t>(1, pieces);
+}
+
 /**
  * A stage whose work repeats for each segment: bound by the interface or by
  * the processor; a message that waits for a processor leaves the interface
@@ -77,10 +92,11 @@ inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t messages)
 /**
  * The same of a message in segments, each of which is so many messages of a host: those of the first find the
  * processors idle half of the time (measured at 1 KB, 2 x 16 hosts: 0 to 120 us a message, where a step takes 430).
+ * work_ns: of a host's processor besides, for all segments; one of them waits for it, or it for one of them.
  */
-inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t segments, int64_t messages)
+inline int64_t pipeline(const facts &f, int64_t wire_ns, int64_t segments, int64_t messages, int64_t work_ns)
 {
-    return pipelined(wire_ns, handled_ns(f, messages, 2 * segments - 1));
+    return pipelined(wire_ns, handled_ns(f, messages, 2 * segments - 1) + work_ns) + std::min(wire_ns, work_ns) / segments;
 }
 
 /** The longest of Open MPI's headers, for which what is sent at once leaves room (sizeof(mca_pml_ob1_hdr_t): 56 in 4.1, 80 in 5.0). */
@@ -278,8 +294,14 @@ inline int64_t tree_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t l
     return static_cast<int64_t>(levels.size()) * crossing_ns(f, f.lan_ns, static_cast<int64_t>(bytes)) + sends_ns(f, bytes, sum(levels));
 }
 
-/** What the root of such a tree sends. */
+/** What the root of such a tree sends, or receives. */
 inline int64_t root_sends(int64_t nodes, uint32_t lambda) { return sum(tree_levels(nodes, lambda)); }
+
+/** Up such a tree, where each node combines what it receives. */
+inline int64_t tree_up_ns(const facts &f, uint64_t bytes, int64_t nodes, uint32_t lambda)
+{
+    return tree_ns(f, bytes, nodes, lambda) + combine_ns(f, static_cast<int64_t>(bytes) * root_sends(nodes, lambda));
+}
 
 /**
  * The same where every node sends to all of its children at once, which share its interface.  Measured in the lab (128 KB

@@ -27,6 +27,8 @@ struct facts {
     int64_t burst_bytes = 0;        // that an interface lets pass at once after a pause
     int64_t wan_ns = 10'000'000;    // one way between sites where no pair is known
     int64_t eager_bytes = 64 << 10; // of what is sent to another host at once, with Open MPI's header (btl/tcp's default)
+    int64_t copy_ps = 30;           // picoseconds that copying a byte takes a processor, and combining two; lab: 8 to 34 each
+    int64_t reduce_ps = 30;
     bool assumed = false;           // not measured yet
     connections between_sites = connections::usual;
     int sites = 0;

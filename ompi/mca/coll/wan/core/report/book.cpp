@@ -141,7 +141,7 @@ size_t book::measured(const topology &t, const facts &f, std::string_view how)
         .member("step_ns", f.step_ns)
         .end();
     out.key("interface").object().member("bytes_per_s", rate_of(f.byte_ps)).member("burst_bytes", f.burst_bytes).end();
-    out.member("eager_bytes", f.eager_bytes);
+    out.member("eager_bytes", f.eager_bytes).member("copy_ps", f.copy_ps).member("reduce_ps", f.reduce_ps);
     out.key("sites").array();
     for (int s = 0; s < f.sites; ++s)
         out.object()
