@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 namespace {
 
@@ -234,14 +235,73 @@ std::string check_switches()
     // The same rack's name in another site is another rack; names are names only.
     const std::vector<place> two{{"a", 0, 0, "r"}, {"b", 1, 0, "r"}, {"a", 2, 0, "q"}, {"a", 3, 0, "r"}, {"b", 4, 0, "q"}, {"b", 5, 0, "r"}};
     WAN_CHECK_THAT(order(two) == "0 3 2|1 5 4|", order(two));
-    // Racks in blocks cost nothing and change nothing.
+    // Racks in blocks change no order.
     std::vector<place> blocks, plain;
     for (uint64_t r = 0; r < 8; ++r) {
         blocks.push_back({r < 4 ? "a" : "b", r, 0, racks[r / 2 % 2]});
         plain.push_back({r < 4 ? "a" : "b", r});
     }
-    WAN_CHECK(topology(blocks).digest() == topology(plain).digest() && topology(blocks).in_slot_order());
+    WAN_CHECK(topology(blocks).digest() != topology(plain).digest() && topology(blocks).in_slot_order());
     WAN_CHECK(topology(two).digest() != topology(std::vector<place>{{"a", 0}, {"b", 1}, {"a", 2}, {"a", 3}, {"b", 4}, {"b", 5}}).digest());
+    return "";
+}
+
+/** How many levels hosts share with the one before them: told, and counted once more. */
+std::string check_levels()
+{
+    const auto shared = [](const topology &t) {
+        std::string s;
+        for (int i = 0; i < t.site_count(); ++i)
+            for (int n = 0; n < t.node_count(site(i)); ++n)
+                s += std::to_string(t.shared_levels(site(i), n)) + (n + 1 < t.node_count(site(i)) ? " " : "|");
+        return s;
+    };
+    // As in check_switches(): hosts 0 6 3 4 1 5 7 2, of which one is in no hall and two are in no rack.
+    const std::vector<place> nested{{"a", 0, 0, "h1/r1"}, {"a", 1, 0, "h2/r1"}, {"a", 2, 0, ""},      {"a", 3, 0, "h1/r2"},
+                                    {"a", 4, 0, "h1"},    {"a", 5, 0, "h2/r1"}, {"a", 6, 0, "h1/r1"}, {"a", 7, 0, "h2"}};
+    WAN_CHECK_THAT(shared(topology(nested)) == "0 2 1 1 0 2 1 0|" && topology(nested).has_levels(site(0)), shared(topology(nested)));
+    // A level ends at either sign.
+    const std::vector<place> signs{{"a", 0, 0, "h:r"}, {"a", 1, 0, "h/r"}, {"a", 2, 0, "h:q/x"}, {"a", 3, 0, "h/q:x"}, {"a", 4, 0, "hr"}};
+    WAN_CHECK_THAT(shared(topology(signs)) == "0 2 1 3 0|", shared(topology(signs)));
+    // All share as many: one rack, or a rack each; a rack's name says nothing across sites.
+    const std::vector<place> alike{{"a", 0, 0, "r"}, {"a", 1, 0, "r"}, {"a", 2, 0, "r"}, {"b", 3, 0, "r"}, {"b", 4, 0, "q"}, {"b", 5, 0, "p"}, {"c", 6, 0, "r"}};
+    WAN_CHECK_THAT(shared(topology(alike)) == "0 1 1|0 0 0|0|", shared(topology(alike)));
+    for (int s : {0, 1, 2})
+        WAN_CHECK(!topology(alike).has_levels(site(s)));
+    const int sizes[] = {3, 4};
+    WAN_CHECK(shared(topology::blocks(sizes)) == "0 0 0|0 0 0 0|" && !topology::blocks(sizes).has_levels(site(1)));
+
+    std::mt19937_64 random(test_seed());
+    static const char *insides[] = {"", "z1", "z1/r1", "z1:r1", "z1/r2/s1", "z1/r2/s2", "z2", "z2/r1", "z1r1"};
+    for (int trial = 0; trial < 300; ++trial) {
+        const size_t hosts = 1 + random() % 12, ranks = hosts * (1 + random() % 3);
+        std::vector<std::string_view> of(hosts);
+        for (auto &inside : of)
+            inside = insides[random() % std::size(insides)];
+        std::vector<place> p;
+        const bool blocks = trial % 2;
+        for (size_t r = 0; r < ranks; ++r) {
+            const size_t host = blocks ? r * hosts / ranks : random() % hosts;
+            p.push_back({host % 3 ? "a" : "b", host, 0, of[host]});
+        }
+        const topology t(p);
+        for (int s = 0; s < t.site_count(); ++s)
+            for (int i = 0; i < t.node_count(site(s)); ++i)
+                for (int j = i + 1, told = UINT8_MAX; j < t.node_count(site(s)); ++j) {
+                    told = std::min(told, t.shared_levels(site(s), j));
+                    const auto levels = [&](int n) {
+                        std::vector<std::string> all;
+                        std::string inside(p[static_cast<size_t>(t.rank_at(site(s), n))].inside), level;
+                        std::replace(inside.begin(), inside.end(), ':', '/');
+                        for (std::istringstream in(inside); std::getline(in, level, '/');)
+                            all.push_back(level);
+                        return all;
+                    };
+                    const auto x = levels(i), y = levels(j);
+                    const auto apart = std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin();
+                    WAN_CHECK_THAT(told == apart, "trial " + std::to_string(trial) + ", hosts " + std::to_string(i) + " and " + std::to_string(j) + ": " + std::to_string(told));
+                }
+    }
     return "";
 }
 
@@ -286,6 +346,14 @@ std::string check_memory()
     const topology a = topology::blocks(one), b = topology::blocks(lanes, 64);
     WAN_CHECK_THAT(a.size() >= 100'000 && a.memory_bytes() < 8192, std::to_string(a.memory_bytes()));
     WAN_CHECK_THAT(b.size() >= 100'000 && b.memory_bytes() < 8192, std::to_string(b.memory_bytes()));
+    // Racks in blocks: a byte a host.
+    std::vector<std::string> inside;
+    std::vector<place> racks;
+    for (int k = 0; k < 100'000 / 16; ++k)
+        inside.push_back("rack" + std::to_string(k / 16));
+    for (uint32_t r = 0; r < 100'000; ++r)
+        racks.push_back({"a", r / 16, 0, inside[r / 16]});
+    WAN_CHECK_THAT(topology(racks).memory_bytes() <= 100'000 / 16 + 512, std::to_string(topology(racks).memory_bytes()));
     // Round robin: 8 bytes a rank; irregular hosts: 4 a host more.
     std::vector<std::string> names;
     for (int s = 0; s < 64; ++s)
@@ -306,7 +374,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_small>),  cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_blocks>),
         cmocka_unit_test(test<check_digest>), cmocka_unit_test(test<check_domains>), cmocka_unit_test(test<check_switches>),
-        cmocka_unit_test(test<check_runs>),   cmocka_unit_test(test<check_memory>),
+        cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_runs>),   cmocka_unit_test(test<check_memory>),
     };
     return cmocka_run_group_tests_name("topology", tests, nullptr, nullptr);
 }

@@ -8,47 +8,54 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 namespace wan {
 
 namespace {
 
+/** The order of hosts, by each one's lowest rank, and how many levels each shares with the one before it. */
+struct host_order {
+    std::vector<uint32_t> number;
+    std::vector<uint8_t> shared;
+};
+
 /**
- * The order of hosts in which those of a switch or rack follow each other, and those of an outer level:
- * a number by each host's lowest rank (first[r] of all its ranks).  Levels come in the order of
- * their lowest ranks, so that a site begins with its own.  Empty where no host is in any: the order of lowest ranks.
+ * An order of hosts in which those of a switch or rack follow each other, and those of an outer level (first[r] of all ranks:
+ * the lowest one of its host).  Levels come in the order of their lowest ranks, so that a site begins with its own.
+ * Empty where no host is in any: the order of lowest ranks.
  */
-std::vector<uint32_t> hosts_by_switch(std::span<const place> places, const std::vector<uint32_t> &site,
-                                      const std::vector<uint32_t> &first)
+host_order hosts_by_switch(std::span<const place> places, const std::vector<uint32_t> &site, const std::vector<uint32_t> &first)
 {
     if (std::all_of(places.begin(), places.end(), [](const place &p) { return p.inside.empty(); }))
         return {};
-    const auto each_host = [&](auto &&visit) {
-        for (uint32_t r = 0; r < places.size(); ++r)
-            if (first[r] == r)
-                visit(r);
-    };
-    const auto each_level = [&](uint32_t r, auto &&visit) {     // its name, with those of the outer ones
-        const std::string_view inside = places[r].inside;
-        for (size_t end = 0; end < inside.size();) {
-            end = std::min(inside.find_first_of("/:", end + 1), inside.size());
-            visit(std::pair(site[r], inside.substr(0, end)));
+    using level = std::tuple<size_t, uint32_t, std::string_view>;      // how deep, the lowest rank of what it is in, its name
+    std::map<level, uint32_t> lowest;
+    std::vector<std::vector<uint32_t>> paths;       // the site, the lowest ranks of a host's levels, its own at the end
+    for (uint32_t r = 0; r < places.size(); ++r) {
+        if (first[r] != r)
+            continue;
+        auto &path = paths.emplace_back(1, site[r]);
+        for (std::string_view rest = places[r].inside; !rest.empty();) {
+            const size_t end = std::min(rest.find_first_of("/:"), rest.size());
+            path.push_back(lowest.try_emplace({path.size(), path.back(), rest.substr(0, end)}, r).first->second);
+            rest.remove_prefix(std::min(end + 1, rest.size()));
         }
-    };
-    std::map<std::pair<uint32_t, std::string_view>, uint32_t> lowest;
-    each_host([&](uint32_t r) { each_level(r, [&](const auto &level) { lowest.try_emplace(level, r); }); });
-    std::vector<std::vector<uint32_t>> paths;       // the lowest ranks of a host's levels, its own at the end
-    each_host([&](uint32_t r) {
-        auto &path = paths.emplace_back();
-        each_level(r, [&](const auto &level) { path.push_back(lowest.at(level)); });
         path.push_back(r);
-    });
+    }
     std::sort(paths.begin(), paths.end());
-    std::vector<uint32_t> number(places.size());
-    for (uint32_t k = 0; k < paths.size(); ++k)
-        number[paths[k].back()] = k;
-    return number;
+    host_order order{std::vector<uint32_t>(places.size()), std::vector<uint8_t>(paths.size())};
+    for (uint32_t k = 0; k < paths.size(); ++k) {
+        order.number[paths[k].back()] = k;
+        if (k > 0 && paths[k][0] == paths[k - 1][0]) {
+            const auto apart = std::mismatch(paths[k].begin(), paths[k].end(), paths[k - 1].begin(), paths[k - 1].end()).first;
+            order.shared[k] = static_cast<uint8_t>(std::min<std::ptrdiff_t>(apart - paths[k].begin() - 1, UINT8_MAX));
+        }
+    }
+    if (std::all_of(order.shared.begin(), order.shared.end(), [](uint8_t n) { return n == 0; }))
+        order.shared = std::vector<uint8_t>();
+    return order;
 }
 
 } // namespace
@@ -95,8 +102,9 @@ topology::topology(std::span<const place> places) : size_(static_cast<int>(place
     }
     stays = {};
 
-    const std::vector<uint32_t> by_switch = hosts_by_switch(places, site, first);
-    const auto host_number = [&](uint32_t r) { return by_switch.empty() ? first[r] : by_switch[first[r]]; };
+    host_order by_switch = hosts_by_switch(places, site, first);
+    shared_levels_ = std::move(by_switch.shared);
+    const auto host_number = [&](uint32_t r) { return by_switch.number.empty() ? first[r] : by_switch.number[first[r]]; };
 
     // Domains of a host likewise; where there is one each, nothing is held for them.
     struct inner_key {
@@ -209,6 +217,14 @@ int topology::rank_at(site_id s, int node, int lane) const
     return static_cast<int>(order_.empty() ? p : order_[p]);
 }
 
+bool topology::has_levels(site_id s) const
+{
+    for (int n = 2; n < node_count(s); ++n)
+        if (shared_levels(s, n) != shared_levels(s, 1))
+            return true;
+    return false;
+}
+
 int topology::rank_count(site_id s) const
 {
     return static_cast<int>(start_of(site_node_[value(s) + 1]) - start_of(site_node_[value(s)]));
@@ -244,6 +260,8 @@ uint64_t topology::digest() const
         f.word(n);
     for (uint32_t r : order_)
         f.word(r);
+    for (uint8_t n : shared_levels_)
+        f.byte(n);
     return f.h;
 }
 
@@ -251,7 +269,8 @@ size_t topology::memory_bytes() const
 {
     size_t bytes = sizeof *this + sizeof(uint32_t) * (site_node_.capacity() + node_start_.capacity()
                                                       + site_runs_.capacity() + site_stays_.capacity()
-                                                      + order_.capacity() + position_.capacity());
+                                                      + order_.capacity() + position_.capacity())
+                   + shared_levels_.capacity();
     for (const auto &name : names_)
         bytes += sizeof name + (name.size() > 15 ? name.capacity() : 0);
     return bytes;

@@ -26,7 +26,7 @@ constexpr uint32_t value(site_id s) { return static_cast<uint32_t>(s); }
  * What one rank tells of itself; `site` names its WAN site, `node` its host,
  * `domain` the package and NUMA node in that (equal or not is all that counts),
  * `inside` the levels between site and host as one name ("rack3/sw1": racks,
- * switches; a level ends at '/' or ':').
+ * switches; a level ends at '/' or ':', which are the same).
  */
 struct place {
     std::string_view site;
@@ -43,7 +43,7 @@ struct place {
  * a switch or rack, so that a chain enters each of them once.
  *
  * Memory: 8 bytes a rank, 4 a host and 12 a site; nothing per rank where ranks are laid
- * out in blocks (site after site, host after host), as schedulers do.
+ * out in blocks (site after site, host after host), as schedulers do.  A byte a host where hosts share levels.
  */
 class topology {
 public:
@@ -72,6 +72,17 @@ public:
     };
     position locate(int rank) const;
     site_id site_of(int rank) const { return locate(rank).site; }
+
+    /**
+     * Levels inside the site that a host shares with the one before it in the site's order (node > 0), 255 at most.  Any
+     * two share the least of those from one to the other.
+     */
+    int shared_levels(site_id s, int node) const
+    {
+        return shared_levels_.empty() ? 0 : shared_levels_[site_node_[value(s)] + static_cast<uint32_t>(node)];
+    }
+    /** Whether some hosts of a site share more levels than others: where not, all its ways are alike as far as is known. */
+    bool has_levels(site_id s) const;
 
     /** The rank at a position; lane 0 is the host's leader. */
     int rank_at(site_id s, int node, int lane = 0) const;
@@ -120,6 +131,7 @@ private:
     int most_lanes_ = 0;
     std::vector<uint32_t> site_runs_, site_stays_;
     int runs_ = 0, most_runs_ = 0, most_stays_ = 0;
+    std::vector<uint8_t> shared_levels_;        // host -> with the one before, 0 for a site's first; empty: none with anyone
     std::vector<uint32_t> order_;       // position -> rank; empty: the identity
     std::vector<uint32_t> position_;    // rank -> position; empty: the identity
 
