@@ -84,6 +84,11 @@ std::vector<figure> figures_of(const wan::known_links &l)
                     all.push_back({"after a rest " + way, "bytes_per_s", static_cast<double>(w.cold_bytes_per_s), true});
             }
     fact_of(fact::inside_ns, "one way inside a site", true);
+    static const char *const sharing[] = {"no level", "one level", "two levels", "three levels or more"};
+    for (int shared = 0; shared < wan::facts::levels; ++shared)
+        fact_of(wan::level_fact(shared), (std::string("one way, hosts that share ") + sharing[shared]).c_str(), true);
+    if (l.facts[fact::level_byte_ps] > 0)
+        all.push_back({"a connection, those that share the fewest", "bytes_per_s", 1e12 / static_cast<double>(l.facts[fact::level_byte_ps])});
     fact_of(fact::message_ns, "a process's time for a message", true);
     fact_of(fact::step_ns, "a step of all hosts of a site", true);
     return all;

@@ -36,12 +36,22 @@ std::string sites_text(const json &communicator)
     return joined(sites, ", ");
 }
 
+/** " (2.10 ms where hosts share no level, 41 us where they share 1)": where levels are known. */
+std::string levels_text(const json &inside)
+{
+    std::vector<std::string> all;
+    for (const json &x : inside.value("levels", json::array()))
+        all.push_back(time_text(x.at("latency_ns").get<int64_t>()) + " where hosts share "
+                      + (x.at("shared") == 0 ? "no level" : count_text(x.at("shared").get<int>(), "level")));
+    return all.empty() ? "" : " (" + joined(all, ", ") + ")";
+}
+
 std::string links_text(const json &l)
 {
     const json &in = l.at("inside"), &host = l.at("interface");
     return l.at("how").get<std::string>() + " at " + time_text(l.at("at_ns").get<int64_t>()) + ": farthest "
            + time_text(l.at("farthest_ns").get<int64_t>())
-           + (in.at("latency_ns").is_null() ? "" : ", inside " + time_text(in.at("latency_ns").get<int64_t>()))
+           + (in.at("latency_ns").is_null() ? "" : ", inside " + time_text(in.at("latency_ns").get<int64_t>()) + levels_text(in))
            + " one way, " + (host.at("bytes_per_s").is_null() ? "-" : rate_text(host.at("bytes_per_s").get<double>()))
            + " a host";
 }

@@ -23,6 +23,9 @@ const char *const sample = "# by hand\n"
                            "sites eu/paris eu/lyon us\n"
                            "inside_ns 43100\n"
                            "byte_ps 204800\n"
+                           "level0_ns 210000\n"
+                           "level2_ns 41000\n"
+                           "level_byte_ps 310000\n"
                            "one_way_ns eu/paris eu/lyon 10020000   # a comment\n"
                            "one_way_ns us eu/paris 40000000\n"
                            "link_ps us eu/paris 20400\n"
@@ -45,6 +48,8 @@ std::string check_round()
     WAN_CHECK(three.ways[2][1].rtt_ns == 80'000'000 && three.ways[2][1].bytes_per_s == 4'860'000 && three.ways[1][2].rtt_ns == 0);
     WAN_CHECK(three.facts[*fact_of_pair(0, 2, 3, fact::first_link_ps)] == 20400 && three.facts[*fact_of_pair(0, 2, 3, fact::first_flow_ps)] == 160'000);
     WAN_CHECK(three.facts[*fact_of_pair(0, 2, 3, fact::first_link_hosts)] == 16);
+    WAN_CHECK(three.facts[fact::first_level_ns] == 210'000 && three.facts[fact::first_level_ns + 1] == 0 && three.facts[fact::first_level_ns + 2] == 41'000);
+    WAN_CHECK(three.facts[fact::level_byte_ps] == 310'000);
     WAN_CHECK(l.all()[1].facts[fact::step_ns] == 7);
     const std::string text = l.print();
     WAN_CHECK_THAT(links_file::parse(text, "f", again, error), error.where + error.what);

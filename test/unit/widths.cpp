@@ -226,7 +226,7 @@ std::string measure_round(const network &n, outcome &o, int round, std::mt19937_
     for (auto &m : all) {
         const fact_vector v = m->measured();
         for (size_t i = 0; i < v.size(); ++i) {
-            WAN_CHECK_THAT(v[i] == 0 || (i >= fact::first_flow_ps && i < fact::end), "widths alone");
+            WAN_CHECK_THAT(v[i] == 0 || (i >= fact::first_flow_ps && i < fact::pairs_end), "widths alone");
             found[i] = std::max(found[i], v[i]);
         }
     }

@@ -84,6 +84,18 @@ std::string mbit_words(int64_t ps)
     return text;
 }
 
+/** What is known of the levels inside sites: by how many of them two hosts share. */
+std::string levels_words(const wan::facts &f)
+{
+    std::string all;
+    for (size_t shared = 0; shared < f.level_ns.size(); ++shared)
+        if (f.level_ns[shared] > 0)
+            all += (all.empty() ? " (levels shared: " : ", ") + std::to_string(shared) + ": " + std::to_string(f.level_ns[shared] / 1000) + " us";
+    if (all.empty())
+        return "";
+    return all + (f.level_byte_ps > 0 ? "; " + mbit_words(f.level_byte_ps) + " Mb/s a connection" : "") + ")";
+}
+
 /** Whether a host is in two sites: then they are pretended, for a test. */
 bool share_hosts(const std::vector<wan::place> &places)
 {
@@ -576,7 +588,7 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
         if (!comm->known.empty()) {
             const auto &f = comm->known.back();
             s << (f.assumed ? "\nassumed: " : "\n") << "farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
-              << " us one way, " << mbit_words(f.byte_ps) << " Mb/s a host (bursts of "
+              << " us one way" << levels_words(f) << ", " << mbit_words(f.byte_ps) << " Mb/s a host (bursts of "
               << f.burst_bytes << " bytes), "
               << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
             if (f.eager_bytes != wan::facts{}.eager_bytes)

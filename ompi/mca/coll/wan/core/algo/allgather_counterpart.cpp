@@ -316,20 +316,22 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         // has other blocks to pass on; where hosts exchange half of a site's blocks, behind each other's bytes
         // (measured, 2 x 16 hosts, 16 to 128 KB: 1.6 to 1.75 times as long as the bytes take, in a ring up to 1.1).
         const bool waits = hosts > 1 && exchange_waits(f, static_cast<uint64_t>(how.ring ? piece : piece * hosts / 2));
-        const int64_t step = (how.ring ? f.lan_ns + 2 * f.message_ns : f.step_ns) + (waits ? 2 * f.lan_ns : 0);
+        const int64_t one_way = how.ring ? f.next_host_ns(site_at(s)) : f.lan_ns;
+        const int64_t step = (how.ring ? one_way + 2 * f.message_ns : f.step_ns) + (waits ? 2 * one_way : 0);
         // In a ring the own site's blocks go round before there is much else to do: two thirds of its messages cost
         // nothing (measured, 2 x 16 hosts, 4 KB in 1, 2 and 4 pieces: 33.5, 31.5 and 38.5 ms).
         const int64_t passed = how.ring ? inner * how.pieces * (6 * t.site_count() - 4) / 3 : 2 * inner * t.site_count();
         const int64_t messages = passed + 2 * remote * how.pieces + 2 * lanes;
         const int64_t connections = how.ring ? 1 : steps(hosts);
         const int64_t busy = shared_wire(f.wire_ns(static_cast<uint64_t>(std::max(sent, received))), connections - 1);
-        const int64_t wire = pipeline(f, waits ? busy + busy * (how.ring ? 1 : 7) / 12 : busy, messages);
+        const int64_t passing = how.ring ? level_part(f, all, hosts - 1, hosts) : 0;
+        const int64_t wire = pipeline(f, std::max(waits ? busy + busy * (how.ring ? 1 : 7) / 12 : busy, passing), messages);
         // The last that comes across goes on to the others, all but the burst of a lone message after it.
         const int64_t first = crossing == hosts ? 0 : f.wire_ns(static_cast<uint64_t>(own / hosts * (hosts - 1))) + inner * step;
         const int64_t last = crossing_ns(f, f.widest_ns(), own / std::max<int64_t>(crossing, receivers * how.pieces)) + first + std::max(f.wire_ns(static_cast<uint64_t>(far)), f.wire_ns(static_cast<uint64_t>(across)));
         // What is short goes round by itself, and waits for each host to have its turn (measured: 256 B in a ring of 16, 20 ms).
         const int64_t round = inner * (how.ring ? std::max(step, f.step_ns) : step);
-        worst = std::max(worst, std::max(last + round, wire + inner * step) + (how.ring ? f.lone_ns(static_cast<uint64_t>(piece)) : 0));
+        worst = std::max(worst, std::max(last + round, wire + inner * step) + (how.ring ? f.lone_ns(static_cast<uint64_t>(piece)) - f.lan_ns + one_way : 0));
     }
     return worst + 2 * steps(lanes) * f.message_ns + lanes_down_ns(t, f, all) + sorted_ns(t, f, all);
 }

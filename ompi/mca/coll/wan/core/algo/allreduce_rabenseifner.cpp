@@ -196,8 +196,9 @@ template <across_sites how> int64_t cost(const topology &t, const facts &f, cons
     if (p.inner == inner_steps::ring) {
         // Everything that must cross, then the latency, then the last segment's gathering.
         const int64_t outward = wire_part(f, bytes, widest - 1, widest) + across + hand;
-        const int64_t busy = pipeline(f, shared_wire(wire, connections), c.segments, messages, work);
-        const int64_t through = pipeline(f, shared_wire(outward, connections), c.segments, messages, work) + far;
+        const int64_t passing = level_part(f, bytes, widest - 1, widest);
+        const int64_t busy = pipeline(f, std::max(2 * passing, shared_wire(wire, connections)), c.segments, messages, work);
+        const int64_t through = pipeline(f, std::max(passing, shared_wire(outward, connections)), c.segments, messages, work) + far;
         // (Half of the steps' waiting hides behind other segments: 256 KB, 2 x 16 hosts: 121 to 138 ms; 64 KB, 3 x 11: 38 to 42.)
         return std::max(busy, through) + 2 * hand / c.segments + inner.last_ns + (widest - 1) * f.step_ns / 2 + last_hops;
     }

@@ -125,8 +125,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t n = std::min<int64_t>(p.links, widest);      // of the widest site, where gateways hand most in and out
     const int64_t hand = gateways ? wire_part(f, bytes, widest - n, n * widest) : 0;
     const int64_t hands = gateways ? (mine + 1) * ((widest + n - 1) / n) : 0;
-    const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links)
-                         + wire_part(f, bytes, widest - 1, widest) + mine * hand;
+    const int64_t gathered = std::max(wire_part(f, bytes, widest - 1, widest), p.inner == inner_steps::ring ? level_part(f, bytes, widest - 1, widest) : 0);
+    const int64_t wire = wire_part(f, lanes * bytes, widest - 1, widest) + wire_part(f, bytes, runs, links) + gathered + mine * hand;
     const int64_t messages = 2 * ranks + inner.messages + 2 * runs + 2 * lanes + hands;
     const int64_t work = combine_ns(f, bytes / widest * (ranks - 1) + bytes / narrowest_site(t) * runs) + lanes_down_ns(t, f, bytes);
     const int64_t last = inner.last_ns + wire_part(f, c.segment_bytes, 1, 1) + (3 + lanes + (gateways ? 2 : 0)) * hop_ns(f, 0)

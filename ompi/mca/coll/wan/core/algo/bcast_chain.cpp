@@ -162,21 +162,23 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t children = route.most_children();
     const int64_t home = t.node_count(site_at(route.home)) - 1;
     const int64_t lanes = widest_node(t) - 1;
-    int64_t hops = std::max<int64_t>(0, home - k) + 2, far = 0;
+    const auto hops_ns = [&](int s, int64_t hops) {
+        return hops * (hop_ns(f, c.segment_bytes, f.next_host_ns(site_at(s))) + f.message_ns * steps(lanes + 1) + lanes_down_ns(t, f, c.segment_bytes));
+    };
+    int64_t far = 0;
     for (int s = 0; s < t.site_count(); ++s)
         if (s != route.home) {
-            const int64_t one = t.node_count(site_at(s)) - k + 1;
+            const int64_t one = hops_ns(s, t.node_count(site_at(s)) - k + 1);
             far = route.order == site_order::chain ? far + one : std::max(far, one);
         }
-    hops += far;
+    const int64_t fill = hops_ns(route.home, std::max<int64_t>(0, home - k) + 2) + far;
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     const int64_t busiest = home > 0 ? std::max(bytes, bytes * (k - 1 + children) / k) : bytes * children;
     const int64_t messages = std::max({2 + lanes, 2 * k - 1 + children, home > 0 ? 0 : k * children});
     const int64_t sent = c.segments * (home > 0 ? std::max<int64_t>(1, k - 1 + children) : k * children);
-    const int64_t hop = hop_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1) + lanes_down_ns(t, f, c.segment_bytes);
     const int64_t across = flows_ns(r.bytes, f.farthest_ns(site_at(route.home)), k);
-    const int64_t wire = std::max(across, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, sent), k - 1));
-    return crossing_ns(f, route.latency_ns(f), c.segment_bytes / k) + pipeline(f, wire, c.segments, messages, lanes_down_ns(t, f, bytes)) + hops * hop;
+    const int64_t wire = std::max({across, level_part(f, bytes), shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, sent), k - 1)});
+    return crossing_ns(f, route.latency_ns(f), c.segment_bytes / k) + pipeline(f, wire, c.segments, messages, lanes_down_ns(t, f, bytes)) + fill;
 }
 
 } // namespace

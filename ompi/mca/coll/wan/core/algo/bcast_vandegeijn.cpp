@@ -108,8 +108,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
         if (s != route.home)
             bytes = std::max(bytes, gateway_bytes(static_cast<int64_t>(r.bytes), t.node_count(site_at(s)), p.links,
                                                   route.order == site_order::chain && route.place(s) + 1 < route.sites ? 1 : 0));
-    const int64_t wire = f.wire_ns(static_cast<uint64_t>(bytes));
     const int64_t widest = widest_site(t);
+    const int64_t passing = p.inner == inner_steps::ring ? level_part(f, static_cast<int64_t>(r.bytes), widest - 1, widest) : 0;
+    const int64_t wire = std::max(f.wire_ns(static_cast<uint64_t>(bytes)), passing);
     const int64_t lanes = widest_node(t) - 1;
     const inner_cost inner = inner_of(f, widest, c.segment_bytes, p.inner);
     const int64_t messages = std::max(owners, inner.messages + 1 + children + lanes);

@@ -188,14 +188,17 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const site_route route{static_cast<int>(value(home_site)), t.site_count(), p.order};
     const int64_t k = stripes_of(t, p, most_stripes), remote = route.most_children(), lanes = widest_node(t) - 1;
     const int64_t home = t.node_count(home_site) - 1;
-    int64_t hops = 0, own = home - 1;
+    const auto hops_ns = [&](site_id s, int64_t hops) {
+        return hops * (hop_ns(f, c.segment_bytes, f.next_host_ns(s)) + combine_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1) + lanes_up_ns(t, f, c.segment_bytes));
+    };
+    int64_t fill = 0, own = hops_ns(home_site, home - 1);
     for (int s = 0; s < t.site_count(); ++s)
         if (site_at(s) != home_site) {
-            const int64_t hosts = t.node_count(site_at(s));
-            own = std::max(own, hosts - 1);
-            hops = k == 1 && p.order == site_order::chain ? hops + hosts : std::max(hops, hosts - 1);
+            const int64_t hosts = t.node_count(site_at(s)), passed = hops_ns(site_at(s), hosts - 1);
+            own = std::max(own, passed);
+            fill = k == 1 && p.order == site_order::chain ? fill + hops_ns(site_at(s), hosts) : std::max(fill, passed);
         }
-    hops += home == 0 ? 0 : k > 1 ? t.site_count() - 1 : home;
+    fill += hops_ns(home_site, 1 + (home == 0 ? 0 : k > 1 ? t.site_count() - 1 : home));
     const int64_t bytes = static_cast<int64_t>(r.bytes);
     // At the root; where the stripes of all sites end, or one chain takes in a site at each host.
     const int64_t entering = k > 1 ? bytes * (k + remote - 1) / k
@@ -203,12 +206,11 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t busiest = home > 0 ? std::max(bytes, entering) : bytes * remote;
     const int64_t messages = lanes + std::max({2 * k - 1 + remote, k + 1, home > 0 ? 0 : k * remote});
     const int64_t received = c.segments * std::max(k - 1 + remote, home > 0 ? 1 : k * remote);
-    const int64_t hop = hop_ns(f, c.segment_bytes) + combine_ns(f, c.segment_bytes) + f.message_ns * steps(lanes + 1) + lanes_up_ns(t, f, c.segment_bytes);
     const int64_t far = crossing_ns(f, route.latency_ns(f), c.segment_bytes / k);
     const int64_t across = flows_ns(r.bytes, f.widest_ns(), k);
-    const int64_t turns = k > 1 ? c.segments * own * hop / p.window : 0;     // who begins a stripe and ends another has a segment for as long
-    const int64_t wire = std::max({across, turns, shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, received), k - 1)});
-    return far + pipeline(f, wire, c.segments, messages, combine_ns(f, busiest) + lanes_up_ns(t, f, bytes)) + (hops + 1) * hop;
+    const int64_t turns = k > 1 ? c.segments * own / p.window : 0;     // who begins a stripe and ends another has a segment for as long
+    const int64_t wire = std::max({across, turns, level_part(f, bytes), shared_wire(f.wire_ns(static_cast<uint64_t>(busiest)) + headers_ns(f, received), k - 1)});
+    return far + pipeline(f, wire, c.segments, messages, combine_ns(f, busiest) + lanes_up_ns(t, f, bytes)) + fill;
 }
 
 } // namespace

@@ -199,7 +199,8 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t last_segment = (at_root + at_root_work) / c.segments + 2 * hop_ns(f, 0) + 2 * lanes * hop_ns(f, 0);
     const int64_t messages = inner.messages + 2 * remote + 2 * lanes;
     if (p.inner == inner_steps::ring) {
-        const int64_t busy = pipeline(f, shared_wire(std::max(inside + across, at_home), connections), c.segments, messages, work);
+        const int64_t passing = level_part(f, bytes, widest - 1, widest);
+        const int64_t busy = pipeline(f, std::max(passing, shared_wire(std::max(inside + across, at_home), connections)), c.segments, messages, work);
         return far + std::max(busy + last_segment, root_busy + 2 * hop_ns(f, 0)) + inner.last_ns;
     }
     const bool waits = exchange_waits(f, static_cast<uint64_t>(c.segment_bytes * (widest / 2) / widest));

@@ -218,7 +218,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
         const int64_t across = wire_part(f, remote, 1, senders);
         const int64_t sent = (elsewhere + senders - 1) / senders * (elsewhere < hosts ? 1 : k), received = (t.site_count() - 1) * k;
 
-        int64_t messages = 2 * (hosts - 1) * k, connections = 2, waiting = k * f.message_ns, between = 0;
+        int64_t messages = 2 * (hosts - 1) * k, connections = 2, waiting = k * f.message_ns, between = 0, passing = 0;
         if (how == combining::circulant) {
             messages = 2 * steps(hosts);
             connections = steps(hosts);
@@ -230,7 +230,8 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
         } else if (how == combining::ring) {
             connections = 1;
             const bool lone = exchange_waits(f, static_cast<uint64_t>(remote / (hosts * k)));
-            waiting = (hosts - 1) * (lone ? 3 : 1) * f.lan_ns / std::min<int64_t>(k, 2);    // pieces overlap
+            waiting = (hosts - 1) * (lone ? 3 : 1) * f.next_host_ns(site_at(s)) / std::min<int64_t>(k, 2);    // pieces overlap
+            passing = level_part(f, bytes, hosts - 1, hosts);
         }
         const int64_t on_host = lanes > 1 ? 2 * steps(lanes) * hop_ns(f, 0) + lanes_up_ns(t, f, bytes) : 0;
         const int64_t work = combine_ns(f, remote / hosts * (hosts - 1)), inner_work = combine_ns(f, local / hosts * (hosts - 1));
@@ -238,7 +239,7 @@ int64_t cost_by_sites(const topology &t, const facts &f, const request &r, const
         const int64_t consent = consent_ns(f, std::min(bytes / all, remote / (hosts * k)), f.farthest_ns(site_at(s)));
         const int64_t crossed = pipeline(f, shared_wire(outward, connections - 1), messages) + waiting + between + across + sent * f.message_ns
                                 + f.farthest_ns(site_at(s)) + consent + beside_ns(outward, work, pieces);
-        const int64_t busy = pipeline(f, shared_wire(outward + across + inward, connections - 1), 2 * messages + sent + received) + 2 * waiting
+        const int64_t busy = pipeline(f, std::max(passing, shared_wire(outward + across + inward, connections - 1)), 2 * messages + sent + received) + 2 * waiting
                              + beside_ns(outward, work, pieces) + beside_ns(inward, inner_work, pieces);
         worst = std::max(worst, std::max(crossed, busy) + received * f.message_ns + combine_ns(f, bytes / all * (t.site_count() - 1)) + on_host + hop_ns(f, 0));
     }

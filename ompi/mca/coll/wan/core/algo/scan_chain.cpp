@@ -157,15 +157,24 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     const int64_t k = std::min<int64_t>(p.links, narrowest_site(t));
     // Hops between hosts, each of which has the message pass it as often as the chain comes by.
     const int64_t passes = t.most_stays();
-    int64_t far = f.widest_ns(), hosts = 0, own = 0, ranks = 2 * most_ranks(t);
-    for (int s = 0; s < sites; ++s)
-        own = std::max<int64_t>(own, t.stay_count(site_at(s)));
-    hosts = 2 * own;
+    const int64_t one = combine_ns(f, c.segment_bytes);
+    const auto hops_ns = [&](int s, int64_t hops) {     // ranks follow each other, and may go by other racks than hosts do
+        return hops * (hop_ns(f, c.segment_bytes, t.in_slot_order() ? f.next_host_ns(site_at(s)) : f.lan_ns) + one);
+    };
+    int64_t far = f.widest_ns(), hosts = 0, most = 0, own = 0, ranks = 2 * most_ranks(t), ends = 0;
+    for (int s = 0; s < sites; ++s) {
+        most = std::max<int64_t>(most, t.stay_count(site_at(s)));
+        own = std::max(own, hops_ns(s, t.stay_count(site_at(s))));
+        ends = std::max(ends, hops_ns(s, 2));
+    }
+    hosts = 2 * most;
+    int64_t fill = 2 * own;
     if (!star) {
-        far = hosts = 0;
+        far = hosts = fill = 0;
         ranks = t.size();
         for (int s = 0; s < sites; ++s) {
             hosts += t.stay_count(site_at(s));
+            fill += hops_ns(s, t.stay_count(site_at(s)));
             far += s > 0 ? f.latency_ns(site_at(s - 1), site_at(s)) : 0;
         }
     }
@@ -173,9 +182,9 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &p)
     // A host at an end of stripes takes them in beside the chain, or alone instead of it.
     const int64_t through = (star ? 2 : 1) * passes * bytes + (k > 1 || star ? bytes * crossing / k : 0);
     const int64_t messages = (star ? 4 : 2) * passes + (k > 1 ? 2 * k + crossing : crossing - 1);
-    const int64_t one = combine_ns(f, c.segment_bytes), hop = hop_ns(f, c.segment_bytes) + one, turns = k > 1 ? c.segments * own * hop / p.window : 0;      // as in reduce_chain.cpp
-    const int64_t wire = std::max({flows_ns(r.bytes, f.widest_ns(), k), turns, shared_wire(f.wire_ns(static_cast<uint64_t>(through)) + headers_ns(f, c.segments * messages / 2), k - 1)});
-    return crossing_ns(f, far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages, combine_ns(f, through)) + (hosts + (k > 1 ? 2 : 0)) * hop
+    const int64_t turns = k > 1 ? c.segments * own / p.window : 0;      // as in reduce_chain.cpp
+    const int64_t wire = std::max({flows_ns(r.bytes, f.widest_ns(), k), turns, level_part(f, bytes, star ? 2 : 1), shared_wire(f.wire_ns(static_cast<uint64_t>(through)) + headers_ns(f, c.segments * messages / 2), k - 1)});
+    return crossing_ns(f, far, c.segment_bytes / k) + pipeline(f, wire, c.segments, messages, combine_ns(f, through)) + fill + (k > 1 ? ends : 0)
            + (ranks - std::min(ranks, hosts)) * (f.message_ns + one + copied_ns(f, c.segment_bytes));
 }
 

@@ -5,6 +5,9 @@
  *
  *     sites eu/paris eu/lyon
  *     inside_ns 43100                             one way, the farther of the first two hosts of any site
+ *     level0_ns 210000                            one way between two hosts of a site that share none of its levels (zones, racks),
+ *     level1_ns 41000                             one of them; likewise level2_ns, and level3_ns: three or more
+ *     level_byte_ps 210000                        of one connection between hosts that share the fewest
  *     byte_ps 204800                              of a host's interface
  *     one_way_ns eu/paris eu/lyon 10020000
  *     connection_ps eu/paris eu/lyon 160000       a byte, over one connection between them
@@ -37,17 +40,25 @@ struct known_links {
     std::vector<std::vector<site_way>> ways;
 };
 
+constexpr fact::place level_fact(int shared) { return static_cast<fact::place>(fact::first_level_ns + shared); }
+
 /** The facts that are not of a pair, by their names in a file. */
 struct fact_name {
     fact::place place;
     const char *name;
 };
-inline constexpr std::array<fact_name, 6> fact_names = {{{fact::inside_ns, "inside_ns"},
-                                                         {fact::message_ns, "message_ns"},
-                                                         {fact::byte_ps, "byte_ps"},
-                                                         {fact::farthest_ns, "farthest_ns"},
-                                                         {fact::lone_ns, "lone_ns"},
-                                                         {fact::step_ns, "step_ns"}}};
+inline constexpr std::array<fact_name, 11> fact_names = {{{fact::inside_ns, "inside_ns"},
+                                                          {fact::message_ns, "message_ns"},
+                                                          {fact::byte_ps, "byte_ps"},
+                                                          {fact::farthest_ns, "farthest_ns"},
+                                                          {fact::lone_ns, "lone_ns"},
+                                                          {fact::step_ns, "step_ns"},
+                                                          {level_fact(0), "level0_ns"},
+                                                          {level_fact(1), "level1_ns"},
+                                                          {level_fact(2), "level2_ns"},
+                                                          {level_fact(3), "level3_ns"},
+                                                          {fact::level_byte_ps, "level_byte_ps"}}};
+static_assert(facts::levels == 4);
 
 /** And those that are. */
 inline constexpr std::array<fact_name, 4> pair_fact_names = {{{fact::first_pair_ns, "one_way_ns"},

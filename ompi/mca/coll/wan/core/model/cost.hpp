@@ -1,6 +1,7 @@
 /*
  * Terms that the algorithms' cost formulas share.  Hockney's model, widened by
- * what decides across sites: one-way latency per level, bytes through a
+ * what decides across sites: one-way latency per level (steps wait for the
+ * farthest hosts of a site, chains and rings pass along its order), bytes through a
  * host's interface, and the processor's time per message and for each byte
  * that it combines or copies (30 ps, where an interface of 40 Mb/s takes
  * 209,000 and one of 100 Gb/s 80).  Integers only.
@@ -45,6 +46,17 @@ struct cut {
 inline int64_t wire_part(const facts &f, int64_t bytes, int64_t num, int64_t den)
 {
     return static_cast<int64_t>(static_cast<__int128>(f.wire_ns(static_cast<uint64_t>(bytes))) * num / std::max<int64_t>(1, den));
+}
+
+/**
+ * Time of bytes * num / den on the one connection by which a chain or a ring goes on to another rack or zone, where that is
+ * slower than an interface by more than noise; else 0.
+ */
+inline int64_t level_part(const facts &f, int64_t bytes, int64_t num = 1, int64_t den = 1)
+{
+    if (f.level_byte_ps <= f.byte_ps + f.byte_ps / 8)
+        return 0;
+    return static_cast<int64_t>(static_cast<__int128>(bytes) * f.level_byte_ps / 1000 * num / std::max<int64_t>(1, den));
 }
 
 /** Time of the headers of so many messages through an interface. */
@@ -120,11 +132,12 @@ inline int64_t consent_ns(const facts &f, int64_t bytes, int64_t latency_ns)
 /** The way of a message across a latency, beside its bytes (measured: 60 KB over 10 ms in 14.8 ms, 64 KB in 35.6). */
 inline int64_t crossing_ns(const facts &f, int64_t latency_ns, int64_t bytes) { return latency_ns + consent_ns(f, bytes, latency_ns); }
 
-/** A message from one host of a site to the next that finds the interfaces idle. */
-inline int64_t hop_ns(const facts &f, int64_t bytes)
+/** A message from one host of a site to another, so far away, that finds the interfaces idle. */
+inline int64_t hop_ns(const facts &f, int64_t bytes, int64_t latency_ns)
 {
-    return f.lone_ns(static_cast<uint64_t>(bytes)) + consent_ns(f, bytes, f.lan_ns) + f.message_ns;
+    return f.lone_ns(static_cast<uint64_t>(bytes)) - f.lan_ns + latency_ns + consent_ns(f, bytes, latency_ns) + f.message_ns;
 }
+inline int64_t hop_ns(const facts &f, int64_t bytes) { return hop_ns(f, bytes, f.lan_ns); }
 
 /**
  * The same in a ring, where the blocks of all hosts go round at once, one right behind another: of a
@@ -135,7 +148,7 @@ inline int64_t hop_ns(const facts &f, int64_t bytes)
 inline int64_t passing_hop_ns(const facts &f, int64_t bytes)
 {
     const int64_t free = std::clamp<int64_t>(f.burst_bytes - bytes, 0, bytes);
-    return crossing_ns(f, f.lan_ns, bytes) + f.wire_ns(static_cast<uint64_t>(bytes - free)) + f.message_ns;
+    return crossing_ns(f, f.next_host_ns(), bytes) + f.wire_ns(static_cast<uint64_t>(bytes - free)) + f.message_ns;
 }
 
 /**

@@ -12,6 +12,7 @@
 #include "topo/topology.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace wan {
@@ -20,7 +21,7 @@ namespace wan {
 enum class connections { usual, warm, rested, closed };
 
 struct facts {
-    int64_t lan_ns = 50'000;        // one way, a small message inside a site
+    int64_t lan_ns = 50'000;        // one way, a small message inside a site: between its farthest hosts, as far as levels are known
     int64_t message_ns = 5'000;     // what a process spends on a message, others idle
     int64_t step_ns = 55'000;       // a step in which all hosts of a site exchange messages and wait for them
     int64_t byte_ps = 8'000;        // picoseconds a byte through one host's interface (8000: 1 Gb/s)
@@ -32,6 +33,10 @@ struct facts {
     bool assumed = false;           // not measured yet
     connections between_sites = connections::usual;
     int sites = 0;
+    static constexpr int levels = 4;                    // told apart: hosts that share no level of their site, one, two, more
+    std::array<int64_t, levels> level_ns{};             // one way between such hosts; 0: not known
+    int64_t level_byte_ps = 0;      // a byte through one connection between hosts that share the fewest; 0: not known
+    std::vector<int64_t> next_ns;   // one way from a host to the next in a site's order, the mean, by site; empty: no levels are known
     std::vector<int64_t> pair_ns;   // one way by site pair [a * sites + b], 0: unknown; may be empty
     // A byte through what all hosts of a site share: on the way to all others, by site; to one of them, by pair; the same.
     std::vector<int64_t> uplink_ps, link_ps;
@@ -58,6 +63,10 @@ struct facts {
         const size_t i = value(a) * static_cast<size_t>(sites) + value(b);
         return i < pair_ns.size() && pair_ns[i] > 0 ? pair_ns[i] : wan_ns;
     }
+    /** From a host of a site to the next in its order, in the mean: as chains go, of whose hops few leave a rack. */
+    int64_t next_host_ns(site_id s) const { return next_ns.empty() ? lan_ns : next_ns[value(s)]; }
+    /** In the site where it is longest. */
+    int64_t next_host_ns() const { return next_ns.empty() ? lan_ns : *std::max_element(next_ns.begin(), next_ns.end()); }
     std::vector<int64_t> far_ns;    // by site, to the farthest other, then the most of them: settle() fills it in, else empty
 
     /** From one site to the farthest other. */
@@ -115,7 +124,10 @@ struct facts {
     }
 };
 
-/** Whether what was measured of links differs by more than noise: by half of the lesser. */
+/**
+ * Whether what was measured of links differs by more than noise: by half of the lesser; between levels of a site, too, by more
+ * than a processor may take.  What b knows of levels and a does not differs.
+ */
 inline bool differ(const facts &a, const facts &b)
 {
     const auto apart = [](int64_t x, int64_t y) { return 2 * std::max(x, y) > 3 * std::min(x, y); };
@@ -124,7 +136,11 @@ inline bool differ(const facts &a, const facts &b)
     for (size_t i = 0; i < a.pair_ns.size(); ++i)
         if (a.pair_ns[i] > 0 && apart(a.pair_ns[i], b.pair_ns[i]))
             return true;
-    return false;
+    for (size_t i = 0; i < a.level_ns.size(); ++i)
+        if (const auto [less, more] = std::minmax(a.level_ns[i], b.level_ns[i]);
+            less > 0 ? apart(less, more) && more - less > std::max(a.handling_ns(), b.handling_ns()) : b.level_ns[i] > 0)
+            return true;
+    return a.level_byte_ps > 0 && b.level_byte_ps > 0 && apart(a.level_byte_ps, b.level_byte_ps);
 }
 
 } // namespace wan

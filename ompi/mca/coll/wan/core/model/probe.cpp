@@ -6,8 +6,9 @@
  * waits for the partner, then the least of three).  Then, when the interfaces
  * have rested for a round trip, the first two hosts of each site pass 32 KB in 8
  * KB messages (of which a rate limit lets its burst through at once) and, without a rest,
- * 128 KB (the interface's rate); four times.  Then those ping each other with 1 byte; the
- * first host pings up to eight others at once (what each message costs it);
+ * 128 KB (the interface's rate); four times.  Then those ping each other with 1 byte, and, where hosts of
+ * a site share more or fewer levels, two hosts for each number of levels that those two do not; two of those that share
+ * the fewest pass 128 KB.  The first host pings up to eight others at once (what each message costs it);
  * last, all hosts of a site make barriers, one after the other (what a step
  * takes in which everyone waits for everyone: where hosts share processors,
  * much more).  Noise only adds: of repeated times the least counts; of the
@@ -46,6 +47,42 @@ int64_t median(std::vector<int64_t> all)
     std::nth_element(all.begin(), middle, all.end());
     return std::max<int64_t>(1, *middle);
 }
+
+/** Of facts::level_ns, that of so many levels. */
+int level_at(int shared) { return std::min(shared, facts::levels - 1); }
+
+struct two_hosts {
+    int a, b;
+};
+
+/** Two hosts of a site that share so many levels, the first one of all if it does; nullopt: none do, or all do. */
+std::optional<two_hosts> hosts_sharing(const topology &t, site_id s, int level)
+{
+    if (!t.has_levels(s))
+        return std::nullopt;
+    int with_first = INT32_MAX;
+    for (int n = 1; n < t.node_count(s); ++n) {
+        with_first = std::min(with_first, t.shared_levels(s, n));
+        if (level_at(with_first) == level)
+            return two_hosts{0, n};
+    }
+    for (int n = 1; n < t.node_count(s); ++n)
+        if (level_at(t.shared_levels(s, n)) == level)
+            return two_hosts{n - 1, n};
+    return std::nullopt;
+}
+
+/** The fewest levels that any of the first so many hosts share. */
+int fewest_shared(const topology &t, site_id s, int hosts)
+{
+    int least = INT32_MAX;
+    for (int n = 1; n < hosts; ++n)
+        least = std::min(least, t.shared_levels(s, n));
+    return level_at(least);
+}
+
+/** Whether these are the first two, which `inside` and `bulk` measure. */
+bool first_two(const two_hosts &h) { return h.a == 0 && h.b == 1; }
 
 size_t pair_index(int a, int b, int sites)
 {
@@ -89,13 +126,33 @@ probe::probe(const topology &t, int me, bool brief) : topo_(t), me_(me)
         steps_.push_back({kind::inside, 0, 0, false});
         for (int repeat = 0; repeat < 2; ++repeat)
             steps_.push_back({kind::inside, 0, 0, true});
+        level_steps(brief);
         return;
     }
     for (int repeat = 0; repeat <= 2 * repetitions; ++repeat)
         for (kind k : {kind::inside, kind::fan})
             steps_.push_back({k, 0, 0, repeat > 0});
+    level_steps(brief);
     for (int repeat = 0; repeat <= barrier_repetitions; ++repeat)
         steps_.push_back({kind::barrier, 0, 0, repeat > 0});
+}
+
+void probe::level_steps(bool brief)
+{
+    std::array<bool, facts::levels> wanted{};
+    bool wide = false;
+    for (int s = 0; s < topo_.site_count(); ++s)
+        for (int level = facts::levels - 1, fewest = fewest_shared(topo_, site_at(s), topo_.node_count(site_at(s))); level >= 0; --level)
+            if (const auto two = hosts_sharing(topo_, site_at(s), level); two && !first_two(*two)) {
+                wanted[static_cast<size_t>(level)] = true;
+                wide |= level == fewest;
+            }
+    const int timed = brief ? 2 : repetitions;
+    for (int level = 0; level < facts::levels; ++level)
+        for (int repeat = 0; wanted[static_cast<size_t>(level)] && repeat <= timed; ++repeat)
+            steps_.push_back({kind::level, level, 0, repeat > 0});
+    for (int repeat = 0; wide && repeat <= timed; ++repeat)
+        steps_.push_back({kind::level_bulk, 0, 0, repeat > 0});
 }
 
 schedule probe::ping(int from, int to) const
@@ -196,6 +253,17 @@ std::optional<schedule> probe::next()
         return pair || across ? bulk(a, b, steps_[at_].what == kind::bulk ? bulk_messages : lone_messages)
                               : builder(me_).finish();
     }
+    case kind::level:
+    case kind::level_bulk: {
+        const bool wide = steps_[at_].what == kind::level_bulk;
+        const auto two = hosts_sharing(topo_, mine, wide ? fewest_shared(topo_, mine, topo_.node_count(mine)) : steps_[at_].a);
+        part_ = two && !first_two(*two) && me_ == topo_.rank_at(mine, two->a);
+        bytes_ = wide ? bulk_message_bytes : 1;
+        if (!two || first_two(*two))
+            return builder(me_).finish();
+        const int a = topo_.rank_at(mine, two->a), b = topo_.rank_at(mine, two->b);
+        return wide ? bulk(a, b, bulk_messages) : ping(a, b);
+    }
     case kind::fan:
         part_ = pair && me_ == first;
         return fan();
@@ -223,6 +291,12 @@ void probe::record(int64_t elapsed_ns)
         break;
     case kind::bulk:
         keep_least(bulk_ns_, elapsed_ns);
+        break;
+    case kind::level:
+        keep_least(level_ns_[static_cast<size_t>(s.a)], elapsed_ns / 2);
+        break;
+    case kind::level_bulk:
+        keep_least(level_bulk_ns_, elapsed_ns);
         break;
     case kind::fan:
         keep_least(fan_ns_, elapsed_ns);
@@ -252,6 +326,12 @@ int64_t probe::cost_ns(const topology &t, const facts &f, bool brief)
         case kind::bulk:
             ns += 2 * one_way_ns + f.wire_ns(bulk_messages * bulk_message_bytes);
             break;
+        case kind::level:
+            ns += 2 * f.lan_ns;
+            break;
+        case kind::level_bulk:
+            ns += 2 * f.lan_ns + std::max(f.wire_ns(bulk_messages * bulk_message_bytes), level_part(f, static_cast<int64_t>(bulk_messages * bulk_message_bytes)));
+            break;
         case kind::fan:
             ns += 2 * (f.lan_ns + fan_width * f.message_ns);
             break;
@@ -276,13 +356,24 @@ fact_vector probe::measured() const
                 v[fact::first_pair_ns + pair_index(a, b, sites)] = ns;
         }
     v[fact::inside_ns] = lan_ns_;
-    const int64_t width = std::min<int64_t>(fan_width, topo_.node_count(topo_.site_of(me_)) - 1);
-    if (fan_ns_ > 0)
-        v[fact::message_ns] = std::max<int64_t>(1, (fan_ns_ - 2 * lan_ns_) / (2 * width));
+    const site_id mine = topo_.site_of(me_);
+    const int64_t width = std::min<int64_t>(fan_width, topo_.node_count(mine) - 1);
+    std::array<int64_t, facts::levels> level_ns = level_ns_;
+    if (topo_.has_levels(mine))
+        level_ns[static_cast<size_t>(level_at(topo_.shared_levels(mine, 1)))] = lan_ns_;
+    std::copy(level_ns.begin(), level_ns.end(), v.begin() + fact::first_level_ns);
+    if (fan_ns_ > 0) {      // those that the first host asks may be far from it
+        const int64_t farthest = std::max(lan_ns_, topo_.has_levels(mine) ? level_ns[static_cast<size_t>(fewest_shared(topo_, mine, static_cast<int>(width) + 1))] : 0);
+        v[fact::message_ns] = std::max<int64_t>(1, (fan_ns_ - 2 * farthest) / (2 * width));
+    }
     // Sites of one host each: lone and bulk went from the first site to the second.
     const int64_t round_trip = 2 * (lan_ns_ ? lan_ns_ : sites > 1 ? pair_ns_[1] : 0);
     constexpr auto bulk_bytes = static_cast<int64_t>(bulk_messages * bulk_message_bytes);
     v[fact::byte_ps] = bulk_ns_ > round_trip ? (bulk_ns_ - round_trip) * 1000 / bulk_bytes : 0;
+    if (topo_.has_levels(mine)) {
+        const int64_t fewest_ns = level_ns[static_cast<size_t>(fewest_shared(topo_, mine, topo_.node_count(mine)))];
+        v[fact::level_byte_ps] = level_bulk_ns_ > 2 * fewest_ns ? (level_bulk_ns_ - 2 * fewest_ns) * 1000 / bulk_bytes : 0;
+    }
     v[fact::farthest_ns] = worst;
     v[fact::lone_ns] = lone_ns_ > 0 ? std::max<int64_t>(1, lone_ns_ - round_trip) : 0;
     v[fact::step_ns] = median(barrier_ns_);
@@ -295,6 +386,40 @@ std::optional<size_t> fact_of_pair(int a, int b, int sites, fact::place first)
         return std::nullopt;
     return first + pair_index(std::min(a, b), std::max(a, b), sites);
 }
+
+namespace {
+
+/** What is known of the levels that these sites have; f.lan_ns is what the first two hosts measured. */
+void levels_take(facts &f, const topology &t, const fact_vector &v)
+{
+    const int64_t first_ns = f.lan_ns;
+    std::vector<int64_t> next(static_cast<size_t>(f.sites), first_ns);
+    bool any = false;
+    for (int s = 0; s < f.sites; ++s) {
+        const site_id at = site_at(s);
+        if (!t.has_levels(at))
+            continue;
+        int64_t sum = 0;
+        for (int n = 1; n < t.node_count(at); ++n) {
+            const auto level = static_cast<size_t>(level_at(t.shared_levels(at, n)));
+            f.level_ns[level] = v[fact::first_level_ns + level];
+            size_t known = level;       // or farther, where others measured it whose hosts share no more
+            while (known > 0 && v[fact::first_level_ns + known] == 0)
+                --known;
+            const int64_t ns = v[fact::first_level_ns + known];
+            any |= ns > 0;
+            f.lan_ns = std::max(f.lan_ns, ns);
+            sum += ns > 0 ? ns : first_ns;
+        }
+        next[value(at)] = sum / (t.node_count(at) - 1);
+    }
+    if (!any)
+        return;
+    f.next_ns = std::move(next);
+    f.level_byte_ps = v[fact::level_byte_ps];
+}
+
+} // namespace
 
 facts facts_from(const topology &t, const fact_vector &v)
 {
@@ -311,6 +436,7 @@ facts facts_from(const topology &t, const fact_vector &v)
     constexpr int64_t lone_bytes = lone_messages * static_cast<int64_t>(bulk_message_bytes);
     if (v[fact::lone_ns] > 0)
         f.burst_bytes = std::max<int64_t>(0, lone_bytes - v[fact::lone_ns] * 1000 / f.byte_ps);
+    levels_take(f, t, v);
     f.step_ns = v[fact::step_ns] > 0 ? v[fact::step_ns] : f.lan_ns + f.message_ns;
     if (f.sites <= most_sites_by_pair) {
         f.pair_ns.assign(static_cast<size_t>(f.sites) * static_cast<size_t>(f.sites), 0);

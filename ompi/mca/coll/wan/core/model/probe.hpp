@@ -23,7 +23,7 @@ using fact_vector = std::array<int64_t, WAN_FACTS>;
 /** What stands where in a fact_vector; 0: not measured. */
 struct fact {
     enum place : size_t {
-        inside_ns,      // one way inside a site
+        inside_ns,      // one way between the first two hosts of a site
         message_ns,     // what a process spends on a message
         byte_ps,        // of an interface
         farthest_ns,    // one way between the sites that are farthest apart
@@ -34,7 +34,10 @@ struct fact {
         first_flow_ps = first_pair_ns + pairs,      // likewise: of one connection between them (model/widths.hpp),
         first_link_ps = first_flow_ps + pairs,      // of all hosts of a site to those of the other,
         first_link_hosts = first_link_ps + pairs,   // or of so many at once
-        end = first_link_hosts + pairs
+        pairs_end = first_link_hosts + pairs,
+        first_level_ns = pairs_end,                 // one way between hosts of a site by the levels they share, see facts::level_ns;
+        level_byte_ps = first_level_ns + facts::levels,     // of a connection between those that share the fewest
+        end
     };
     static constexpr int most_sites = 10;           // so many pairs; beyond, the worst latency stands for all
 };
@@ -73,12 +76,13 @@ public:
     static int64_t cost_ns(const topology &t, const facts &f, bool brief);
 
 private:
-    enum class kind { site_pair, inside, lone, bulk, fan, barrier };
+    enum class kind { site_pair, inside, lone, bulk, level, level_bulk, fan, barrier };
     struct step {
         kind what;
-        int a = 0, b = 0;   // site pair, of this rank's site
+        int a = 0, b = 0;   // site pair, of this rank's site; a: level
         bool timed = true;  // false: opens connections
     };
+    void level_steps(bool brief);
     schedule ping(int from, int to) const;
     schedule bulk(int from, int to, int messages) const;
     schedule fan() const;
@@ -91,7 +95,8 @@ private:
     size_t bytes_ = 1;
     bool part_ = false;             // whether this rank times the current step
     std::vector<int64_t> pair_ns_;
-    int64_t lan_ns_ = 0, lone_ns_ = 0, bulk_ns_ = 0, fan_ns_ = 0;
+    int64_t lan_ns_ = 0, lone_ns_ = 0, bulk_ns_ = 0, fan_ns_ = 0, level_bulk_ns_ = 0;
+    std::array<int64_t, facts::levels> level_ns_{};
     std::vector<int64_t> barrier_ns_;
 };
 

@@ -307,7 +307,7 @@ fact_vector widths::agreed(const fact_vector &known, const fact_vector &first, c
 
 fact_vector widths::without(fact_vector known)
 {
-    std::fill(known.begin() + fact::first_flow_ps, known.begin() + fact::end, 0);
+    std::fill(known.begin() + fact::first_flow_ps, known.begin() + fact::pairs_end, 0);
     return known;
 }
 

@@ -245,6 +245,8 @@ std::optional<plan> fewest_waits(const topology &t, const facts &f, const reques
     constexpr int64_t pause_ns = 10'000'000, in_a_loss = 20;    // a 20th may be lost
     facts rarely = f;
     rarely.lan_ns += pause_ns;
+    for (int64_t &ns : rarely.next_ns)
+        ns += pause_ns;
     rarely.step_ns += pause_ns;
     std::optional<plan> best;
     int64_t best_ns = 0;

@@ -138,8 +138,12 @@ size_t book::measured(const topology &t, const facts &f, std::string_view how)
         .object()
         .member("latency_ns", several ? std::optional(f.lan_ns) : std::nullopt)
         .member("message_ns", f.message_ns)
-        .member("step_ns", f.step_ns)
-        .end();
+        .member("step_ns", f.step_ns);
+    out.key("levels").array();
+    for (size_t shared = 0; shared < f.level_ns.size(); ++shared)
+        if (f.level_ns[shared] > 0)
+            out.object().member("shared", shared).member("latency_ns", f.level_ns[shared]).end();
+    out.end().member("level_bytes_per_s", rate_of(f.level_byte_ps)).end();
     out.key("interface").object().member("bytes_per_s", rate_of(f.byte_ps)).member("burst_bytes", f.burst_bytes).end();
     out.member("eager_bytes", f.eager_bytes).member("copy_ps", f.copy_ps).member("reduce_ps", f.reduce_ps);
     out.key("sites").array();
