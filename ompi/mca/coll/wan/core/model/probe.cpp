@@ -72,6 +72,9 @@ std::optional<two_hosts> hosts_sharing(const topology &t, site_id s, int level)
     return std::nullopt;
 }
 
+/** Whether it is known which levels hosts of a site share: they are in some. */
+bool in_levels(const topology &t, site_id s) { return t.has_levels(s) || (t.node_count(s) > 1 && t.shared_levels(s, 0) > 0); }
+
 /** The fewest levels that any of the first so many hosts share. */
 int fewest_shared(const topology &t, site_id s, int hosts)
 {
@@ -359,7 +362,7 @@ fact_vector probe::measured() const
     const site_id mine = topo_.site_of(me_);
     const int64_t width = std::min<int64_t>(fan_width, topo_.node_count(mine) - 1);
     std::array<int64_t, facts::levels> level_ns = level_ns_;
-    if (topo_.has_levels(mine))
+    if (in_levels(topo_, mine))
         level_ns[static_cast<size_t>(level_at(topo_.shared_levels(mine, 1)))] = lan_ns_;
     std::copy(level_ns.begin(), level_ns.end(), v.begin() + fact::first_level_ns);
     if (fan_ns_ > 0) {      // those that the first host asks may be far from it
@@ -394,10 +397,13 @@ void levels_take(facts &f, const topology &t, const fact_vector &v)
 {
     const int64_t first_ns = f.lan_ns;
     std::vector<int64_t> next(static_cast<size_t>(f.sites), first_ns);
-    bool any = false;
+    bool any = false, narrow = false;
+    size_t fewest = 0;      // that were shared by hosts who measured
+    while (fewest + 1 < f.level_ns.size() && v[fact::first_level_ns + fewest] == 0)
+        ++fewest;
     for (int s = 0; s < f.sites; ++s) {
         const site_id at = site_at(s);
-        if (!t.has_levels(at))
+        if (!in_levels(t, at))
             continue;
         int64_t sum = 0;
         for (int n = 1; n < t.node_count(at); ++n) {
@@ -408,6 +414,7 @@ void levels_take(facts &f, const topology &t, const fact_vector &v)
                 --known;
             const int64_t ns = v[fact::first_level_ns + known];
             any |= ns > 0;
+            narrow |= level == fewest;
             f.lan_ns = std::max(f.lan_ns, ns);
             sum += ns > 0 ? ns : first_ns;
         }
@@ -416,7 +423,7 @@ void levels_take(facts &f, const topology &t, const fact_vector &v)
     if (!any)
         return;
     f.next_ns = std::move(next);
-    f.level_byte_ps = v[fact::level_byte_ps];
+    f.level_byte_ps = narrow ? v[fact::level_byte_ps] : 0;
 }
 
 } // namespace

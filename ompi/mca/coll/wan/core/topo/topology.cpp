@@ -48,13 +48,11 @@ host_order hosts_by_switch(std::span<const place> places, const std::vector<uint
     host_order order{std::vector<uint32_t>(places.size()), std::vector<uint8_t>(paths.size())};
     for (uint32_t k = 0; k < paths.size(); ++k) {
         order.number[paths[k].back()] = k;
-        if (k > 0 && paths[k][0] == paths[k - 1][0]) {
-            const auto apart = std::mismatch(paths[k].begin(), paths[k].end(), paths[k - 1].begin(), paths[k - 1].end()).first;
-            order.shared[k] = static_cast<uint8_t>(std::min<std::ptrdiff_t>(apart - paths[k].begin() - 1, UINT8_MAX));
-        }
+        auto apart = paths[k].end() - 1;
+        if (k > 0 && paths[k][0] == paths[k - 1][0])
+            apart = std::mismatch(paths[k].begin(), paths[k].end(), paths[k - 1].begin(), paths[k - 1].end()).first;
+        order.shared[k] = static_cast<uint8_t>(std::min<std::ptrdiff_t>(apart - paths[k].begin() - 1, UINT8_MAX));
     }
-    if (std::all_of(order.shared.begin(), order.shared.end(), [](uint8_t n) { return n == 0; }))
-        order.shared = std::vector<uint8_t>();
     return order;
 }
 

@@ -74,8 +74,8 @@ public:
     site_id site_of(int rank) const { return locate(rank).site; }
 
     /**
-     * Levels inside the site that a host shares with the one before it in the site's order (node > 0), 255 at most.  Any
-     * two share the least of those from one to the other.
+     * Levels inside the site that a host shares with the one before it in the site's order, 255 at most; the first one:
+     * that it is in.  Any two share the least of those behind one up to the other.
      */
     int shared_levels(site_id s, int node) const
     {
@@ -131,7 +131,7 @@ private:
     int most_lanes_ = 0;
     std::vector<uint32_t> site_runs_, site_stays_;
     int runs_ = 0, most_runs_ = 0, most_stays_ = 0;
-    std::vector<uint8_t> shared_levels_;        // host -> with the one before, 0 for a site's first; empty: none with anyone
+    std::vector<uint8_t> shared_levels_;        // host -> with the one before, a site's first: its own; empty: nobody is in any
     std::vector<uint32_t> order_;       // position -> rank; empty: the identity
     std::vector<uint32_t> position_;    // rank -> position; empty: the identity
 
