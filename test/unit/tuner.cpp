@@ -246,6 +246,12 @@ std::string check_epochs()
         r.forget(2);
     j.epoch = 2;
     WAN_CHECK(t.chosen(allreduce, 1) == made_up(1) && !t.chosen(allreduce, 2));
+    // Nothing that was measured over other links is told as if it served, or held.
+    const auto &forgotten = t.classes()[0];
+    WAN_CHECK(forgotten.standing == 0 && forgotten.candidates.size() == 2);
+    for (const auto &x : forgotten.candidates)
+        WAN_CHECK(!x.measured_ns && !x.first_ns && !x.again_ns);
+    WAN_CHECK(explain(t.classes(), {}).find("measured ") == std::string::npos);
     j.calls(allreduce, 40, 2, [](int, unsigned k, int) { return (k == 1 ? 20 : 10) * ms; });
     WAN_CHECK(j.served.back() == 0 && !t.chosen(allreduce, 99) && t.chosen(allreduce, 1) == made_up(1));
     // Something else has changed: what was chosen serves until other trials have ended.

@@ -215,8 +215,12 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
 void tuner::forget(unsigned epoch)
 {
     trying_ = SIZE_MAX;
-    for (state &x : classes_)
+    for (state &x : classes_) {
         x.phase = state::phase::counting;
+        x.standing = 0;         // the model's choice serves
+        for (candidate &c : x.candidates)
+            c.measured_ns = c.first_ns = c.again_ns = 0;
+    }
     for (slot &s : slots_) {
         s.waited = 0;
         if (!s.history.empty() && (s.history.back().how || s.history.back().ours))
