@@ -166,7 +166,7 @@ tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, con
     if (flags & WAN_TRIAL_WORD_AFTER)
         done->run(with_);
     const auto elapsed_ns = static_cast<int64_t>((port::now_s() - began) * 1e9);
-    const bool combining = flags && tuner_.record(me == root ? wan::trial_score(with_.facts(), elapsed_ns) : 0);
+    const bool combining = flags && tuner_.record(me == root ? wan::trial_score(wan::trial_word_ns(with_.topology(), with_.facts(), root), elapsed_ns) : 0);
     if (combining)
         scores->run(with_);
     call c{service.how ? words_of(*service.how) : "", service.trial, latest(port::now_s() - start, true, comm_) * 1e6,

@@ -27,6 +27,8 @@ struct tried_job {
     std::vector<comm_ptr> comms;
     fabric f;
     unsigned epoch = 0;
+    wan_collective_t collective = WAN_ALLREDUCE;        // of call()
+    int root = 0;
     /** What a call takes, by how it is served; without the words of a trial. */
     std::function<int64_t(const served &)> time = [](const served &s) { return s.predicted_ns; };
 
@@ -48,8 +50,8 @@ struct tried_job {
         return why;
     }
 
-    /** An Allreduce of `count` elements of 4 bytes; `between(rank)`: what happens on a rank before its part. */
-    std::string allreduce(size_t count, bool blocks, unsigned of_epoch, served *out, const std::function<void(int)> &between = {})
+    /** Of `count` elements of 4 bytes; `between(rank)`: what happens on a rank before its part. */
+    std::string call(size_t count, bool blocks, unsigned of_epoch, served *out, const std::function<void(int)> &between = {})
     {
         std::vector<std::vector<uint32_t>> in(comms.size(), std::vector<uint32_t>(count, 1)), sums(in);
         f.extent = sizeof(uint32_t);
@@ -57,7 +59,7 @@ struct tried_job {
         for (size_t r = 0; r < comms.size(); ++r) {
             if (between)
                 between(static_cast<int>(r));
-            wan_call_t call = call_of(WAN_ALLREDUCE, 0, count, 4, in[r].data(), sums[r].data());
+            wan_call_t call = call_of(collective, root, count, 4, in[r].data(), sums[r].data());
             call.epoch = of_epoch;
             call.blocks = blocks;
             WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run) == WAN_OK);
@@ -75,24 +77,28 @@ struct tried_job {
         }
         for (const auto &v : sums)
             for (uint32_t x : v)
-                WAN_CHECK(x == comms.size());
+                WAN_CHECK(x == (collective == WAN_ALLREDUCE ? comms.size() : 1));
         return blocks ? trial(out) : "";
     }
 
     /** What the glue does after a call that may be a trial. */
     std::string trial(served *out)
     {
-        int root = 0;
+        int from = -1;
         int64_t pause_ns = -1;
-        const int flags = wan_comm_trial(comms[0].get(), &root, &pause_ns);
+        const int flags = wan_comm_trial(comms[0].get(), &from, &pause_ns);
         out->trial = flags != 0;
         if (!flags)
             return "";
-        const int64_t word_ns = comms[0]->known.back().widest_ns();
-        WAN_CHECK(flags & WAN_TRIAL_WORD_BEFORE);
-        for (const auto &c : comms) {       // the other site is later by the word's way: all begin at once
-            WAN_CHECK(wan_comm_trial(c.get(), &root, &pause_ns) == flags);
-            WAN_CHECK(pause_ns == (c->topo.site_of(c->me) == c->topo.site_of(root) ? word_ns : 0));
+        const wan::topology &t = comms[0]->topo;
+        const wan::facts &known = comms[0]->known.back();
+        const wan::site_id home = t.site_of(root);
+        const int64_t word_ns = known.farthest_ns(home);
+        WAN_CHECK(!!(flags & WAN_TRIAL_WORD_BEFORE) == (collective != WAN_BCAST));
+        for (const auto &c : comms) {       // other sites are later by the word's way: all begin at once
+            WAN_CHECK(wan_comm_trial(c.get(), &from, &pause_ns) == flags && from == root);
+            const wan::site_id mine = t.site_of(c->me);
+            WAN_CHECK(pause_ns == (collective == WAN_BCAST ? 0 : mine == home ? word_ns : word_ns - known.latency_ns(home, mine)));
         }
         const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
         std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
@@ -130,15 +136,15 @@ std::string check_late_starts()
     if (std::string why = j.begin(); !why.empty())
         return why;
     served s, first;
-    if (std::string why = j.allreduce(50'000, true, j.epoch, &first); !why.empty())
+    if (std::string why = j.call(50'000, true, j.epoch, &first); !why.empty())
         return why;
     j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
     for (int call = 0; call < 40 && !j.settled(); ++call)
-        if (std::string why = j.allreduce(50'000, true, j.epoch, &s); !why.empty())
+        if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
             return why;
     WAN_CHECK(j.settled());
     for (const int late : {0, 3, 5}) {
-        if (std::string why = j.allreduce(50'000, false, j.epoch, &s); !why.empty())
+        if (std::string why = j.call(50'000, false, j.epoch, &s); !why.empty())
             return why;
         const std::string chosen = s.how;
         WAN_CHECK_THAT(chosen != first.how, chosen + ": nothing is chosen by trial");
@@ -147,7 +153,7 @@ std::string check_late_starts()
             if (rank == late)
                 j.comms[static_cast<size_t>(rank)]->look();
         };
-        if (std::string why = j.allreduce(50'000, false, j.epoch, &s, look); !why.empty())
+        if (std::string why = j.call(50'000, false, j.epoch, &s, look); !why.empty())
             return why;
         WAN_CHECK(s.how == chosen);
         for (int rank = 0; rank < static_cast<int>(j.comms.size()); ++rank)
@@ -183,7 +189,7 @@ std::string check_sizes()
                 j.time = [&](const served &s) { return s.predicted_ns * 5 / (!all_alike && s.how == wan::print(last()) ? 20 : 4); };
                 served s;
                 for (int call = 0; call < 40; ++call)
-                    if (std::string why = j.allreduce(least + random() % least, true, j.epoch, &s); !why.empty())
+                    if (std::string why = j.call(least + random() % least, true, j.epoch, &s); !why.empty())
                         return why;
                 WAN_CHECK(j.settled());
                 const auto &state = j.comms[0]->tuning.classes()[0];
@@ -196,10 +202,49 @@ std::string check_sizes()
     return "";
 }
 
+/** Of a root between other sites a word takes no longer than to the farther one: no more of it is left out of a score. */
+std::string check_middle()
+{
+    tried_job j({"m1", "m1", "m2", "m2", "m3", "m3"});
+    if (std::string why = j.begin(); !why.empty())
+        return why;
+    constexpr int64_t near_ns = 50'000'000;
+    for (const auto &c : j.comms) {
+        wan::facts &f = c->known.back();
+        f.set_pair(f.pair_ns, 0, 1, near_ns);
+        f.set_pair(f.pair_ns, 1, 2, near_ns);
+        f.set_pair(f.pair_ns, 0, 2, 2 * near_ns);
+        f.settle();
+    }
+    j.collective = WAN_BCAST;
+    for (const int root : {2, 0}) {
+        j.root = root;
+        const int64_t word_ns = root == 2 ? near_ns : 2 * near_ns;
+        std::set<std::string> seen;
+        j.time = [&](const served &s) {
+            seen.insert(s.how);
+            return s.predicted_ns + word_ns;
+        };
+        served s;
+        for (int call = 0; call < 40; ++call)
+            if (std::string why = j.call(16'384, true, j.epoch, &s); !why.empty())
+                return why;
+        for (const auto &x : j.comms[0]->tuning.classes().back().candidates) {
+            if (!x.measured_ns)
+                continue;
+            // What it took, and of two words what is not left out of one.
+            WAN_CHECK_THAT(x.measured_ns == x.predicted_ns + 2 * word_ns - word_ns / 10 * 9,
+                           wan::print(x.how) + ": " + std::to_string(x.measured_ns) + ", predicted " + std::to_string(x.predicted_ns));
+        }
+        WAN_CHECK(seen.size() > 1);
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_middle>)};
     return cmocka_run_group_tests_name("boundary_trials", tests, nullptr, nullptr);
 }

@@ -61,8 +61,8 @@ int cuts_of(const request &r, const plan &p)
     return std::bit_width((r.bytes + p.segment_bytes - 1) / std::max<uint64_t>(1, p.segment_bytes));
 }
 
-/** Of a word, what is left out of a score. */
-int64_t left_out_ns(const facts &f) { return f.widest_ns() / 10 * 9; }
+/** Of a word between the root and the site that is farthest from it, what is left out of a score. */
+int64_t left_out_ns(int64_t word_ns) { return word_ns / 10 * 9; }
 
 } // namespace
 
@@ -87,16 +87,18 @@ int64_t trial_pause_ns(const topology &t, const facts &f, int flags, int root, i
     return std::max<int64_t>(0, f.farthest_ns(home) - (mine == home ? 0 : f.latency_ns(home, mine)));
 }
 
-int64_t trial_score(const facts &f, int64_t elapsed_ns)
+int64_t trial_word_ns(const topology &t, const facts &f, int root) { return f.farthest_ns(t.site_of(root)); }
+
+int64_t trial_score(int64_t word_ns, int64_t elapsed_ns)
 {
-    return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - left_out_ns(f)});
+    return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - left_out_ns(word_ns)});
 }
 
-int64_t score_as_usual(const facts &f, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns)
+int64_t score_as_usual(int64_t word_ns, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns)
 {
     if (predicted_ns <= 0 || usual_ns <= 0)
         return score_ns;
-    const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER), rest_ns = words * f.widest_ns() - left_out_ns(f);
+    const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER), rest_ns = words * word_ns - left_out_ns(word_ns);
     const auto scaled = static_cast<__int128>(score_ns) * std::max<int64_t>(1, usual_ns + rest_ns) / std::max<int64_t>(1, predicted_ns + rest_ns);
     return static_cast<int64_t>(std::clamp<__int128>(scaled, 1, INT64_MAX));
 }
@@ -140,7 +142,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     const int64_t most = all[0].predicted_ns + all[0].predicted_ns / 100 * o.excess_percent;
     // The way to another site once for each word; what is timed is without most of one.
     const int flags = trial_flags(r.collective), words = 1 + !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
-    const int64_t words_ns = words * f.widest_ns();
+    const int64_t word_ns = trial_word_ns(t, f, r.root), words_ns = words * word_ns;
     const auto add = [&](const manner &m, int64_t predicted_ns) {
         const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
         if (!known && (found.empty() || predicted_ns <= most) && found.size() <= o.others())
@@ -165,8 +167,8 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
             add(m, p.predicted_ns);
         }
     // No call is shorter than the way to another site.
-    if (usual->predicted_ns < f.widest_ns() + f.widest_ns() / 20)
-        found[0].least_ns = words_ns + f.widest_ns() / 10;
+    if (const int64_t far_ns = kind_of(r.collective).root ? word_ns : f.widest_ns(); usual->predicted_ns < far_ns + far_ns / 20)
+        found[0].least_ns = words_ns + far_ns / 10;
     return found;
 }
 

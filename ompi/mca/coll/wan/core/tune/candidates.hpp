@@ -46,13 +46,15 @@ bool may_leave(const wishes &w, wan_collective_t c);
 int trial_flags(wan_collective_t c);
 /** How long a rank waits when it has heard the word before a call: until the sites that are farther from the root have, too. */
 int64_t trial_pause_ns(const topology &t, const facts &f, int flags, int root, int me);
+/** What a word from the root takes to the site that is farthest from it, or back. */
+int64_t trial_word_ns(const topology &t, const facts &f, int root);
 /** Of what the root timed: without most of what a word took, since candidates differ by parts of the rest. */
-int64_t trial_score(const facts &f, int64_t elapsed_ns);
+int64_t trial_score(int64_t word_ns, int64_t elapsed_ns);
 /**
  * What that would be of a call like the first of its class, others of which are up to twice as large: by what both are
  * predicted to take in the way that is tried; 0: not known.
  */
-int64_t score_as_usual(const facts &f, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns);
+int64_t score_as_usual(int64_t word_ns, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns);
 
 /** Which class a call belongs to. */
 call_class class_of(const topology &t, const request &r);
