@@ -17,8 +17,9 @@ namespace {
 
 /** Times as many segments, or as few, in powers of two, that are tried. */
 constexpr int segment_step = 2;
-/** Bytes in all up to which Open MPI's own module is looked at: its steps count, not its bytes. */
+/** Bytes in all below which Open MPI's own module is looked at: its steps count, not its bytes.  Powers of two: of a class all or none are. */
 constexpr uint64_t own_short_bytes = 8192, bcast_short_bytes = 1024;
+static_assert(std::has_single_bit(own_short_bytes) && std::has_single_bit(bcast_short_bytes));
 
 /** Ranks, in their order, of a tree in which rank v's parent is v without its lowest bit: the slowest way from the root. */
 int64_t binomial_ns(const topology &t, const facts &f, int root)
@@ -110,7 +111,7 @@ bool may_leave(const wishes &w, wan_collective_t c)
 
 std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r)
 {
-    if (r.bytes > own_short_bytes || r.counts_vary)
+    if (r.bytes >= own_short_bytes || r.counts_vary)
         return std::nullopt;
     switch (r.collective) {
     case WAN_ALLGATHER:     // 4.1's is wrong where ranks describe the same Allgatherv by different types
@@ -119,7 +120,7 @@ std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const re
     case WAN_EXSCAN:
         return line_ns(t, f);
     case WAN_BCAST:         // its pipelines cut by the count, wrong where ranks describe the message by different types
-        if (r.bytes > bcast_short_bytes)
+        if (r.bytes >= bcast_short_bytes)
             return std::nullopt;
         return binomial_ns(t, f, r.root);
     case WAN_REDUCE:
