@@ -334,7 +334,7 @@ std::string check_many()
     return "";
 }
 
-/** What is tried on a network: the model's choice first, algorithms before parameters, nothing beyond the excess. */
+/** What is tried on a network: the model's choice first, then what is predicted to be the fastest, nothing beyond the excess. */
 std::string check_candidates()
 {
     const topology blocks = two_sites(16), mixed = lay_out({16, 16}, placement::roundrobin, 1, 1);
@@ -342,7 +342,7 @@ std::string check_candidates()
     // A link that a few hosts fill: of what is as fast, the model takes what fewest send.
     facts narrow = f;
     narrow.set_pair(narrow.link_ps, 0, 1, f.byte_ps / 2);
-    unsigned several = 0, not_first = 0, recut = 0;
+    unsigned several = 0, not_first = 0, recut = 0, parameters_first = 0;
     for (int c = 0; c < WAN_COLLECTIVES; ++c)
         for (uint64_t bytes = 8; bytes <= 8 << 20; bytes *= 8) {
             const request r{.collective = collective_at(c), .bytes = bytes};
@@ -362,6 +362,12 @@ std::string check_candidates()
             const std::string name = kind_of(r.collective).name + std::string(" ") + std::to_string(bytes);
             WAN_CHECK_THAT(!found.empty() && found.size() <= 3 && found[0].how == manner_of(all[0]), name);
             several += found.size() > 1;
+            // By prediction, of each algorithm one before any has two: none that is predicted to be slower takes a faster one's place.
+            WAN_CHECK_THAT(found.size() < 3 || found[1].predicted_ns <= found[2].predicted_ns || found[1].how.algo == found[2].how.algo, name + ": not by prediction");
+            for (const plan &p : all)
+                if (found.size() == 3 && p.predicted_ns < found[2].predicted_ns && 10 * all[0].predicted_ns > 13 * f.widest_ns() && !(manner_of(p) == found[0].how))
+                    WAN_CHECK_THAT(p.algo == found[1].how.algo || p.algo == found[2].how.algo, name + ": not " + print(p) + ", but " + print(found[2].how));
+            parameters_first += found.size() == 3 && found[1].how.algo == all[0].algo && found[2].how.algo != all[0].algo;
             for (const auto &x : found) {
                 WAN_CHECK_THAT(x.predicted_ns <= all[0].predicted_ns * 14 / 10 + 100, name + ": " + print(x.how));
                 WAN_CHECK_THAT(x.how.algo || bytes < 8192, name + ": Open MPI's own");
@@ -399,6 +405,7 @@ std::string check_candidates()
             WAN_CHECK(candidates_for(blocks, f, {}, r, {.trials = 0, .excess_percent = 1000}).size() == 1);
         }
     WAN_CHECK_THAT(several >= 20, "several candidates in " + std::to_string(several));
+    WAN_CHECK_THAT(parameters_first >= 5, "parameters before algorithms in " + std::to_string(parameters_first));
     WAN_CHECK_THAT(recut >= 5, "other segments in " + std::to_string(recut));
     // What a class's first call lets Open MPI's own module serve, all of it may be served by.
     for (int c = 0; c < WAN_COLLECTIVES; ++c)

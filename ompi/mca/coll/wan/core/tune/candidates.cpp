@@ -8,6 +8,7 @@
 #include "collective.hpp"
 #include "algo/sites.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 
@@ -144,29 +145,42 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     // The way to another site once for each word; what is timed is without most of one.
     const int flags = trial_flags(r.collective), words = 1 + !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
     const int64_t word_ns = trial_word_ns(t, f, r.root), words_ns = words * word_ns;
-    const auto add = [&](const manner &m, int64_t predicted_ns) {
-        const bool known = std::any_of(found.begin(), found.end(), [&](const auto &x) { return x.how == m; });
-        if (!known && (found.empty() || predicted_ns <= most) && found.size() <= o.others())
-            found.push_back({.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns()});
+    const auto candidate_of = [&](const manner &m, int64_t predicted_ns) {
+        return tuner::candidate{.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns()};
     };
-    add(manner_of(*usual), usual->predicted_ns);
+    const manner first = manner_of(*usual);
+    found.push_back(candidate_of(first, usual->predicted_ns));
+
+    std::vector<tuner::candidate> others;
+    const auto add = [&](const manner &m, int64_t predicted_ns) {
+        const bool known = m == first || std::any_of(others.begin(), others.end(), [&](const auto &x) { return x.how == m; });
+        if (!known && predicted_ns <= most)
+            others.push_back(candidate_of(m, predicted_ns));
+    };
     if (const auto own = own_module_ns(t, f, r); own && may_leave(w, r.collective))
         add({}, *own);
-    std::vector<const algorithm *> seen{usual->algo};
-    for (const plan &p : all)
-        if (std::find(seen.begin(), seen.end(), p.algo) == seen.end()) {
-            seen.push_back(p.algo);
-            add(manner_of(p), p.predicted_ns);
-        }
-    // Other parameters of these change little where the way to another site is most of the time.  Of the
+    // Other parameters change little where the way to another site is most of the time.  Of the
     // model's choice also a quarter of its segment, and four times that: models are at their worst there.
-    if (10 * usual->predicted_ns > 13 * f.widest_ns())
-        for (const plan &p : all) {
-            manner m = manner_of(p);
-            if (const int more = cuts_of(r, p) - cuts_of(r, *usual); m == manner_of(*usual) && std::abs(more) == segment_step)
-                m.cuts = more;
+    const bool long_enough = 10 * usual->predicted_ns > 13 * f.widest_ns();
+    for (const plan &p : all) {
+        manner m = manner_of(p);
+        if (const int more = cuts_of(r, p) - cuts_of(r, *usual); m == first && std::abs(more) == segment_step)
+            m.cuts = more;
+        const bool other = p.algo != usual->algo && std::none_of(others.begin(), others.end(), [&](const auto &x) { return x.how.algo == p.algo; });
+        if (other || long_enough)
             add(m, p.predicted_ns);
-        }
+    }
+    // The best of each algorithm, of the model's own with other parameters, then what is left: both by prediction, among equals other algorithms first.
+    std::stable_sort(others.begin(), others.end(), [&](const auto &a, const auto &b) {
+        return std::pair(a.predicted_ns, a.how.algo == usual->algo) < std::pair(b.predicted_ns, b.how.algo == usual->algo);
+    });
+    std::vector<tuner::candidate> more;
+    for (auto &x : others) {
+        const bool again = std::any_of(found.begin() + 1, found.end(), [&](const auto &y) { return y.how.algo == x.how.algo; });
+        (again ? more : found).push_back(std::move(x));
+    }
+    found.insert(found.end(), more.begin(), more.end());
+    found.resize(std::min<size_t>(found.size(), 1 + o.others()));
     // No call is shorter than the way to another site.
     if (const int64_t far_ns = kind_of(r.collective).root ? word_ns : f.widest_ns(); usual->predicted_ns < far_ns + far_ns / 20)
         found[0].least_ns = words_ns + far_ns / 10;

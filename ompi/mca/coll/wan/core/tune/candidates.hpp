@@ -1,7 +1,7 @@
 /*
- * What is worth a trial: the model's choice, then of each other algorithm its
- * best plan, then other parameters (of the first one also shorter and longer segments), as far as the model predicts them to be
- * not much slower than its choice.
+ * What is worth a trial: the model's choice, then others in the order of their predictions: of each other algorithm its best plan,
+ * of the model's own one with other parameters, shorter and longer segments among them; then more of these.  None beyond
+ * an excess (coll_wan_tune_excess) over the least that is predicted.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
