@@ -64,12 +64,13 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "whatever is fastest. (Open MPI's vectorised operators treat the end of a vector unlike its middle: see README)"},
     {"tune_trials", WAN_KNOB_INT64, offsetof(wan_params_t, tune_trials), 0, wan::tuner::most_trials, 0, 4, true,
      "Early blocking calls of a collective and a size that are served in other ways than the one that is predicted to be fastest, and timed, at "
-     "most (coll_wan_tune_share), 0 to 7; 3 is a good number: two other ways once each, after a call that connects, the quicker one once more where it "
-     "seems better. The fastest is kept. While that lasts, reductions of "
+     "most (coll_wan_tune_share), 0 to 7, without a first call of each that needs other connections, which opens them; 3 is a good number: two other "
+     "ways once each, the quicker one once more where it seems better. What takes more than twice as long as the best so far in its first call is not "
+     "called again. The fastest is kept. After changes all begins again, three times at most. While that lasts, reductions of "
      "the same contributions may be rounded differently from call to call (see coll_wan_stable). 0: what is predicted is never tried"},
     {"tune_excess", WAN_KNOB_INT64, offsetof(wan_params_t, tune_excess), 0, 1000, 50, 5, true,
      "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, 0 to 1000 (Nanri's report tried up to 90)"},
-    {"tune_share", WAN_KNOB_INT64, offsetof(wan_params_t, tune_share), 1, 100, 5, 5, true,
+    {"tune_share", WAN_KNOB_INT64, offsetof(wan_params_t, tune_share), 1, 100, 2, 5, true,
      "Per cent of the time of the calls of a collective and a size that trials may add to it, both as predicted, 1 to 100: trials wait until "
      "calls have taken so long. 100: no limit, each call is a trial until all have ended"},
     {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,

@@ -66,6 +66,11 @@ int cuts_of(const request &r, const plan &p)
 /** Of a word between the root and the site that is farthest from it, what is left out of a score. */
 int64_t left_out_ns(int64_t word_ns) { return word_ns / 10 * 9; }
 
+int64_t timed_words_ns(int64_t word_ns, int flags) { return (!!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER)) * word_ns; }
+
+/** A connection of Open MPI's over TCP takes two round trips. */
+constexpr int64_t ways_to_open = 4;
+
 } // namespace
 
 call_class class_of(const topology &t, const request &r)
@@ -100,7 +105,7 @@ int64_t score_as_usual(int64_t word_ns, int flags, int64_t score_ns, int64_t pre
 {
     if (predicted_ns <= 0 || usual_ns <= 0)
         return score_ns;
-    const int64_t words = !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER), rest_ns = words * word_ns - left_out_ns(word_ns);
+    const int64_t rest_ns = timed_words_ns(word_ns, flags) - left_out_ns(word_ns);
     const auto scaled = static_cast<__int128>(score_ns) * std::max<int64_t>(1, usual_ns + rest_ns) / std::max<int64_t>(1, predicted_ns + rest_ns);
     return static_cast<int64_t>(std::clamp<__int128>(scaled, 1, INT64_MAX));
 }
@@ -142,11 +147,12 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     if (!usual)
         return found;
     const int64_t most = all[0].predicted_ns + all[0].predicted_ns / 100 * o.excess_percent;
-    // The way to another site once for each word; what is timed is without most of one.
-    const int flags = trial_flags(r.collective), words = 1 + !!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER);
-    const int64_t word_ns = trial_word_ns(t, f, r.root), words_ns = words * word_ns;
+    // The way to another site once for each word; of those that are timed, most of one is left out.
+    const int flags = trial_flags(r.collective);
+    const int64_t word_ns = trial_word_ns(t, f, r.root), words_ns = word_ns + timed_words_ns(word_ns, flags);
     const auto candidate_of = [&](const manner &m, int64_t predicted_ns) {
-        return tuner::candidate{.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns()};
+        return tuner::candidate{.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns(),
+                                .rest_ns = timed_words_ns(word_ns, flags) - left_out_ns(word_ns)};
     };
     const manner first = manner_of(*usual);
     found.push_back(candidate_of(first, usual->predicted_ns));
@@ -181,6 +187,12 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     }
     found.insert(found.end(), more.begin(), more.end());
     found.resize(std::min<size_t>(found.size(), 1 + o.others()));
+    for (auto &x : found) {
+        manner same = x.how;
+        same.cuts = 0;
+        if (!(same == first))
+            x.opening_ns = ways_to_open * f.widest_ns();
+    }
     // No call is shorter than the way to another site.
     if (const int64_t far_ns = kind_of(r.collective).root ? word_ns : f.widest_ns(); usual->predicted_ns < far_ns + far_ns / 20)
         found[0].least_ns = words_ns + far_ns / 10;

@@ -14,9 +14,9 @@
 namespace wan {
 
 struct tune_options {
-    unsigned trials = 3;            // timed calls of other ways than the model's choice; 0: nothing is tried
+    unsigned trials = 3;            // timed calls of other ways than the model's choice, without those that open connections; 0: nothing is tried
     unsigned excess_percent = 50;   // of predicted time over the least
-    unsigned share_percent = 5;     // of the time of a class's calls: what trials may add; 100: no limit
+    unsigned share_percent = 2;     // of the time of a class's calls: what trials may add; 100: no limit
 
     /** Other ways: each is timed once, and one of them once more. */
     unsigned others() const { return trials > 1 ? trials - 1 : trials; }

@@ -54,17 +54,13 @@ std::optional<manner> tuner::chosen(const call_class &c, unsigned epoch) const
     return std::nullopt;
 }
 
-void tuner::round_begin(size_t i, const std::vector<unsigned> &candidates, bool first_untimed)
+void tuner::round_begin(size_t i, enum slot::round which, std::vector<unsigned> candidates)
 {
     slot &s = slots_[i];
-    s.turns.clear();
+    s.round = which;
+    s.turns = std::move(candidates);
     s.samples.clear();
     s.at = 0;
-    for (unsigned k : candidates) {
-        if (first_untimed)      // it may be the one that connects
-            s.turns.push_back({k, false});
-        s.turns.push_back({k, true});
-    }
 }
 
 tuner::service tuner::begin(const call_class &c, const std::function<std::vector<candidate>()> &make)
@@ -85,6 +81,12 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
     if (x.phase == state::phase::counting) {
         if (s.waited++ < calls_before)
             return {standing()};
+        if (x.starts == most_starts) {
+            x.candidates.resize(1);
+            x.phase = state::phase::settled;
+            s.settled = x.calls;
+            return {standing()};
+        }
         const auto was = standing();
         x.candidates = make();
         x.standing = 0;
@@ -96,30 +98,27 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
             s.settled = x.calls;
             return {standing()};
         }
+        ++x.starts;
+        x.candidates[x.standing].opening_ns = 0;
         x.phase = state::phase::trying;
-        s.round = 0;
-        s.alone = x.candidates[0].least_ns > 0;
-        round_begin(i, s.alone ? std::vector<unsigned>{0} : numbers(0, x.candidates.size()), true);
+        const bool alone = x.candidates[0].least_ns > 0;
+        round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
     }
     if (x.phase == state::phase::settled) {
         const auto how = standing();
         // Now and then one of ours, by whose time links are seen to change.
         return {how && !how->algo && x.calls % calls_seen == 0 ? std::nullopt : how};
     }
-    const slot::turn turn = s.turns[s.at];
-    const candidate &next = x.candidates[turn.candidate];
+    candidate &next = x.candidates[s.turns[s.at]];
     const int64_t usual_ns = x.candidates[0].predicted_ns;
-    const bool last = s.at + 1 == s.turns.size();
-    const int64_t adds_ns = std::max<int64_t>(0, next.predicted_ns - usual_ns) + (turn.timed ? next.words_ns : 0) + (last ? next.exchange_ns : 0);
+    const bool opens = s.round == slot::round::first, last = s.at + 1 == s.turns.size();
+    const int64_t adds_ns = std::max<int64_t>(0, next.predicted_ns - usual_ns) + (opens ? next.opening_ns : 0) + next.words_ns + (last ? next.exchange_ns : 0);
     if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns) * 100)
         return {standing()};
     s.added_ns += adds_ns;
-    ++x.candidates[turn.candidate].trials;
-    if (turn.timed)
-        trying_ = i;
-    else
-        ++s.at;
-    return {x.candidates[turn.candidate].how, turn.timed};
+    ++next.trials;
+    trying_ = i;
+    return {next.how, true};
 }
 
 int64_t tuner::usual_ns() const
@@ -127,7 +126,7 @@ int64_t tuner::usual_ns() const
     if (trying_ == SIZE_MAX)
         return 0;
     const slot &s = slots_[trying_];
-    return classes_[trying_].candidates[s.turns[s.at].candidate].predicted_ns;
+    return classes_[trying_].candidates[s.turns[s.at]].predicted_ns;
 }
 
 bool tuner::record(int64_t elapsed_ns)
@@ -137,7 +136,7 @@ bool tuner::record(int64_t elapsed_ns)
     state &x = classes_[trying_];
     slot &s = slots_[trying_];
     x.trials_ns += elapsed_ns;
-    s.samples.push_back({s.turns[s.at].candidate, elapsed_ns});
+    s.samples.push_back(elapsed_ns);
     return ++s.at == s.turns.size();
 }
 
@@ -145,8 +144,7 @@ tune_scores tuner::scores() const
 {
     tune_scores v{};
     const auto &samples = slots_[trying_].samples;
-    for (size_t i = 0; i < samples.size(); ++i)
-        v[i] = samples[i].elapsed_ns;
+    std::copy(samples.begin(), samples.end(), v.begin());
     return v;
 }
 
@@ -164,6 +162,16 @@ size_t tuner::best_of(const state &x, size_t standing, bool ours)
     return best;
 }
 
+/** Whether its first call took more than twice as long as the best so far, connections aside. */
+bool tuner::too_slow(const state &x, const candidate &c)
+{
+    int64_t best_ns = INT64_MAX;
+    for (const candidate &y : x.candidates)
+        if (y.measured_ns)
+            best_ns = std::min(best_ns, std::max<int64_t>(1, y.measured_ns - y.rest_ns));
+    return c.opened_ns - c.rest_ns - c.opening_ns > 2 * best_ns;
+}
+
 /** What serves calls that do not block. */
 size_t tuner::ours_instead(const state &x) { return x.candidates[x.standing].how.algo ? x.standing : 0; }
 
@@ -173,26 +181,40 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     state &x = classes_[i];
     slot &s = slots_[i];
     for (size_t k = 0; k < s.samples.size(); ++k) {
-        candidate &who = x.candidates[s.samples[k].candidate];
+        candidate &who = x.candidates[s.turns[k]];
+        if (s.round == slot::round::first && who.opening_ns) {
+            who.opened_ns = combined[k];
+            continue;
+        }
         who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[k]) : combined[k];
-        (s.round ? who.again_ns : who.first_ns) = combined[k];
+        (s.round == slot::round::again ? who.again_ns : who.first_ns) = combined[k];
     }
     // Nothing else could be so much faster that it would be changed for.
-    const bool enough = s.alone && !below(x.candidates[0].least_ns, x.candidates[0].measured_ns, little);
+    const bool enough = s.round == slot::round::alone && !below(x.candidates[0].least_ns, x.candidates[0].measured_ns, little);
     if (enough)
         x.standing = 0;
-    if (std::exchange(s.alone, false) && !enough) {
-        round_begin(i, numbers(1, x.candidates.size()), true);
+    else if (s.round == slot::round::alone) {
+        round_begin(i, slot::round::first, numbers(1, x.candidates.size()));
         return false;
     }
-    if (s.round++ == 0 && !enough) {
+    if (s.round == slot::round::first) {
+        std::vector<unsigned> warm;
+        for (unsigned k = 0; k < x.candidates.size(); ++k)
+            if (x.candidates[k].opening_ns && !too_slow(x, x.candidates[k]))
+                warm.push_back(k);
+        if (!warm.empty()) {
+            round_begin(i, slot::round::warm, std::move(warm));
+            return false;
+        }
+    }
+    if (s.round == slot::round::first || s.round == slot::round::warm) {
         // What looks quicker does so by chance now and then: once more, beside what serves.
         std::vector<unsigned> again{static_cast<unsigned>(x.standing)};
         for (const size_t k : {best_of(x, x.standing, false), best_of(x, ours_instead(x), true)})
             if (std::find(again.begin(), again.end(), k) == again.end() && x.candidates.size() - 1 + again.size() <= trials_)
                 again.push_back(static_cast<unsigned>(k));
         if (again.size() > 1) {
-            round_begin(i, again, false);
+            round_begin(i, slot::round::again, std::move(again));
             return false;
         }
     }
@@ -219,7 +241,7 @@ void tuner::forget(unsigned epoch)
         x.phase = state::phase::counting;
         x.standing = 0;         // the model's choice serves
         for (candidate &c : x.candidates)
-            c.measured_ns = c.first_ns = c.again_ns = 0;
+            c.opened_ns = c.measured_ns = c.first_ns = c.again_ns = 0;
     }
     for (slot &s : slots_) {
         s.waited = 0;
@@ -231,7 +253,7 @@ void tuner::forget(unsigned epoch)
 void tuner::reopen()
 {
     for (size_t i = 0; i < classes_.size(); ++i)
-        if (classes_[i].phase == state::phase::settled && classes_[i].calls >= slots_[i].settled + calls_between) {
+        if (classes_[i].phase == state::phase::settled && classes_[i].starts < most_starts && classes_[i].calls >= slots_[i].settled + calls_between) {
             classes_[i].phase = state::phase::counting;
             slots_[i].waited = 0;
         }

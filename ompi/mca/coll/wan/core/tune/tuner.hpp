@@ -4,15 +4,19 @@
  * is kept.  Calls of a class have one collective, and sizes, roots and operators
  * that are alike.
  *
- *      counting ---> trying: each candidate twice ---> the best, where it looks quicker, and what serves once more ---> settled
- *          ^             (the second is timed)                                                                             |
- *          +------------------------- links were measured anew, or calls take far longer <---------------------------------+
+ *      counting ---> opening ---> timing ---> the best, where it looks quicker, and what serves once more ---> settled
+ *          ^                                                                                                     |
+ *          +-------------- links were measured anew, or calls take far longer: a few times <---------------------+
+ *
+ * The model's choice has served before, and what differs from it by segments alone needs no other connections: these are
+ * timed at once.  Of all others the first call opens connections, and its time counts against them only: what takes more than
+ * twice as long as the best so far, connections aside, is not called again.
  *
  * Trials wait until they have added no more than a share of the time of the class's calls, all as predicted,
  * so that all ranks wait alike: a program that calls seldom pays little.  And where the model's choice takes
  * hardly longer than anything could, nothing else is tried.
  *
- * When they come says nothing of what is tried, so a call that is timed begins when all ranks have come,
+ * When ranks come says nothing of what is tried, so a call that is timed begins when all ranks have come,
  * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
  * What was not quicker in both rounds does not take the place of what serves, since of several equal ones some look
  * quick by chance; and only what looks quicker is called again for that.  Scores go to all ranks once in a round, so that all decide alike, in
@@ -52,19 +56,24 @@ using tune_scores = std::array<int64_t, WAN_TUNE_SCORES>;
 
 class tuner {
 public:
-    /** Timed calls of other ways than what serves, at most. */
+    /** Timed calls of other ways than what serves, at most, without those that open connections. */
     static constexpr unsigned most_trials = WAN_TUNE_SCORES - 1;
+    /** So many times trials of a class begin in a communicator's life, however often links change. */
+    static constexpr unsigned most_starts = 4;
 
     struct candidate {
         manner how;
         int64_t predicted_ns = 0;
         int64_t words_ns = 0;           // what a timed call takes besides, as predicted
         int64_t exchange_ns = 0;        // and the last of a round for the scores
+        int64_t opening_ns = 0;         // what its first call takes to open connections, as predicted; 0: they are there
+        int64_t rest_ns = 0;            // of a score, what is not the call's
         int64_t least_ns = 0;           // of the first: no score can be much less; 0: that is far from what is predicted
-        int64_t measured_ns = 0;        // the best of its trials; 0: none
+        int64_t opened_ns = 0;          // by the call that opened connections; 0: none
+        int64_t measured_ns = 0;        // the best of the others; 0: none
         int64_t first_ns = 0;           // of the first round
-        int64_t again_ns = 0;           // of the second round, in which it was not chosen for its time; 0: none
-        unsigned trials = 0;
+        int64_t again_ns = 0;           // once more, when it was not chosen for its time; 0: none
+        unsigned trials = 0;            // calls
     };
 
     /** Per cent of the time of a class's calls that trials may add; 100: no limit.  And how many may be timed, without those of what serves. */
@@ -77,7 +86,7 @@ public:
     /** How a call is served. */
     struct service {
         std::optional<manner> how;      // none: as the model chooses
-        bool trial = false;             // one that is timed: record() comes next
+        bool trial = false;             // it is timed: record() comes next
     };
 
     /**
@@ -100,9 +109,9 @@ public:
      */
     std::optional<manner> chosen(const call_class &c, unsigned epoch) const;
 
-    /** From `epoch` on nothing is known: links have changed. */
+    /** From `epoch` on nothing is known, and the model's choices serve: links have changed. */
     void forget(unsigned epoch);
-    /** Trials begin again where a choice has stood for long; what was chosen stays until they end. */
+    /** Trials begin again where a choice has stood for long, as often as they may; what was chosen stays until they end. */
     void reopen();
 
     struct state {
@@ -111,6 +120,7 @@ public:
         enum class phase : uint8_t { counting, trying, settled } phase = phase::counting;
         std::vector<candidate> candidates{};
         size_t standing = 0;            // candidate that serves
+        unsigned starts = 0;            // of trials
         int64_t trials_ns = 0;          // this rank's, of all trials
     };
     /** For people: every class in the order of its first call. */
@@ -122,22 +132,14 @@ private:
         std::optional<manner> how, ours;    // of blocking calls; of others; none: as the model chooses
     };
     struct slot {
-        struct turn {
-            unsigned candidate;
-            bool timed;
-        };
-        std::vector<turn> turns;        // what is to be tried, in this order
+        enum class round : uint8_t { alone, first, warm, again } round = round::first;     // alone: the model's choice; warm: what needed connections
+        std::vector<unsigned> turns;    // candidates to be called, in this order
         size_t at = 0;                  // whose turn it is
-        unsigned round = 0, waited = 0;
-        bool alone = false;             // this round is the model's choice alone
+        unsigned waited = 0;
         int64_t added_ns = 0;           // by trials, as predicted
         uint64_t settled = 0;           // at which call of the class
         std::vector<learned> history;
-        struct sample {
-            unsigned candidate;
-            int64_t elapsed_ns;
-        };
-        std::vector<sample> samples;    // of this round
+        std::vector<int64_t> samples;   // of this round, by turn
     };
     static constexpr size_t most_classes_ = 64;     // later ones are the model's: to forget one would have to be agreed
     std::vector<state> classes_;
@@ -148,7 +150,8 @@ private:
     size_t find(const call_class &c) const;
     static size_t ours_instead(const state &x);
     static size_t best_of(const state &x, size_t standing, bool ours);
-    void round_begin(size_t i, const std::vector<unsigned> &candidates, bool first_untimed);
+    static bool too_slow(const state &x, const candidate &c);
+    void round_begin(size_t i, enum slot::round which, std::vector<unsigned> candidates);
 };
 
 } // namespace wan
