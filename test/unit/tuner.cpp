@@ -473,6 +473,32 @@ std::string check_candidates()
     return "";
 }
 
+/** Within a manner that leaves parameters open, as the model chooses: of what is as fast, what waits least for late looks, or what fewest send. */
+std::string check_within()
+{
+    const topology t = two_sites(16);
+    facts narrow = facts_of(t);
+    narrow.set_pair(narrow.link_ps, 0, 1, narrow.byte_ps / 2);
+    unsigned not_fastest = 0;
+    for (const facts &f : {facts_of(t), narrow})
+        for (const bool polled : {false, true})
+            for (int c = 0; c < WAN_COLLECTIVES; ++c)
+                for (uint64_t bytes = 8; bytes <= 8 << 20; bytes *= 8) {
+                    request r{.collective = collective_at(c), .bytes = bytes};
+                    r.polled = polled;
+                    const auto usual = choose(t, f, {}, r);
+                    WAN_CHECK(usual);
+                    wishes named;
+                    named.algo = usual->algo;
+                    const auto by_name = choose(t, f, named, r), within = choose(t, f, {}, r, {.algo = usual->algo});
+                    const std::string name = kind_of(r.collective).name + std::string(polled ? ", polled, of " : " of ") + std::to_string(bytes);
+                    WAN_CHECK_THAT(by_name && within && print(*by_name) == print(*within) && by_name->window == within->window, name + ": " + print(*within));
+                    not_fastest += within->predicted_ns > candidates(t, f, named, r)[0].predicted_ns;
+                }
+    WAN_CHECK_THAT(not_fastest >= 20, std::to_string(not_fastest));
+    return "";
+}
+
 /** A call is timed between what all ranks, or the root, are known to have. */
 std::string check_words()
 {
@@ -494,6 +520,6 @@ int main()
                                 cmocka_unit_test(wan_test::test<check_starts>), cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
                                 cmocka_unit_test(wan_test::test<check_share>), cmocka_unit_test(wan_test::test<check_least>),
                                 cmocka_unit_test(wan_test::test<check_limit>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_explained>), cmocka_unit_test(wan_test::test<check_many>),
-                                cmocka_unit_test(wan_test::test<check_candidates>), cmocka_unit_test(wan_test::test<check_words>)};
+                                cmocka_unit_test(wan_test::test<check_candidates>), cmocka_unit_test(wan_test::test<check_within>), cmocka_unit_test(wan_test::test<check_words>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

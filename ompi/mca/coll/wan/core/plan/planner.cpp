@@ -297,9 +297,17 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
         if (r.polled || f.assumed || !f.link_ps.empty())
             all.push_back(p);
     });
-    if (!best)
-        return best;
-    return r.polled ? fewest_waits(t, f, r, all, best->predicted_ns) : all.empty() ? best : fewest_senders(t, f, all, best->predicted_ns);
+    return all.empty() ? best : best_of(t, f, r, all);
+}
+
+std::optional<plan> best_of(const topology &t, const facts &f, const request &r, const std::vector<plan> &some)
+{
+    const auto best = std::min_element(some.begin(), some.end(), [](const plan &a, const plan &b) { return a.predicted_ns < b.predicted_ns; });
+    if (best == some.end())
+        return std::nullopt;
+    return r.polled                            ? fewest_waits(t, f, r, some, best->predicted_ns)
+           : f.assumed || !f.link_ps.empty() ? fewest_senders(t, f, some, best->predicted_ns)
+                                               : *best;
 }
 
 int64_t predict(const topology &t, const facts &f, const request &r, const plan &p) { return predicted(t, f, shared_ways(t, f, r), r, p); }

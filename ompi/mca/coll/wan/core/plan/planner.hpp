@@ -29,6 +29,9 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
 /** What a plan that was chosen by these or other facts takes: also for connections in another state than usual. */
 int64_t predict(const topology &t, const facts &f, const request &r, const plan &p);
 
+/** Of some of a call's candidates the one that choose() would take; none: nullopt. */
+std::optional<plan> best_of(const topology &t, const facts &f, const request &r, const std::vector<plan> &some);
+
 /** Every candidate with its prediction, fastest first: for tools and reports. */
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r);
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 
 namespace wan {
 
@@ -206,24 +207,26 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
     as.threshold_bytes = 0;
     if (m.links)
         as.links = as.links ? std::min(as.links, m.links) : m.links;
-    std::optional<plan> exact, alike, any;
     const std::vector<plan> all = candidates(t, f, as, r);
-    for (const plan &p : all) {
-        if (!any)
-            any = p;
-        if (!alike && p.algo == m.algo)
-            alike = p;
-        if (!exact && fits(m, p))
-            exact = p;
-    }
+    const auto best = [&](const auto &good) {
+        std::vector<plan> some;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(some), good);
+        return best_of(t, f, r, some);
+    };
+    const auto exact = best([&](const plan &p) { return fits(m, p); });
     if (exact && m.cuts) {      // as nearly as there are such segments
-        const auto off = [&, wanted = cuts_of(r, *exact) + m.cuts](const plan &p) { return std::abs(cuts_of(r, p) - wanted); };
         const manner same = manner_of(*exact);
+        const auto off = [&, wanted = cuts_of(r, *exact) + m.cuts](const plan &p) { return std::abs(cuts_of(r, p) - wanted); };
+        int least = off(*exact);
         for (const plan &p : all)
-            if (manner_of(p) == same && off(p) < off(*exact))
-                exact = p;
+            if (manner_of(p) == same)
+                least = std::min(least, off(p));
+        return best([&](const plan &p) { return manner_of(p) == same && off(p) == least; });
     }
-    return exact ? exact : alike ? alike : any;
+    if (exact)
+        return exact;
+    const auto alike = best([&](const plan &p) { return p.algo == m.algo; });
+    return alike ? alike : best_of(t, f, r, all);
 }
 
 } // namespace wan
