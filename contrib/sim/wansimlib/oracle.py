@@ -119,8 +119,7 @@ class Cell:
         self.chosen = trial['chosen']
         self.calls = sum(n for _, _, _, n in trial['calls'][:-1])       # until it was settled
         self.timed = sum(timed for _, timed, _, _ in trial['calls'])
-        alone = [us for _, timed, us, _ in trial['calls'] if not timed]
-        self.worst = max(alone) / trial['us']
+        self.worst = max(us for _, _, us, _ in trial['calls']) / trial['us']       # timed ones with their words and scores
         self.total_us = tuned_us(trial, CALLS)
         self.share = self.total_us / (CALLS * trial['us']) - 1
         self.regret = self.total_us / (CALLS * self.best_us) - 1
@@ -140,7 +139,7 @@ def tables_text(cells, net, placement):
              c.chosen.replace('/', ' '), str(c.ways), str(c.timed), str(c.calls), f'{c.worst:.2f}', f'{100 * c.share:.2f}%'] for c in cells]
     out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, timed calls, '
            'calls until all is',
-           f'settled, slowest call that was tried / chosen, what trials, and waiting for them, add to {CALLS} calls']
+           f'settled, slowest of all calls, words and scores of timed ones in it, / chosen, what trials, and waiting for them, add to {CALLS} calls']
     out += grid_text(['operation', 'bytes', 'ways', 'best, ms', 'the best', 'model', 'tuned', 'chosen', 'trials', 'timed', 'calls', 'slowest', 'added'], rows)
     for name, values in (('model', [c.model for c in cells]), ('tuned', [c.tuned for c in cells]),
                          (f'{CALLS} calls, trials included', [c.regret for c in cells])):
