@@ -32,12 +32,14 @@ struct tried_job {
     /** What a call takes, by how it is served; without the words of a trial. */
     std::function<int64_t(const served &)> time = [](const served &s) { return s.predicted_ns; };
 
-    explicit tried_job(const std::vector<const char *> &sites) : f(static_cast<int>(sites.size()))
+    explicit tried_job(const std::vector<const char *> &sites, const std::function<void(params &)> &with = {}) : f(static_cast<int>(sites.size()))
     {
         p.check_interval = 0;
         p.tune_trials = 3;
         p.tune_excess = 1000;
         p.tune_share = 100;
+        if (with)
+            with(p);
         for (int r = 0; r < static_cast<int>(sites.size()); ++r)
             comms.push_back(open(p, peers_of(sites), r));
     }
@@ -62,7 +64,8 @@ struct tried_job {
             wan_call_t call = call_of(collective, root, count, 4, in[r].data(), sums[r].data());
             call.epoch = of_epoch;
             call.blocks = blocks;
-            WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run) == WAN_OK);
+            const int begun = wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run);
+            WAN_CHECK_THAT(begun == WAN_OK, std::to_string(begun));
             const wan::plan &plan = *f.ends[r].run->plan;
             plans.insert(wan::print(plan));
             *out = {wan::print(wan::manner_of(plan)), plan.predicted_ns, false};
@@ -241,10 +244,91 @@ std::string check_middle()
     return "";
 }
 
+/** Trials begin again when links have changed, or when calls take longer over the same links, long after a choice. */
+std::string check_again()
+{
+    for (const bool links : {true, false}) {
+        const std::string a = links ? "l1" : "u1", b = links ? "l2" : "u2";
+        tried_job j({a.c_str(), a.c_str(), a.c_str(), b.c_str(), b.c_str(), b.c_str()});
+        if (std::string why = j.begin(); !why.empty())
+            return why;
+        served s, first;
+        if (std::string why = j.call(50'000, true, j.epoch, &first); !why.empty())
+            return why;
+        j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
+        for (int call = 0; call < 250; ++call)
+            if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
+                return why;
+        WAN_CHECK(j.settled() && s.how != first.how && j.comms[0]->tuning.classes()[0].standing != 0);
+        if (links)
+            j.f.otherwise = [](auto &found) {
+                found[wan::fact::farthest_ns] *= 10;
+                found[wan::fact::first_pair_ns] *= 10;
+            };
+        for (const auto &c : j.comms)
+            c->look();
+        int learned = WAN_DONE;
+        while (learned == WAN_DONE)
+            if (std::string why = measure(j.comms, j.f, &learned); !why.empty())
+                return why;
+        WAN_CHECK(learned == (links ? WAN_OK : WAN_DECLINED));
+        for (const auto &c : j.comms) {
+            const auto &x = c->tuning.classes()[0];
+            WAN_CHECK(x.phase == wan::tuner::state::phase::counting && (x.standing == 0) == links);
+            const unsigned now = static_cast<unsigned>(c->known.size() + 1);
+            WAN_CHECK(c->tuning.chosen(x.what, now).has_value() != links);
+        }
+    }
+    return "";
+}
+
+/** Each class of calls is told of, whoever chose how it is served, with trials and without. */
+std::string check_told()
+{
+    const auto text_of_job = [](const tried_job &j) {
+        std::string text(static_cast<size_t>(wan_comm_explain(j.comms[0].get(), nullptr, 0)), ' ');
+        wan_comm_explain(j.comms[0].get(), text.data(), text.size() + 1);
+        return text;
+    };
+    for (const int how : {0, 1, 2, 3}) {
+        const std::string a = "e1" + std::to_string(how), b = "e2" + std::to_string(how);
+        tried_job j({a.c_str(), a.c_str(), a.c_str(), b.c_str(), b.c_str(), b.c_str()}, [&](params &p) {
+            p.explain = how != 3;
+            p.tune_trials = how == 1 ? 3 : 0;
+            if (how == 2)
+                p.algorithm[WAN_ALLREDUCE] = 1;
+        });
+        if (std::string why = j.begin(); !why.empty())
+            return why;
+        WAN_CHECK(text_of_job(j) == "no calls");
+        served s;
+        for (int call = 0; call < 30; ++call)
+            if (std::string why = j.call(4000, true, j.epoch, &s); !why.empty())
+                return why;
+        if (std::string why = j.call(4000, false, j.epoch, &s); !why.empty())
+            return why;
+        if (std::string why = j.call(20'000, false, j.epoch, &s); !why.empty())
+            return why;
+        const std::string text = text_of_job(j);
+        if (how == 3) {
+            WAN_CHECK(text == "no calls");
+            continue;
+        }
+        for (const char *words : {"\nallreduce, 8192 to 16383 bytes: 30 blocking calls, 1 that do not block\n  ", "\nallreduce, 65536 to 131071 bytes: 1 that do not block\n  ",
+                                  how == 0   ? "\n  chosen: predicted to be the fastest; nothing was tried: coll_wan_tune_trials is 0\n"
+                                  : how == 1 ? " ways that were tried\n"
+                                             : "\n  chosen: coll_wan_allreduce_algorithm names it\n",
+                                  "\n  regret, estimated: "})
+            WAN_CHECK_THAT(text.find(words) != std::string::npos, text + " does not have " + words);
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_middle>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_middle>),
+                                cmocka_unit_test(test<check_again>), cmocka_unit_test(test<check_told>)};
     return cmocka_run_group_tests_name("boundary_trials", tests, nullptr, nullptr);
 }

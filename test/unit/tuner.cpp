@@ -5,7 +5,7 @@
  */
 #include "matrix.hpp"
 #include "planned.hpp"
-#include "tune/candidates.hpp"
+#include "tune/explain.hpp"
 #include "unit.hpp"
 
 #include <cstdlib>
@@ -299,7 +299,6 @@ std::string check_epochs()
     WAN_CHECK(forgotten.standing == 0 && forgotten.candidates.size() == 2);
     for (const auto &x : forgotten.candidates)
         WAN_CHECK(!x.measured_ns && !x.first_ns && !x.again_ns);
-    WAN_CHECK(explain(t.classes(), {}).find("measured ") == std::string::npos);
     j.calls(allreduce, 40, 2, [](int, unsigned k, int) { return (k == 1 ? 20 : 10) * ms; });
     WAN_CHECK(j.served.back() == 0 && !t.chosen(allreduce, 99) && t.chosen(allreduce, 1) == made_up(1));
     // Something else has changed: what was chosen serves until other trials have ended.
@@ -343,25 +342,78 @@ std::string check_own()
     return "";
 }
 
-/** What people are told: both times of what was called twice over, why a quicker one is not chosen, and why nothing was tried. */
+/** What people are told: both times of what was called twice over, why a quicker one is not chosen, what was dropped, and why nothing was tried. */
 std::string check_explained()
 {
-    const auto told = [](const job &j, unsigned trials) { return explain(j.ranks[0].classes(), {.trials = trials}); };
+    const topology t = two_sites(16);
+    const facts f = facts_of(t);
+    const request r{.collective = WAN_ALLREDUCE, .bytes = 1500};
+    const auto all = candidates(t, f, {}, r);
+    const auto told = [&](const tuner::state *state, unsigned trials, calls_told c) {
+        c.what = allreduce;
+        c.ways = all;
+        c.tried = state;
+        return explain({c}, {.trials = trials}, 0);
+    };
+    const auto has = [](const std::string &text, std::initializer_list<const char *> lines) -> std::string {
+        for (const char *words : lines)
+            WAN_CHECK_THAT(text.find(words) != std::string::npos, text + " does not have " + words);
+        return "";
+    };
     job j(2);
     int timed = 0;
     j.calls(allreduce, 60, 2, [&](int, unsigned k, int) { return k == 0 ? 10 * ms : timed++ == 0 ? 5 * ms : 20 * ms; });
-    const std::string text = told(j, 3);
-    for (const char *words : {", measured    10.00 ms (2.00 of the best), of 10.00 and then 10.00 ms, 2 calls  (the model's choice)\n",
+    tuner::state state = j.ranks[0].classes()[0];
+    calls_told c{.blocking = 60, .others = 3, .how = print(made_up(0)), .how_predicted_ns = 10 * ms, .why = "the fastest of 2 ways that were tried"};
+    if (std::string why = has(told(&state, 3, c), {"\nallreduce, 1024 to 2047 bytes: 60 blocking calls, 3 that do not block\n  * tree links 1 ",
+                              ", measured    10.00 ms (2.00 of the best), of 10.00 and then 10.00 ms, 2 calls  (the model's choice)\n",
                               ", measured     5.00 ms (1.00 of the best), of 5.00 and then 20.00 ms, 2 calls\n",
-                              "\n  a quickest time that is not chosen: it is less than 3% shorter, or was not so both times\n"})
-        WAN_CHECK_THAT(text.find(words) != std::string::npos, text + " does not have " + words);
-    job k(2);
-    k.calls(allreduce, 60, 2, [](int, unsigned c, int) { return (c == 0 ? 10 : 5) * ms; });
-    WAN_CHECK_THAT(told(k, 3).find("a quickest time") == std::string::npos && told(k, 3).find("of 5.00 and then 5.00 ms") != std::string::npos, told(k, 3));
+                              "\n  chosen: the fastest of 2 ways that were tried\n  a quickest time that is not chosen: it is less than 3% shorter, or was not so both times\n",
+                              "\n  regret, estimated: 5.00 ms a call, 100.0% (by what was measured)\n"}); !why.empty())
+        return why;
+    // Words are no part of what is compared.
+    for (auto &x : state.candidates)
+        x.rest_ns = 3 * ms;
+    if (std::string why = has(told(&state, 3, c), {"measured    10.00 ms (3.50 of the best)", "regret, estimated: 5.00 ms a call, 250.0% (by what was measured)\n"}); !why.empty())
+        return why;
+    job slow(2);
+    slow.opening_ns = ms;
+    slow.calls(allreduce, 60, 2, [](int, unsigned k, int) { return (k == 0 ? 10 : 80) * ms; });
+    if (std::string why = has(told(&slow.ranks[0].classes()[0], 3, c), {", not called again: its first call took 80.00 ms, 1 call\n", "regret, estimated: 0.00 ms a call, 0.0% (by what was measured)\n"}); !why.empty())
+        return why;
+    // Of what was not tried: all of it, with each algorithm's best, and why.
+    const plan &first = all[0];
+    c = {.blocking = 2, .how = print(manner_of(first)), .how_predicted_ns = first.predicted_ns};
+    std::set<std::string> ways, algorithms;
+    for (const plan &p : all)
+        ways.insert(print(manner_of(p))), algorithms.insert(p.algo->name);
+    const std::string text = told(nullptr, 0, c), others = "\n  not tried: " + std::to_string(ways.size() - 1) + " other ways; predicted, the best of each other algorithm: ";
+    if (std::string why = has(text, {"\n  * ", others.c_str(), "\n  chosen: predicted to be the fastest; nothing was tried: coll_wan_tune_trials is 0\n",
+                                     "\n  regret, estimated: 0.00 ms a call, 0.0% (as predicted)\n"}); !why.empty())
+        return why;
+    for (const std::string &name : algorithms)
+        WAN_CHECK_THAT((text.find(" " + name + " ") != std::string::npos), text + " does not have " + name);
+    WAN_CHECK(algorithms.size() > 2);
     job few(2);
     few.calls(allreduce, 2, 2, [](int, unsigned, int) { return ms; });
-    WAN_CHECK_THAT(told(few, 3).starts_with("nothing: trials begin with the third blocking call of a kind") && told(few, 3).find('\n') == std::string::npos, told(few, 3));
-    WAN_CHECK_THAT(told(k, 0) == "nothing, coll_wan_tune_trials is 0 (coll_wan_verbose 3 tells how calls are served)", told(k, 0));
+    job one(2);
+    one.calls(allreduce, 30, 1, [](int, unsigned, int) { return ms; });
+    calls_told local = c, flying = c, ruled = c;
+    local.sizes_local = true;
+    flying.blocking = 0, flying.others = 4;
+    ruled.why = "coll_wan_rules says so";
+    ruled.how_predicted_ns = 2 * first.predicted_ns;
+    for (const auto &[said, words] : {std::pair{told(&few.ranks[0].classes()[0], 3, c), "; nothing was tried: trials begin with the third blocking call of a kind, once links are measured\n"},
+                                      {told(&one.ranks[0].classes()[0], 3, c), "; nothing was tried: nothing else is predicted to come near\n"},
+                                      {told(nullptr, 3, local), "; nothing was tried: where not all ranks know the sizes, nothing is\n"},
+                                      {told(nullptr, 3, local), "allreduce, sizes that not all ranks know: 2 blocking calls\n"},
+                                      {told(nullptr, 3, flying), "allreduce, 1024 to 2047 bytes: 4 that do not block\n"},
+                                      {told(nullptr, 3, flying), "; nothing was tried: only calls that block are\n"},
+                                      {told(nullptr, 3, ruled), "\n  chosen: coll_wan_rules says so\n  regret, estimated: "},
+                                      {told(nullptr, 3, ruled), " 100.0% (as predicted)\n"},
+                                      {told(nullptr, 3, c), "; nothing was tried: links were not measured, or there are more than 64 kinds of calls\n"}})
+        WAN_CHECK_THAT(said.find(words) != std::string::npos, said + " does not have " + words);
+    WAN_CHECK(explain({}, {}, 0) == "no calls" && explain({c}, {}, 7).ends_with("calls of other kinds, of which nothing is told: 7\n"));
     return "";
 }
 

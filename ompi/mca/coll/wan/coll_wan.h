@@ -333,7 +333,7 @@ static inline int mca_coll_wan_tried(mca_coll_wan_module_t *module, int rc)
 }
 /* With coll_wan_tune_file or coll_wan_links_file: keeps what was learned on MPI_COMM_WORLD. */
 void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module);
-/* At coll_wan_explain 1: what was tried and chosen. */
+/* At coll_wan_explain 1: how calls were served, and what was tried. */
 void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);
 
 /* ---- adaptive trees: coll_wan_trees.c ---------------------------------------- */

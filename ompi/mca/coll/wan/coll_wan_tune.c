@@ -121,22 +121,23 @@ void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module)
 void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module)
 {
     static bool said_nothing;
-    size_t size;
-    char *text, name[WAN_COMMUNICATOR_MAX];
+    size_t size = 1 << 16, length;
+    char *text, *more, name[WAN_COMMUNICATOR_MAX];
 
     if (0 == mca_coll_wan_component.params.explain || NULL == module->view || NULL == module->comm
         || 0 != ompi_comm_rank(module->comm)) {
         return;
     }
-    size = (size_t) wan_comm_explain(module->view, NULL, 0) + 1;
     text = malloc(size);
-    if (NULL != text) {
-        (void) wan_comm_explain(module->view, text, size);
+    length = NULL != text ? (size_t) wan_comm_explain(module->view, text, size) : 0;
+    if (length >= size && NULL != (more = realloc(text, length + 1))) {
+        text = more;
+        (void) wan_comm_explain(module->view, text, length + 1);
     }
-    /* What is one line says that nothing was, and why: once. */
+    /* What is one line says that there were no calls: once. */
     if (NULL != text && (NULL != strchr(text, '\n') || !said_nothing)) {
         said_nothing = said_nothing || NULL == strchr(text, '\n');
-        opal_output(0, "coll/wan: %s, what was tried: %s", mca_coll_wan_message_communicator(module->comm, name), text);
+        opal_output(0, "coll/wan: %s, how calls were served: %s", mca_coll_wan_message_communicator(module->comm, name), text);
     }
     free(text);
 }

@@ -382,7 +382,7 @@ enum wan_trial {
 int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns);
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
-/* For people: candidates, predictions, times, choices, class by class; where nothing was tried a line, why.  Length as by snprintf. */
+/* For people: candidates, predictions, times, choices and why, class by class; a line where there were no calls.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
 
 /* Keeps what was learned in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written. */

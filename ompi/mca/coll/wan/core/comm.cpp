@@ -52,6 +52,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     }
     tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess), static_cast<unsigned>(p.tune_share)};
     tuning.limit(tune.share_percent, tune.trials);
+    explains = p.explain != 0;
     for (size_t i = 0; i < wan_knob_count(); ++i)
         if (const wan_knob_t *k = wan_knob_get(i); k->shapes_plans)
             shaping.emplace_back(k, wan::knob_value(*k, p));
@@ -487,8 +488,13 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     const wan::facts &f = known[era];
     const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
     const std::optional<wan::manner> manner = serve(r, c, era).how;
+    const auto seen_as = [&](const std::optional<wan::plan> &plan, calls_seen::served by) {
+        if (explains && !c.internal)
+            saw(r, c.blocks, era, plan, by);
+    };
     if (manner && !manner->algo) {
         ++counters.left[r.collective];
+        seen_as(std::nullopt, calls_seen::served::left);
         return {std::nullopt, nullptr, true};
     }
     auto *found = wan::most_recent(decisions_, [&](const auto &x) {
@@ -506,7 +512,83 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     }
     if (!found->value.plan)
         ++counters.declined[r.collective];
+    seen_as(found->value.plan, found->value.plan ? calls_seen::served::by_plan : calls_seen::served::not_at_all);
     return found->value;
+}
+
+std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
+{
+    const wan::wishes &w = wish[r.collective];
+    if (!how || (w.algo && w.algo == how->algo))
+        return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
+    if (w.algo)
+        return "";
+    if (const auto said = ruled(r, blocks, era); said && said->how.algo == how->algo)
+        return std::string(said->knob) + " says so";
+    for (const wan::tuner::state &s : tuning.classes())
+        if (s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
+            return s.phase != wan::tuner::state::phase::settled ? "ways to serve it are being tried"
+                   : fits(s.candidates[s.standing].how, *how)
+                       ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
+                       : "served when ways were tried, or links were others";
+    return "";
+}
+
+void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by)
+{
+    constexpr size_t most = 256;
+    const wan::call_class what = wan::class_of(topo, r);
+    auto it = std::find_if(seen_calls.begin(), seen_calls.end(), [&](const calls_seen &x) { return x.what == what && x.sizes_local == r.counts_local; });
+    if (it == seen_calls.end()) {
+        if (seen_calls.size() == most) {
+            ++not_seen;
+            return;
+        }
+        it = seen_calls.insert(it, {what, r.counts_local});
+    }
+    ++(blocks ? it->blocking : it->others);
+    if (!blocks && it->blocking)
+        return;
+    it->like = r;
+    it->era = era;
+    it->how = how;
+    it->by = by;
+}
+
+std::string wan_comm::explain() const
+{
+    using served = calls_seen::served;
+    std::vector<wan::calls_told> all;
+    for (const calls_seen &x : seen_calls) {
+        wan::calls_told c{.what = x.what, .sizes_local = x.sizes_local, .blocking = x.blocking, .others = x.others};
+        const bool blocks = x.blocking > 0;
+        wan::wishes w = wish[x.what.collective];
+        w.algo = nullptr;       // what a name keeps away, too
+        if (x.era < known.size()) {
+            c.ways = wan::candidates(topo, known[x.era], w, x.like);
+            if (wan::may_leave(w, x.what.collective))
+                c.own_ns = wan::own_module_ns(topo, known[x.era], x.like);
+        }
+        for (const wan::tuner::state &s : tuning.classes())
+            if (!x.sizes_local && blocks && s.what == x.what)
+                c.tried = &s;
+        c.how = x.by == served::by_plan       ? wan::print(wan::manner_of(*x.how))
+                : x.by == served::along_trees ? "adaptive"
+                                              : wan::print(wan::manner{});
+        c.how_predicted_ns = x.how ? x.how->predicted_ns : 0;
+        if (x.by == served::not_at_all)
+            c.why = "no algorithm of coll/wan serves it";
+        else if (const auto said = x.by == served::left ? ruled(x.like, blocks, x.era) : std::nullopt; said)
+            c.why = std::string(said->knob) + " says so";
+        else if (x.by == served::left)
+            c.why = "by trial";
+        else
+            c.why = why(x.like, blocks, x.era, x.how);
+        if (x.by == served::left && c.own_ns)
+            c.how_predicted_ns = *c.own_ns;
+        all.push_back(std::move(c));
+    }
+    return wan::explain(all, tune, not_seen);
 }
 
 void wan_run::account(int64_t elapsed_ns)

@@ -18,7 +18,7 @@
 #include "plan/planner.hpp"
 #include "report/record.hpp"
 #include "topo/cluster_map.hpp"
-#include "tune/candidates.hpp"
+#include "tune/explain.hpp"
 #include "tune/rules.hpp"
 
 #include <functional>
@@ -111,6 +111,28 @@ struct wan_comm {
     };
     /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */
     std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
+
+    /** Why a call is served as it is, where that is not that it is predicted to be the fastest: as serve() decides; "".  how: none: along trees. */
+    std::string why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const;
+
+    /** Calls of a class, where coll_wan_explain asks for them. */
+    struct calls_seen {
+        wan::call_class what;
+        bool sizes_local;
+        uint64_t blocking = 0, others = 0;
+        // The last one that blocks, or the last one.
+        wan::request like{};
+        size_t era = 0;
+        std::optional<wan::plan> how{};
+        enum class served : uint8_t { by_plan, along_trees, left, not_at_all } by = served::by_plan;
+    };
+    bool explains = false;
+    std::vector<calls_seen> seen_calls;
+    uint64_t not_seen = 0;              // calls of further classes
+    /** With the lock held. */
+    void saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by);
+    /** See wan_comm_explain(). */
+    std::string explain() const;
 
     /** Of all ranks: see wan_comm_tune(). */
     bool decide_trials(const wan::tune_scores &scores);

@@ -467,7 +467,7 @@ int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
 {
     std::string s;
     const int code = guarded([&]() -> int {
-        s = wan::explain(comm->tuning.classes(), comm->tune);
+        s = comm->explain();
         return WAN_OK;
     });
     return copy_text(code == WAN_OK ? s : "out of memory", text, size);
@@ -501,6 +501,10 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         r.polled = !call->blocks && !call->internal;
         if (wan::by_trees(*comm, *call)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
+            if (comm->explains) {
+                std::lock_guard hold(comm->lock);
+                comm->saw(r, call->blocks, comm->known.empty() ? 0 : comm->era_of(call->epoch), std::nullopt, wan_comm::calls_seen::served::along_trees);
+            }
             wan::report_note(**run, *call, r);
             return WAN_OK;
         }

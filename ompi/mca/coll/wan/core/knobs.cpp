@@ -84,7 +84,8 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "File with lines 'CALLS: ALGORITHM' such as 'bcast bytes 1M-: vandegeijn', which come before what is predicted and tried; the same on "
      "all hosts. Empty: none"},
     {"explain", WAN_KNOB_INT, offsetof(wan_params_t, explain), 0, 1, 0, 3, false,
-     "With 1, the first rank of each communicator tells when that is freed what was tried, predicted, measured and chosen. 0: nothing"},
+     "With 1, the first rank of each communicator tells when that is freed, of each kind of calls, how it was served and why, what was predicted, tried, measured and dropped, and what a "
+     "call takes longer than by the best that is known, as estimated. 0: nothing"},
     {"tree_threshold", WAN_KNOB_INT64, offsetof(wan_params_t, tree_threshold), 0, gib * 1024, 256 << 10, 5, true,
      "Bytes of a message from which the algorithm 'adaptive' takes bandwidth trees in place of latency trees, 0 to 2^40 (default: the "
      "Phoenix paper's)"},

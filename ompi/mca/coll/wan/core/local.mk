@@ -161,6 +161,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/tune/candidates.cpp \
 	ompi/mca/coll/wan/core/tune/candidates.hpp \
 	ompi/mca/coll/wan/core/tune/explain.cpp \
+	ompi/mca/coll/wan/core/tune/explain.hpp \
 	ompi/mca/coll/wan/core/tune/manner.cpp \
 	ompi/mca/coll/wan/core/tune/manner.hpp \
 	ompi/mca/coll/wan/core/tune/rules.cpp \

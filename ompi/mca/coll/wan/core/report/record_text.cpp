@@ -102,24 +102,6 @@ std::string flows_json(const topology &t, const host_flows &flows)
     return out.end().text();
 }
 
-/** Why a form serves, where that is not that it is predicted to be the fastest: as wan_comm::serve() decides; "". */
-std::string why_told(const wan_comm &comm, wan_collective_t c, bool blocks, const call_kind::form &f)
-{
-    if (!f.how || (comm.wish[c].algo && comm.wish[c].algo == f.how->algo))
-        return knob_of(c) + " names it";
-    if (comm.wish[c].algo)
-        return "";
-    if (const auto said = comm.ruled(f.call, blocks, f.era); said && said->how.algo == f.how->algo)
-        return std::string(said->knob) + " says so";
-    for (const tuner::state &s : comm.tuning.classes())
-        if (s.what == class_of(comm.topo, f.call) && s.candidates.size() > 1)
-            return s.phase != tuner::state::phase::settled ? "ways to serve it are being tried"
-                   : fits(s.candidates[s.standing].how, *f.how)
-                       ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
-                       : "served when ways were tried, or links were others";
-    return "";
-}
-
 /** Ways that were tried, class by class. */
 void print_trials(json_text &out, const wan_comm &comm)
 {
@@ -412,7 +394,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
             }
             return true;
         });
-    const std::string said = why_told(comm_, c.collective, c.blocking, f);
+    const std::string said = comm_.why(f.call, c.blocking, f.era, f.how);
     std::string why =
         !said.empty() ? said
         : !looked     ? "not worked out again: that took too long"

@@ -36,9 +36,6 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
  */
 std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r);
 
-/** A paragraph for each class in which something could be tried: what was predicted, tried, measured and chosen (*); none: a line, why. */
-std::string explain(const std::vector<tuner::state> &classes, const tune_options &o);
-
 /** Whether a call may be left to Open MPI's own module, which keeps to no wishes and in stable mode would give other results. */
 bool may_leave(const wishes &w, wan_collective_t c);
 

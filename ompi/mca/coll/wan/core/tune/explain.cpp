@@ -1,11 +1,13 @@
 /*
- * What was tried and chosen, for people.
+ * See explain.hpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "collective.hpp"
-#include "tune/candidates.hpp"
+#include "tune/explain.hpp"
 
+#include "collective.hpp"
+
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -30,51 +32,164 @@ template <typename... T> std::string line(const char *format, T... values)
     return text;
 }
 
-} // namespace
+bool settled(const tuner::state &x) { return x.phase == tuner::state::phase::settled; }
 
-std::string explain(const std::vector<tuner::state> &classes, const tune_options &o)
+bool was_tried(const calls_told &c) { return c.tried && c.tried->candidates.size() > 1; }
+
+/** Of what was measured, the least; 0: nothing was. */
+const tuner::candidate *quickest(const tuner::state &x)
+{
+    const tuner::candidate *best = nullptr;
+    for (const tuner::candidate &k : x.candidates)
+        if (k.measured_ns && (!best || k.measured_ns < best->measured_ns))
+            best = &k;
+    return best;
+}
+
+std::string head(const calls_told &c)
+{
+    const collective_kind &kind = kind_of(c.what.collective);
+    std::string text = line("%s, %s%s%s%s: ", kind.name, c.sizes_local ? "sizes that not all ranks know" : bytes_text(c.what.size).c_str(),
+                            kind.root ? line(", root in site %u", c.what.root_site).c_str() : "", c.what.commutative ? "" : ", operator does not commute",
+                            c.what.counts_vary && !c.sizes_local ? ", blocks differ" : "");
+    if (c.blocking || !c.others)
+        text += line("%" PRIu64 " blocking calls", c.blocking);
+    if (c.others)
+        text += line("%s%" PRIu64 " that do not block", c.blocking ? ", " : "", c.others);
+    return text + (was_tried(c) && !settled(*c.tried) ? ", trials not ended\n" : "\n");
+}
+
+/** What each way that was kept has taken. */
+std::string ways(const tuner::state &x)
+{
+    std::string all;
+    const tuner::candidate *best = quickest(x);
+    for (size_t k = 0; k < x.candidates.size(); ++k) {
+        const tuner::candidate &c = x.candidates[k];
+        all += line("  %s %-60s predicted %8.2f ms", k == x.standing ? "*" : " ", print(c.how).c_str(), ms(c.predicted_ns));
+        if (c.measured_ns) {
+            const int64_t least_ns = std::max<int64_t>(1, best->measured_ns - best->rest_ns);
+            all += line(", measured %8.2f ms (%.2f of the best)", ms(c.measured_ns), 1 + static_cast<double>(c.measured_ns - best->measured_ns) / static_cast<double>(least_ns));
+        }
+        if (c.again_ns)
+            all += line(", of %.2f and then %.2f ms", ms(c.first_ns), ms(c.again_ns));
+        if (c.opened_ns && !c.measured_ns && settled(x))
+            all += line(", not called again: its first call took %.2f ms", ms(c.opened_ns));
+        if (c.trials)
+            all += line(", %u call%s", c.trials, c.trials == 1 ? "" : "s");
+        all += k ? "\n" : "  (the model's choice)\n";
+    }
+    return all;
+}
+
+/** How many ways there were besides those, and the best of each algorithm that none of those has. */
+std::string dropped(const calls_told &c)
+{
+    const auto kept = [&](const manner &m) {
+        const auto same = [&](manner x) { return x.cuts = 0, x == m; };
+        return was_tried(c) ? std::any_of(c.tried->candidates.begin(), c.tried->candidates.end(), [&](const auto &x) { return same(x.how); }) : print(m) == c.how;
+    };
+    std::vector<manner> others;
+    std::vector<const algorithm *> seen;
+    std::string best;
+    for (const plan &p : c.ways) {
+        const manner m = manner_of(p);
+        const auto named = [&](const manner &x) { return x == m; };
+        if (kept(m))
+            seen.push_back(p.algo);
+        else if (std::none_of(others.begin(), others.end(), named))
+            others.push_back(m);
+    }
+    for (const plan &p : c.ways)
+        if (std::find(seen.begin(), seen.end(), p.algo) == seen.end()) {
+            seen.push_back(p.algo);
+            best += line("%s%s %.2f ms", best.empty() ? "" : ", ", p.algo->name, ms(p.predicted_ns));
+        }
+    size_t count = others.size();
+    if (c.own_ns && !kept({}) && c.how != print(manner{})) {
+        ++count;
+        best += line("%s%s %.2f ms", best.empty() ? "" : ", ", print(manner{}).c_str(), ms(*c.own_ns));
+    }
+    if (!count)
+        return "";
+    return line("  %s: %zu other way%s", was_tried(c) ? "dropped" : "not tried", count, count == 1 ? "" : "s")
+           + (best.empty() ? ", of the same algorithms\n" : "; predicted, the best of each other algorithm: " + best + "\n");
+}
+
+std::string why_not_tried(const calls_told &c, const tune_options &o)
 {
     if (o.trials == 0)
-        return "nothing, coll_wan_tune_trials is 0 (coll_wan_verbose 3 tells how calls are served)";
-    std::string all;
-    for (const tuner::state &c : classes) {
-        if (c.candidates.empty())
-            continue;
-        if (all.empty())
-            all = "\n(*: chosen; measured: the quickest timed call, from when all ranks had come until the root or rank 0 knew that all had ended)\n";
-        const collective_kind &kind = kind_of(c.what.collective);
-        all += line("%s, %s%s%s%s: %" PRIu64 " blocking calls", kind.name, bytes_text(c.what.size).c_str(),
-                    kind.root ? line(", root in site %u", c.what.root_site).c_str() : "", c.what.commutative ? "" : ", operator does not commute",
-                    c.what.counts_vary ? ", blocks differ" : "", c.calls);
-        if (c.candidates.size() == 1) {
-            all += "; nothing else is predicted to come near " + print(c.candidates[0].how) + "\n";
-            continue;
-        }
-        all += c.phase == tuner::state::phase::settled ? "\n" : ", trials not ended\n";
-        int64_t best = 0;
-        for (const tuner::candidate &x : c.candidates)
-            if (x.measured_ns && (!best || x.measured_ns < best))
-                best = x.measured_ns;
-        for (size_t k = 0; k < c.candidates.size(); ++k) {
-            const tuner::candidate &x = c.candidates[k];
-            all += line("  %s %-60s predicted %8.2f ms", k == c.standing ? "*" : " ", print(x.how).c_str(),
-                        ms(x.predicted_ns));
-            if (x.measured_ns)
-                all += line(", measured %8.2f ms (%.2f of the best)", ms(x.measured_ns), static_cast<double>(x.measured_ns) / static_cast<double>(best));
-            if (x.again_ns)
-                all += line(", of %.2f and then %.2f ms", ms(x.first_ns), ms(x.again_ns));
-            if (x.measured_ns)
-                all += line(", %u calls", x.trials);
-            all += k ? "\n" : "  (the model's choice)\n";
-        }
-        if (c.phase == tuner::state::phase::settled && !c.candidates.back().measured_ns)
-            all += "  others were not tried: it takes hardly longer than the way to another site\n";
-        else if (c.phase == tuner::state::phase::settled && c.candidates[c.standing].measured_ns > best)
-            all += "  a quickest time that is not chosen: it is less than 3% shorter, or was not so both times\n";
+        return "coll_wan_tune_trials is 0";
+    if (c.sizes_local)
+        return "where not all ranks know the sizes, nothing is";
+    if (!c.blocking)
+        return "only calls that block are";
+    if (!c.tried)
+        return "links were not measured, or there are more than " + std::to_string(tuner::most_classes) + " kinds of calls";
+    if (c.tried->starts == tuner::most_starts)
+        return "trials have begun " + std::to_string(tuner::most_starts) + " times before links changed last";
+    return settled(*c.tried) ? "nothing else is predicted to come near" : "trials begin with the third blocking call of a kind, once links are measured";
+}
+
+std::string chosen(const calls_told &c, const tune_options &o)
+{
+    std::string text = "  chosen: ";
+    if (!c.why.empty())
+        text += c.why;
+    else
+        text += c.how_predicted_ns ? "predicted to be the fastest" : "nothing else serves it";
+    if (was_tried(c)) {
+        const tuner::candidate *best = quickest(*c.tried);
+        const tuner::candidate &now = c.tried->candidates[c.tried->standing];
+        if (settled(*c.tried) && now.least_ns && !c.tried->candidates.back().measured_ns && !c.tried->candidates.back().opened_ns)
+            text += "\n  others were not tried: it takes hardly longer than the way to another site";
+        else if (settled(*c.tried) && best && now.measured_ns > best->measured_ns)
+            text += "\n  a quickest time that is not chosen: it is less than 3% shorter, or was not so both times";
+    } else if (c.why.empty() && c.how_predicted_ns) {
+        text += "; nothing was tried: " + why_not_tried(c, o);
     }
-    if (all.empty())
-        all = "nothing: trials begin with the third blocking call of a kind (collective, size up to a power of two), once links are measured; calls along a "
-              "rule, an algorithm by name or adaptive trees have none";
+    return text + "\n";
+}
+
+/** What a call takes longer than by the best that is known. */
+std::string regret(const calls_told &c)
+{
+    int64_t more_ns = -1, best_ns = 0;
+    const char *by = "by what was measured";
+    const tuner::candidate *best = was_tried(c) && settled(*c.tried) ? quickest(*c.tried) : nullptr;
+    if (best && c.tried->candidates[c.tried->standing].measured_ns) {
+        more_ns = c.tried->candidates[c.tried->standing].measured_ns - best->measured_ns;
+        best_ns = best->measured_ns - best->rest_ns;
+    } else if (c.how_predicted_ns && !c.ways.empty()) {
+        best_ns = c.ways[0].predicted_ns;
+        more_ns = std::max<int64_t>(0, c.how_predicted_ns - best_ns);
+        by = "as predicted";
+    }
+    if (more_ns < 0)
+        return "  regret: not known\n";
+    return line("  regret, estimated: %.2f ms a call, %.1f%% (%s)\n", ms(more_ns), 100.0 * static_cast<double>(more_ns) / static_cast<double>(std::max<int64_t>(1, best_ns)), by);
+}
+
+} // namespace
+
+std::string explain(const std::vector<calls_told> &told, const tune_options &o, uint64_t left_out)
+{
+    if (told.empty())
+        return "no calls";
+    std::string all = "\n(*: chosen; measured: the quickest timed call, from when all ranks had come until the root or rank 0 knew that all had ended, less nine tenths of "
+                      "what a word takes across, as of a call of the first one's size; of the best: without words)\n";
+    for (const calls_told &c : told) {
+        all += head(c);
+        if (was_tried(c))
+            all += ways(*c.tried);
+        else if (c.how_predicted_ns)
+            all += line("  * %-60s predicted %8.2f ms\n", c.how.c_str(), ms(c.how_predicted_ns));
+        else
+            all += "  * " + c.how + "\n";
+        all += dropped(c) + chosen(c, o) + regret(c);
+    }
+    if (left_out)
+        all += line("calls of other kinds, of which nothing is told: %" PRIu64 "\n", left_out);
     return all;
 }
 

@@ -67,7 +67,7 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
 {
     size_t i = find(c);
     if (i == classes_.size()) {
-        if (i == most_classes_)
+        if (i == most_classes)
             return {};
         classes_.push_back({.what = c});
         slots_.emplace_back();

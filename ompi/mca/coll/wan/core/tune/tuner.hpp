@@ -60,6 +60,8 @@ public:
     static constexpr unsigned most_trials = WAN_TUNE_SCORES - 1;
     /** So many times trials of a class begin in a communicator's life, however often links change. */
     static constexpr unsigned most_starts = 4;
+    /** Of a communicator; later ones are the model's: to forget one would have to be agreed. */
+    static constexpr size_t most_classes = 64;
 
     struct candidate {
         manner how;
@@ -141,7 +143,6 @@ private:
         std::vector<learned> history;
         std::vector<int64_t> samples;   // of this round, by turn
     };
-    static constexpr size_t most_classes_ = 64;     // later ones are the model's: to forget one would have to be agreed
     std::vector<state> classes_;
     std::vector<slot> slots_;           // by class
     unsigned percent_ = 100, trials_ = most_trials;
