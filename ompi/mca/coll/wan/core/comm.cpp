@@ -516,6 +516,13 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     return found->value;
 }
 
+int64_t wan_comm::usually_ns(const wan::request &r, unsigned epoch)
+{
+    std::lock_guard hold(lock);
+    const auto usual = wan::choose(topo, known[era_of(epoch)], wish[r.collective], r);
+    return usual ? usual->predicted_ns : 0;
+}
+
 std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
 {
     const wan::wishes &w = wish[r.collective];

@@ -50,7 +50,7 @@ struct wan_comm {
     std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     int64_t trial_pause_ns = 0;
-    int64_t trial_predicted_ns = 0;     // 0: Open MPI's own module serves it
+    int64_t trial_predicted_ns = 0;     // where Open MPI's own module serves it, of the model's choice
     wan::drift seen;
     wan::drift_checks checks;
     std::unique_ptr<wan::measurement> measuring;        // or what is to be measured
@@ -112,6 +112,8 @@ struct wan_comm {
     /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */
     std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
 
+    /** What a call takes as the model chooses, as predicted; 0: nothing serves it. */
+    int64_t usually_ns(const wan::request &r, unsigned epoch);
     /** Why a call is served as it is, where that is not that it is predicted to be the fastest: as serve() decides; "".  how: none: along trees. */
     std::string why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const;
 

@@ -49,7 +49,7 @@ int64_t trial_word_ns(const topology &t, const facts &f, int root);
 int64_t trial_score(int64_t word_ns, int64_t elapsed_ns);
 /**
  * What that would be of a call like the first of its class, others of which are up to twice as large: by what both are
- * predicted to take in the way that is tried; 0: not known.
+ * predicted to take in the way that is tried (Open MPI's own module: in the model's choice); 0: not known.
  */
 int64_t score_as_usual(int64_t word_ns, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns);
 

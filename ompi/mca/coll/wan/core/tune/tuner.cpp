@@ -126,7 +126,9 @@ int64_t tuner::usual_ns() const
     if (trying_ == SIZE_MAX)
         return 0;
     const slot &s = slots_[trying_];
-    return classes_[trying_].candidates[s.turns[s.at]].predicted_ns;
+    const state &x = classes_[trying_];
+    const candidate &c = x.candidates[s.turns[s.at]];
+    return (c.how.algo ? c : x.candidates[0]).predicted_ns;
 }
 
 bool tuner::record(int64_t elapsed_ns)

@@ -97,7 +97,10 @@ public:
      */
     service begin(const call_class &c, const std::function<std::vector<candidate>()> &make);
 
-    /** What the trial that has begun is predicted to take, of a call like the first of its class; 0: there is none, or not any more. */
+    /**
+     * What the trial that has begun is predicted to take, of a call like the first of its class; 0: there is none, or not any more.
+     * Open MPI's own module is taken to be as much slower for longer calls as the model's choice is, for which that is.
+     */
     int64_t usual_ns() const;
     /** It has ended here; 0: this rank has nothing to say of it.  Whether scores are to be combined now. */
     bool record(int64_t elapsed_ns);
