@@ -6,7 +6,7 @@
 #include "contention/fat_tree.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <map>
 
 namespace wan {
@@ -34,7 +34,8 @@ double fat_tree_share(std::span<const fat_tree_node> nodes, const std::function<
 
 double exchange_time(exchange algorithm, int ranks, double latency, double bytes_time)
 {
-    const double others = ranks - 1, barrier = 2 * std::log2(ranks) * latency;
+    // Steps of doubling distances: of 24 ranks five, too.
+    const double steps = std::bit_width(static_cast<unsigned>(ranks - 1)), others = ranks - 1, barrier = 2 * steps * latency;
     const double plain = others * (latency + bytes_time);
     switch (algorithm) {
     case exchange::pair_light_barrier:
@@ -43,7 +44,7 @@ double exchange_time(exchange algorithm, int ranks, double latency, double bytes
     case exchange::ring_one_barrier: return plain + barrier;
     case exchange::pair_mpi_barrier:
     case exchange::ring_mpi_barrier: return plain + ranks * barrier;
-    case exchange::bruck: return std::log2(ranks) * (latency + ranks / 2.0 * bytes_time);
+    case exchange::bruck: return steps * (latency + ranks / 2.0 * bytes_time);
     default: return plain;
     }
 }

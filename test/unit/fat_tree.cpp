@@ -39,6 +39,8 @@ std::string check_predictions()
         WAN_CHECK_THAT(std::round(got * 1000) / 1000 == r.predicted, std::to_string(got) + " in place of " + std::to_string(r.predicted));
         WAN_CHECK(worth_a_trial(got, best) == r.kept);
     }
+    // Whole steps where ranks are no power of two: 24 take as many as 32.
+    WAN_CHECK(exchange_time(exchange::bruck, 24, 1, 1) == 5 * (1 + 12) && exchange_time(exchange::pair_one_barrier, 24, 1, 0) == 23 + 2 * 5);
     return "";
 }
 
