@@ -54,6 +54,15 @@ std::string check_parse()
     const auto any = all.of(two_sites(16));
     WAN_CHECK(print(find(any, {.collective = WAN_GATHER, .counts_vary = true, .counts_local = true})->how) == "direct"
               && print(find(any, {.collective = WAN_GATHER, .bytes = 8})->how) == "bundled");
+    // Ranks per host: the most that any has.
+    WAN_CHECK(rules::parse("scan ranks-per-host 8: collect\nscan ranks-per-host 2: chain\nscan: leaders\n", "f", all, e));
+    for (const auto &[sizes, lanes, said] : {std::tuple{std::vector{9}, 8, "collect"}, {std::vector{1, 8}, 8, "collect"}, {std::vector{9, 1, 1}, 8, "collect"},
+                                             {std::vector{4}, 2, "chain"}, {std::vector{2, 2}, 2, "chain"}, {std::vector{3}, 2, "chain"},
+                                             {std::vector{4, 4}, 4, "leaders"}, {std::vector{3, 3}, 1, "leaders"}})
+        for (placement p : {placement::block, placement::roundrobin}) {
+            const auto found = all.of(lay_out(sizes, p, lanes, 1));
+            WAN_CHECK_THAT(!found.empty() && print(found[0].how) == said, "of " + std::to_string(lanes) + " ranks a host: " + (found.empty() ? "none" : print(found[0])));
+        }
     // By another version, perhaps.
     WAN_CHECK(rules::parse("scan: quick\nscan: collect\n", "f", all, e, true) && all.size() == 1);
     return "";
@@ -140,6 +149,8 @@ std::string check_saved()
     WAN_CHECK(of.size() == 2 && print(find(of, {.collective = WAN_BCAST, .bytes = 2047})->how) == "tree entries 1");
     WAN_CHECK(!find(of, {.collective = WAN_BCAST, .bytes = 2048}) && find(of, {.collective = WAN_SCAN, .bytes = 0}));
     WAN_CHECK(all.of(two_sites(8)).empty() && all.of(lay_out({16, 16}, placement::roundrobin, 1, 1)).empty());
+    const auto uneven = learned_rules(lay_out({9, 2}, placement::block, 8, 1), classes);
+    WAN_CHECK_THAT(print(uneven.at(0)).find(" ranks-per-host 8 placement blocks: ") != std::string::npos, print(uneven[0]));
     // What a person has added stays, what is learned anew takes the place of the old.
     {
         std::ofstream add(file, std::ios::app);

@@ -28,14 +28,6 @@ bool ranks_in_blocks(const topology &t)
     return runs == t.site_count();
 }
 
-uint64_t most_ranks_per_host(const topology &t)
-{
-    uint64_t hosts = 0;
-    for (int s = 0; s < t.site_count(); ++s)
-        hosts += static_cast<uint64_t>(t.node_count(site_id{static_cast<uint32_t>(s)}));
-    return (static_cast<uint64_t>(t.size()) + hosts - 1) / std::max<uint64_t>(1, hosts);
-}
-
 bool number_parse(std::string_view text, uint64_t &out)
 {
     const char *const end = text.data() + text.size();
@@ -188,7 +180,7 @@ std::vector<rule> rules::of(const topology &t) const
 {
     std::vector<rule> found;
     const bool blocks = !all_.empty() && ranks_in_blocks(t);
-    const uint64_t per_host = most_ranks_per_host(t);
+    const auto per_host = static_cast<uint64_t>(t.most_lanes());
     for (const rule &x : all_)
         if (x.ranks.holds(static_cast<uint64_t>(t.size())) && x.sites.holds(static_cast<uint64_t>(t.site_count())) && x.ranks_per_host.holds(per_host)
             && (!x.blocks || *x.blocks == blocks))
@@ -233,7 +225,7 @@ std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::stat
             r.bytes = only(0);
         r.ranks = only(static_cast<uint64_t>(t.size()));
         r.sites = only(static_cast<uint64_t>(t.site_count()));
-        r.ranks_per_host = only(most_ranks_per_host(t));
+        r.ranks_per_host = only(static_cast<uint64_t>(t.most_lanes()));
         r.blocks = ranks_in_blocks(t);
         r.how = c.candidates[c.standing].how;
         // Roots in several sites have classes of their own: the first one stands for all.
