@@ -150,6 +150,56 @@ std::string check_file()
     return "";
 }
 
+/** Files are read when a job begins: what becomes of them later changes nothing on its communicators, also on those made then. */
+std::string check_read_once()
+{
+    file_of_links links, rules, learned, map;
+    rules.path += ".rules";
+    learned.path += ".learned";
+    map.path += ".map";
+    params p;
+    p.links_file = links.path.data();
+    p.rules = rules.path.data();
+    p.tune_file = learned.path.data();
+    p.cluster_map = map.path.data();
+    const auto write = [&](const char *ns, const char *algorithm) {
+        std::ofstream(links.path) << "sites f1 f2\nfarthest_ns " << ns << "\n";
+        std::ofstream(map.path) << "link f1 f2 latency=" << ns << "ns\n";
+        for (const auto *f : {&rules, &learned})
+            std::ofstream(f->path) << "bcast: " << algorithm << "\n";
+    };
+    const auto begin = [&] {
+        wan_message_t faults;
+        return wan_params_check(&p, &faults) == WAN_OK;
+    };
+    const auto votes = [&] { return vote(open(p, peers_of({"f1", "f2"}), 0).get()); };
+    write("7000000", "chain");
+    WAN_CHECK(begin());
+    const ballot first = votes();
+    write("8000000", "tree");
+    WAN_CHECK(votes() == first);
+    write("", "");      // half written
+    WAN_CHECK(votes() == first);
+    for (const auto *f : {&links, &rules, &learned, &map})
+        std::remove(f->path.c_str());
+    WAN_CHECK(votes() == first);
+    // Another job: of each file on its own.
+    size_t differ = 0;
+    for (char *params::*file : {&params::links_file, &params::rules, &params::tune_file, &params::cluster_map}) {
+        write("7000000", "chain");
+        std::remove(p.*file);
+        std::ofstream(p.*file) << "";
+        WAN_CHECK(begin());
+        differ += votes() != first;
+    }
+    WAN_CHECK_THAT(differ == 4, std::to_string(differ));
+    write("7000000", "chain");
+    WAN_CHECK(begin() && votes() == first);
+    write("7000000", "teleport");
+    WAN_CHECK(!begin());
+    return "";
+}
+
 /** What a map tells of bandwidths is compared when these are measured, after the rest; each kind is said once. */
 std::string check_contradictions()
 {
@@ -202,6 +252,6 @@ std::string check_contradictions()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_file>), cmocka_unit_test(test<check_contradictions>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_file>), cmocka_unit_test(test<check_read_once>), cmocka_unit_test(test<check_contradictions>)};
     return cmocka_run_group_tests_name("boundary_files", tests, nullptr, nullptr);
 }

@@ -32,6 +32,9 @@ struct watched_job {
     {
         p.check_interval = interval;
         p.tree_peers = 10;
+        p.links_file = links_file;
+        wan_message_t faults;
+        (void)wan_params_check(&p, &faults);
         for (int r = 0; r < static_cast<int>(sites.size()); ++r) {
             p.links_file = r == without ? nullptr : links_file;
             comms.push_back(open(p, peers_of(sites), r));

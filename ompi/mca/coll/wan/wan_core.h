@@ -174,8 +174,8 @@ void wan_refusal_differs(wan_refusal_t *refusal, int mine, int mine_has, int oth
 int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size);
 
 /*
- * WAN_ERR_INPUT: a file that parameters name, besides those about sites, cannot be read.  WAN_OK with message->what: lines of
- * the file of what was learned are left out ("": none).
+ * A job begins: reads the files that parameters name, besides those about sites, for all its communicators.  WAN_ERR_INPUT: one
+ * cannot be read.  WAN_OK with message->what: lines of the file of what was learned are left out ("": none).
  */
 int wan_params_check(const wan_params_t *params, wan_message_t *message);
 

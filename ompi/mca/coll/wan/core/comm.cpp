@@ -5,6 +5,7 @@
  */
 #include "comm.hpp"
 #include "algo/sites.hpp"
+#include "given_files.hpp"
 #include "knobs.hpp"
 #include "recent.hpp"
 #include "report/entry.hpp"
@@ -58,16 +59,12 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
             shaping.emplace_back(k, wan::knob_value(*k, p));
     if (2 * (fixed_votes + shaping.size()) + lone_votes > WAN_VOTES)
         throw std::logic_error("too few votes for so many parameters");
-    // A map with faults has kept this process out where its site was resolved; one that has changed since gives no hints.
-    wan::input_error ignored;
-    if (p.cluster_map && *p.cluster_map && !wan::link_hints_read(p.cluster_map, hints_, ignored))
-        hints_ = {};
-    // Their faults were told when the job began: wan_params_check().
-    if (wan::rules r; p.rules && *p.rules && wan::rules::read(p.rules, false, r, ignored))
-        given = r.of(topo);
-    if (wan::rules r; p.tune_file && *p.tune_file && wan::rules::read(p.tune_file, true, r, ignored))
-        learned_before = r.of(topo);
-    links_file = p.links_file ? p.links_file : "";
+    // Their faults were told when the job began: where its site was resolved, and by wan_params_check().
+    const auto name = [](const char *file) { return std::string(file ? file : ""); };
+    hints_ = wan::files().hints_of(name(p.cluster_map));
+    given = wan::files().rules_of(name(p.rules), false, topo);
+    learned_before = wan::files().rules_of(name(p.tune_file), true, topo);
+    links_file = name(p.links_file);
 }
 
 wan_comm::~wan_comm()

@@ -6,6 +6,7 @@
  */
 #include "adaptive/run.hpp"
 #include "comm.hpp"
+#include "given_files.hpp"
 #include "graph/run.hpp"
 #include "guarded.hpp"
 #include "measure/processor.hpp"
@@ -117,20 +118,9 @@ int wan_params_check(const wan_params_t *params, wan_message_t *message)
     *message = {};
     return guarded([&]() -> int {
         wan::input_error error;
-        wan::rules r;
-        wan::links_file links;
-        if (params->links_file && *params->links_file && !wan::links_file::read(params->links_file, false, links, error)) {
-            wan::message_fill(*message, error);
-            return WAN_ERR_INPUT;
-        }
-        for (const auto &[file, learned] : {std::pair{params->rules, false}, {params->tune_file, true}})
-            if (file && *file && !wan::rules::read(file, learned, r, error)) {
-                wan::message_fill(*message, error);
-                return WAN_ERR_INPUT;
-            }
-        if (r.left_out())
-            wan::message_fill(*message, error);
-        return WAN_OK;
+        const bool good = wan::files().begin(*params, error);
+        wan::message_fill(*message, error);
+        return good ? WAN_OK : WAN_ERR_INPUT;
     });
 }
 
@@ -160,15 +150,11 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
         wan_comm &made = **comm;
         made.pretended = share_hosts(places);
         made.spent_everywhere = &wan::measured().spent_ns(made.sites_key());
-        wan::links_file file;
-        wan::input_error ignored;       // told when the job began: wan_params_check()
         if (const auto here = wan::measured().links(made.sites_key())) {
             made.learned = *here;
-        } else if (!made.links_file.empty() && wan::links_file::read(made.links_file, false, file, ignored)) {
-            const wan::known_links *l = file.find(made.site_names());
-            made.from_file = l && l->facts != wan::fact_vector{};
-            if (made.from_file)
-                made.learned = l->facts;
+        } else if (const auto told = wan::files().links_of(made.links_file, made.site_names()); told && told->facts != wan::fact_vector{}) {
+            made.from_file = true;
+            made.learned = told->facts;
         }
         return WAN_OK;
     });

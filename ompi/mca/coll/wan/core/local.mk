@@ -84,6 +84,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/exec/engine.hpp \
 	ompi/mca/coll/wan/core/exec/memory_port.cpp \
 	ompi/mca/coll/wan/core/exec/memory_port.hpp \
+	ompi/mca/coll/wan/core/given_files.cpp \
+	ompi/mca/coll/wan/core/given_files.hpp \
 	ompi/mca/coll/wan/core/graph/exchange.cpp \
 	ompi/mca/coll/wan/core/graph/exchange.hpp \
 	ompi/mca/coll/wan/core/graph/run.cpp \
