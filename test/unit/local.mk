@@ -32,6 +32,7 @@ unit_tests = \
 	test/unit/boundary_links \
 	test/unit/boundary_trials \
 	test/unit/rules \
+	test/unit/text_file \
 	test/unit/topology \
 	test/unit/tuner \
 	test/unit/verifier \
@@ -61,6 +62,9 @@ test_unit_site_finder_LDADD = $(unit_libs)
 test_unit_links_file_SOURCES = test/unit/links_file.cpp $(unit_headers)
 test_unit_links_file_CPPFLAGS = $(unit_cppflags)
 test_unit_links_file_LDADD = $(unit_libs)
+test_unit_text_file_SOURCES = test/unit/text_file.cpp $(unit_headers)
+test_unit_text_file_CPPFLAGS = $(unit_cppflags)
+test_unit_text_file_LDADD = $(unit_libs)
 test_unit_drift_SOURCES = test/unit/drift.cpp $(unit_headers)
 test_unit_drift_CPPFLAGS = $(unit_cppflags)
 test_unit_drift_LDADD = $(unit_libs)

@@ -146,6 +146,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/sched/terms.hpp \
 	ompi/mca/coll/wan/core/sched/verifier.cpp \
 	ompi/mca/coll/wan/core/sched/verifier.hpp \
+	ompi/mca/coll/wan/core/text_file.cpp \
+	ompi/mca/coll/wan/core/text_file.hpp \
 	ompi/mca/coll/wan/core/topo/card.cpp \
 	ompi/mca/coll/wan/core/topo/cluster_map.cpp \
 	ompi/mca/coll/wan/core/topo/cluster_map.hpp \

@@ -176,12 +176,18 @@ std::string links_file::print() const
 
 bool links_save(const std::string &file, known_links links, input_error &error)
 {
-    links_file all;
-    if (!links_file::read(file, false, all, error))
-        return false;
     links.ways.resize(links.sites.size(), std::vector<site_way>(links.sites.size()));
-    all.keep(std::move(links));
-    return text_file_replace(file, all.print(), error);
+    return text_file_change(
+        file,
+        [&](std::string &text, input_error &fault) {
+            links_file all;
+            if (!links_file::parse(text, file, all, fault))
+                return false;
+            all.keep(links);
+            text = all.print();
+            return true;
+        },
+        error);
 }
 
 } // namespace wan

@@ -83,7 +83,7 @@ private:
     std::vector<known_links> all_;
 };
 
-/** Adds to a file what is known of one set of sites; the file is replaced as a whole. */
+/** Adds to a file what is known of one set of sites: see text_file_change(). */
 bool links_save(const std::string &file, known_links links, input_error &error);
 
 } // namespace wan

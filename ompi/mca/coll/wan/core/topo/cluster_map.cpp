@@ -9,17 +9,9 @@
 #include "topo/slurm_topology.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace wan {
 
@@ -350,72 +342,6 @@ bool link_hints_read(const std::string &file, link_hints &out, input_error &erro
         return false;
     out = map.links();
     return true;
-}
-
-/* ---- files --------------------------------------------------------------------- */
-
-bool text_file_read(const std::string &file, std::string &text, input_error &error)
-{
-    // 100,000 hosts, a line of the longest host and site names each, are 51 MB.
-    constexpr off_t bytes_max = 64 << 20;
-    const auto fail = [&](const std::string &what) {
-        error = {file, what, "Give the path of a text file that exists on this host and that you may read."};
-        return false;
-    };
-
-    // Not blocking: opening a pipe that nobody writes would hang the job.
-    const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return fail(std::string("the file cannot be opened: ") + std::strerror(errno));
-    struct stat status;
-    std::string what;
-    if (fstat(fd, &status) != 0)
-        what = std::string("the file cannot be examined: ") + std::strerror(errno);
-    else if (S_ISDIR(status.st_mode))
-        what = "this is a directory, not a file";
-    else if (!S_ISREG(status.st_mode))
-        what = "this is not a regular file";
-    else if (status.st_size > bytes_max)
-        what = "the file is larger than 64 MiB";
-
-    text.clear();
-    char buffer[16384];
-    while (what.empty()) {
-        const ssize_t n = ::read(fd, buffer, sizeof buffer);
-        if (n == 0)
-            break;
-        if (n > 0)
-            text.append(buffer, static_cast<size_t>(n));
-        else if (errno != EINTR)
-            what = std::string("the file cannot be read: ") + std::strerror(errno);
-        if (text.size() > static_cast<size_t>(bytes_max))
-            what = "the file is larger than 64 MiB";
-    }
-    ::close(fd);
-    return what.empty() || fail(what);
-}
-
-bool text_file_replace(const std::string &file, const std::string &text, input_error &error)
-{
-    std::string fresh = file + ".XXXXXX";
-    const int fd = mkstemp(fresh.data());
-    const bool made = fd >= 0 && fchmod(fd, 0644) == 0;
-    if (fd >= 0)
-        close(fd);
-    std::ofstream out;
-    if (made)
-        out.open(fresh);
-    else
-        out.setstate(std::ios::failbit);
-    out << text;
-    out.close();
-    if (out && std::rename(fresh.c_str(), file.c_str()) == 0)
-        return true;
-    const int why = errno;
-    std::remove(fresh.c_str());
-    error = {file, std::string("what was learned cannot be written: ") + std::strerror(why),
-             "Give a path in a directory that exists on the first rank's host and that you may write to."};
-    return false;
 }
 
 } // namespace wan

@@ -26,6 +26,7 @@
 #define WAN_TOPO_CLUSTER_MAP_HPP
 
 #include "input_error.hpp"
+#include "text_file.hpp"
 #include "topo/hostlist.hpp"
 
 #include <cstddef>
@@ -110,12 +111,6 @@ bool latency_parse(std::string_view text, int64_t &ns);
 
 /** "400Mb/s" -> 50000000 bytes per second; false unless at least 1, with a unit. */
 bool bandwidth_parse(std::string_view text, int64_t &bytes_per_s);
-
-/** The whole of a regular file.  A directory, a pipe or more than 64 MiB is an error. */
-bool text_file_read(const std::string &file, std::string &text, input_error &error);
-
-/** Makes this the whole of a file, which keeps what it has where that fails: who reads it meanwhile gets the old text or the new one. */
-bool text_file_replace(const std::string &file, const std::string &text, input_error &error);
 
 /** Takes the next line off the front of `text`, without its end ("\n", "\r\n", or none). */
 std::string_view line_take(std::string_view &text);

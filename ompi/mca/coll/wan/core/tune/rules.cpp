@@ -10,10 +10,7 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <sstream>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace wan {
@@ -131,6 +128,34 @@ std::string calls_of(const rule &r)
     return text;
 }
 
+/** Of the lines of a file, those of the same calls. */
+bool put_in_place(std::string &text, const std::string &file, const std::vector<rule> &learned, input_error &error)
+{
+    std::string kept;
+    if (text.empty())
+        text = "# What coll/wan has learned by trial, a line for each kind of call.  To be read, edited and\n"
+               "# shipped: --mca coll_wan_tune_file FILE, or, before all that is learned, --mca coll_wan_rules FILE.\n";
+    std::istringstream lines(text);
+    size_t understood = 0, others = 0;
+    for (std::string line, fault; std::getline(lines, line);) {
+        const std::string_view said = without_comment(line);
+        const auto old = blank(said) ? std::nullopt : line_parse(said, fault);
+        if (!blank(said))
+            ++(old ? understood : others);
+        const bool anew = old && std::any_of(learned.begin(), learned.end(), [&](const rule &r) { return calls_of(r) == calls_of(*old); });
+        if (!anew)
+            kept += line + '\n';
+    }
+    if (others != 0 && understood == 0) {
+        error = {file, "it has lines, and none of what jobs learn: nothing is written into it", "is it another kind of file? Name one of its own in coll_wan_tune_file"};
+        return false;
+    }
+    for (const rule &r : learned)
+        kept += print(r) + '\n';
+    text = std::move(kept);
+    return true;
+}
+
 } // namespace
 
 bool rules::parse(std::string_view text, const std::string &file, rules &out, input_error &error, bool learned)
@@ -239,30 +264,7 @@ bool rules_save(const std::string &file, const std::vector<rule> &learned, input
 {
     if (learned.empty())
         return true;
-    std::string text, kept;
-    if (access(file.c_str(), F_OK) == 0 && !text_file_read(file, text, error))
-        return false;
-    if (text.empty())
-        text = "# What coll/wan has learned by trial, a line for each kind of call.  To be read, edited and\n"
-               "# shipped: --mca coll_wan_tune_file FILE, or, before all that is learned, --mca coll_wan_rules FILE.\n";
-    std::istringstream lines(text);
-    size_t understood = 0, others = 0;
-    for (std::string line, fault; std::getline(lines, line);) {
-        const std::string_view said = without_comment(line);
-        const auto old = blank(said) ? std::nullopt : line_parse(said, fault);
-        if (!blank(said))
-            ++(old ? understood : others);
-        const bool anew = old && std::any_of(learned.begin(), learned.end(), [&](const rule &r) { return calls_of(r) == calls_of(*old); });
-        if (!anew)
-            kept += line + '\n';
-    }
-    if (others != 0 && understood == 0) {
-        error = {file, "it has lines, and none of what jobs learn: nothing is written into it", "is it another kind of file? Name one of its own in coll_wan_tune_file"};
-        return false;
-    }
-    for (const rule &r : learned)
-        kept += print(r) + '\n';
-    return text_file_replace(file, kept, error);
+    return text_file_change(file, [&](std::string &text, input_error &fault) { return put_in_place(text, file, learned, fault); }, error);
 }
 
 } // namespace wan

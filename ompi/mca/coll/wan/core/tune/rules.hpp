@@ -69,10 +69,7 @@ std::string print(const rule &r);
 /** What was learned by trial on such communicators: one for each class that has settled. */
 std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::state> &classes);
 
-/**
- * Adds them to a file in place of those there for the same calls; all else in it stays.  The file is
- * replaced as a whole: who reads it meanwhile gets the old or the new one.
- */
+/** Adds them to a file in place of those there for the same calls; all else in it stays, also what other jobs add meanwhile: see text_file_change(). */
 bool rules_save(const std::string &file, const std::vector<rule> &learned, input_error &error);
 
 } // namespace wan
