@@ -34,7 +34,7 @@ struct outlook {
     std::optional<wan::plan> chosen;
     std::optional<wan_comm::ruling> said;       // by a file of rules
     std::string outranked;              // by another component, and so nothing of ours is chosen; "": not
-    bool by_trees = false;              // asked for by name
+    bool by_trees = false;              // asked for by name, or by a rule
     std::vector<entry> entries;
 
     outlook(const cluster &c, const wan::request &r)
@@ -42,12 +42,12 @@ struct outlook {
         const wan_comm &comm = c.comm();
         const wan::wishes &wish = comm.wish[r.collective];
         outranked = c.outranked();
-        by_trees = comm.wants_trees[r.collective] && outranked.empty();
         if (outranked.empty())
             said = comm.ruled(r, true, 0);
+        by_trees = outranked.empty() && (comm.wants_trees[r.collective] || (said && said->how.along_trees));
         if (!outranked.empty())
             chosen.reset();
-        else if (!said)
+        else if (!said || said->how.along_trees)
             chosen = wan::choose(c.topo(), c.facts(), wish, r);
         else if (said->how.algo)
             chosen = wan::choose(c.topo(), c.facts(), wish, r, said->how);
@@ -82,7 +82,7 @@ struct outlook {
     {
         if (!said)
             return "";
-        return std::string(said->knob) + (chosen && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
+        return std::string(said->knob) + (chosen && said->how.algo && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
                                                                                    : " says so");
     }
     /** The best of each algorithm, and what was chosen. */

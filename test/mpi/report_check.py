@@ -285,6 +285,11 @@ class Numbers(Job):
         self.assertEqual(calls + sum(d['calls'] for d in second['declined']), 40)
 
         with open(os.path.join(self.dir, 'rules'), 'w') as f:
+            f.write('bcast bytes 1M-: adaptive\n')
+        self.job('--mca', 'coll_wan_report', 'run.json', '--mca', 'coll_wan_rules', os.path.join(self.dir, 'rules'))
+        k = self.kinds(self.communicator(self.read('run.json'), 'MPI_COMM_WORLD'))['bcast', 'blocking', 'none', M]
+        self.assertEqual(([p['algorithm'] for p in k['plans']], k['choice']['why']), (['adaptive'], 'coll_wan_rules says so'))
+        with open(os.path.join(self.dir, 'rules'), 'w') as f:
             f.write('bcast bytes 1M-: chain\nallreduce bytes 64K-128K: open_mpi\n')
         # What an earlier job learned holds when links have been measured after a while, too.
         with open(os.path.join(self.dir, 'learned'), 'w') as f:

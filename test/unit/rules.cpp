@@ -54,6 +54,11 @@ std::string check_parse()
     const auto any = all.of(two_sites(16));
     WAN_CHECK(print(find(any, {.collective = WAN_GATHER, .counts_vary = true, .counts_local = true})->how) == "direct"
               && print(find(any, {.collective = WAN_GATHER, .bytes = 8})->how) == "bundled");
+    // Adaptive trees, of what they serve.
+    WAN_CHECK_THAT(rules::parse("bcast bytes 1M-: adaptive\nbarrier: adaptive\ngather ranks -16384: adaptive\n", "f", all, e), e.what);
+    const auto trees = all.of(two_sites(16));
+    WAN_CHECK(how(trees, WAN_BCAST, 1 << 20) == "adaptive" && how(trees, WAN_BCAST, 8) == "-" && how(trees, WAN_BARRIER, 0) == "adaptive");
+    WAN_CHECK(find(trees, {.collective = WAN_GATHER})->how.along_trees && !(find(trees, {.collective = WAN_GATHER})->how == manner{}));
     // Ranks per host: the most that any has.
     WAN_CHECK(rules::parse("scan ranks-per-host 8: collect\nscan ranks-per-host 2: chain\nscan: leaders\n", "f", all, e));
     for (const auto &[sizes, lanes, said] : {std::tuple{std::vector{9}, 8, "collect"}, {std::vector{1, 8}, 8, "collect"}, {std::vector{9, 1, 1}, 8, "collect"},
@@ -93,6 +98,8 @@ std::string check_refused()
         {"bcast bytes 17179869184G: tree", "bytes"}, {"bcast size 4: tree", "'size 4' says nothing of calls"}, {"bcast placement round: tree", "'placement round' is neither blocks nor mixed"},
         {"bcast: tree links", "'links'"},  {"bcast: tree links 0", "links 0"},        {"bcast: tree order ring", "order ring"},
         {"bcast: open_mpi links 2", "links 2"}, {"bcast bytes 4x: tree", "4x"},
+        {"scan: adaptive", "adaptive trees serve no scan, but bcast, allreduce, reduce, barrier, gather"},
+        {"bcast ranks 16385-: adaptive", "adaptive trees serve 16384 ranks at most"}, {"bcast: adaptive links 2", "links 2"},
     };
     for (const auto &[line, words] : wrong) {
         rules all;

@@ -421,7 +421,7 @@ int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t
 /* Now and then; where another thread is at it, it is left to that one. */
 int wan_trees_step(wan_trees_t *trees, int64_t now_ns);
 
-/* Whether the parameters ask for trees, the same on all ranks once they agreed. */
+/* Whether the parameters, or the files that they name, ask for trees, the same on all ranks once they agreed. */
 bool wan_comm_wants_trees(const wan_comm_t *comm);
 /*
  * From now on: processes[r] is rank r's in the job; number and more are of this communicator alone, ever, on all its ranks,

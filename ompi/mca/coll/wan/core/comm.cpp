@@ -435,21 +435,32 @@ std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool bloc
     if (w.algo || wants_trees[r.collective])
         return std::nullopt;
     const bool other_results = w.stable && wan::kind_of(r.collective).operation;
-    if (const wan::rule *x = wan::find(given, r); x && (x->how.algo || !other_results))
+    const auto serves = [&](const wan::rule &x, bool own) { return x.how.algo || (!other_results && (x.how.along_trees || own)); };
+    if (const wan::rule *x = wan::find(given, r); x && serves(*x, true))
         return ruling{x->how, "coll_wan_rules"};
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
     const bool as_learned = era < changed_from_ && r.commutative && !r.counts_vary;
-    if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && (x->how.algo || (blocks && wan::may_leave(w, r.collective))))
+    if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && serves(*x, blocks && wan::may_leave(w, r.collective)))
         return ruling{x->how, "coll_wan_tune_file"};
     return std::nullopt;
+}
+
+bool wan_comm::ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch)
+{
+    std::lock_guard hold(lock);
+    const auto said = ruled(r, blocks, known.empty() ? 0 : era_of(epoch));
+    return said && said->how.along_trees;
 }
 
 wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, size_t era)
 {
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
-    if (const auto said = ruled(r, c.blocks, era))
+    if (const auto said = ruled(r, c.blocks, era)) {
+        if (said->how.along_trees)      // which cannot serve this call
+            return {};
         return {said->how};
+    }
     if (!tune.trials || r.counts_local)
         return {};
     const wan::facts &f = known[era];
@@ -523,14 +534,14 @@ int64_t wan_comm::usually_ns(const wan::request &r, unsigned epoch)
 std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
 {
     const wan::wishes &w = wish[r.collective];
-    if (!how || (w.algo && w.algo == how->algo))
+    if (how ? w.algo && w.algo == how->algo : wants_trees[r.collective])
         return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
     if (w.algo)
         return "";
-    if (const auto said = ruled(r, blocks, era); said && said->how.algo == how->algo)
+    if (const auto said = ruled(r, blocks, era); said && (how ? said->how.algo == how->algo : said->how.along_trees))
         return std::string(said->knob) + " says so";
     for (const wan::tuner::state &s : tuning.classes())
-        if (s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
+        if (how && s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
             return s.phase != wan::tuner::state::phase::settled ? "ways to serve it are being tried"
                    : fits(s.candidates[s.standing].how, *how)
                        ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"

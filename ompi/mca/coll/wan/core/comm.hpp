@@ -109,6 +109,8 @@ struct wan_comm {
         wan::manner how;
         const char *knob;
     };
+    /** Whether a file asks for adaptive trees. */
+    bool ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch);
     /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */
     std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
 

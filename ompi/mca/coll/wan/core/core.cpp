@@ -485,7 +485,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             comm->trial = 0;
         wan::request r = wan::request_of(comm->topo, *call);
         r.polled = !call->blocks && !call->internal;
-        if (wan::by_trees(*comm, *call)) {
+        if (wan::by_trees(*comm, *call, r)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             if (comm->explains) {
                 std::lock_guard hold(comm->lock);

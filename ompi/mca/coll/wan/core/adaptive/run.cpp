@@ -7,6 +7,8 @@
 
 #include "guarded.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <tuple>
 
 // A message holds its payload, a set of all ranks and what else there is to say.
@@ -69,13 +71,15 @@ joining joining_of(const wan_comm &comm, const wan_call_t &call)
 
 } // namespace
 
-bool by_trees(const wan_comm &comm, const wan_call_t &call)
+bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r)
 {
     const bool reduces = kind_of(call.collective).operation;
     // (Open MPI itself calls collectives in MPI_Finalize, for files that are still open: after all processes are quiet.)
-    return comm.node && !comm.trees->is_quiet() && comm.wants_trees[call.collective] && !call.internal && call.dense && !call.counts_vary
-           && call.element_bytes <= adaptive_most_payload
-           && !(reduces && comm.wish[call.collective].stable && !(comm.wants_trees[WAN_REDUCE] && comm.wants_trees[WAN_ALLREDUCE]));
+    if (!comm.node || comm.trees->is_quiet() || call.internal || !call.dense || call.counts_vary || call.element_bytes > adaptive_most_payload)
+        return false;
+    if (!comm.wants_trees[call.collective])
+        return adaptive_serves(call.collective) && comm.ruled_along_trees(r, call.blocks, call.epoch);
+    return !(reduces && comm.wish[call.collective].stable && !(comm.wants_trees[WAN_REDUCE] && comm.wants_trees[WAN_ALLREDUCE]));
 }
 
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
@@ -275,10 +279,10 @@ bool wan_comm_wants_trees(const wan_comm_t *comm)
 {
     if (comm->topo.size() > wan::adaptive_most_ranks)
         return false;
-    for (bool wants : comm->wants_trees)
-        if (wants)
-            return true;
-    return false;
+    const auto along_trees = [](const wan::rule &r) { return r.how.along_trees; };
+    return std::find(std::begin(comm->wants_trees), std::end(comm->wants_trees), true) != std::end(comm->wants_trees)
+           || std::any_of(comm->given.begin(), comm->given.end(), along_trees)
+           || std::any_of(comm->learned_before.begin(), comm->learned_before.end(), along_trees);
 }
 
 int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const int *processes, int64_t now_ns)

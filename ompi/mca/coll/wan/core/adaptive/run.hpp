@@ -12,7 +12,7 @@
 namespace wan {
 
 /** The same on all ranks. */
-bool by_trees(const wan_comm &comm, const wan_call_t &call);
+bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r);
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx);
 int trees_progress(wan_run &run);
 bool trees_pending(const wan_run &run);

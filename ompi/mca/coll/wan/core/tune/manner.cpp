@@ -5,6 +5,7 @@
  */
 #include "tune/manner.hpp"
 
+#include "adaptive/service.hpp"
 #include "algo/registry.hpp"
 #include "collective.hpp"
 
@@ -56,6 +57,16 @@ bool take_cuts(std::string_view word, int &out)
     return true;
 }
 
+/** " bcast, allreduce, ..." */
+std::string served_by_trees()
+{
+    std::string names;
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        if (adaptive_serves(collective_at(c)))
+            names += (names.empty() ? " " : ", ") + std::string(kind_of(collective_at(c)).name);
+    return names;
+}
+
 } // namespace
 
 manner manner_of(const plan &p)
@@ -85,7 +96,7 @@ bool fits(const manner &m, const plan &p)
 std::string print(const manner &m)
 {
     if (!m.algo)
-        return std::string(own);
+        return m.along_trees ? adaptive.name : std::string(own);
     std::ostringstream s;
     s << m.algo->name;
     if (m.links)
@@ -113,7 +124,12 @@ std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, st
         return std::nullopt;
     }
     m.algo = name == own ? nullptr : algorithm_named(c, name);
-    if (!m.algo && name != own) {
+    m.along_trees = name == adaptive.name && adaptive_serves(c);
+    if (name == adaptive.name && !m.along_trees) {
+        fault = "adaptive trees serve no " + std::string(kind_of(c).name) + ", but" + served_by_trees();
+        return std::nullopt;
+    }
+    if (!m.algo && !m.along_trees && name != own) {
         fault = "'" + name + "' is no algorithm of " + kind_of(c).name;
         return std::nullopt;
     }

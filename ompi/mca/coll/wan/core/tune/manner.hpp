@@ -1,5 +1,5 @@
 /*
- * How calls of one class are served, whatever their exact size: an algorithm,
+ * How calls of one class are served, whatever their exact size: by adaptive trees, or an algorithm,
  * and what of a plan's parameters is the same for all of them.  Windows and what else
  * follows from the size are left to the planner; segments may be so many times as many as it would make.
  *
@@ -18,7 +18,8 @@ namespace wan {
 
 /** Parameters of 0, or without a value, are the planner's. */
 struct manner {
-    const algorithm *algo = nullptr;    // nullptr: Open MPI's own module serves
+    const algorithm *algo = nullptr;    // nullptr: Open MPI's own module serves, or
+    bool along_trees = false;           // adaptive ones do, of rules alone
     uint32_t links = 0, entries = 0, pieces = 0;
     std::optional<site_order> order{};
     std::optional<inner_steps> inner{};
@@ -32,7 +33,7 @@ manner manner_of(const plan &p);
 /** But for segments. */
 bool fits(const manner &m, const plan &p);
 
-/** "vandegeijn links 8 order star inner ring cuts 4", "open_mpi". */
+/** "vandegeijn links 8 order star inner ring cuts 4", "open_mpi", "adaptive". */
 std::string print(const manner &m);
 /** For an algorithm of a collective, in any order of parameters; nullopt, with what is wrong in `fault`. */
 std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, std::string &fault);

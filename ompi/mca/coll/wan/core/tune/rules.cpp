@@ -5,6 +5,7 @@
  */
 #include "tune/rules.hpp"
 
+#include "adaptive/options.hpp"
 #include "algo/registry.hpp"
 #include "collective.hpp"
 
@@ -114,6 +115,10 @@ std::optional<rule> line_parse(std::string_view line, std::string &fault)
     if (!how)
         return std::nullopt;
     r.how = *how;
+    if (r.how.along_trees && r.ranks.least > adaptive_most_ranks) {
+        fault = "adaptive trees serve " + std::to_string(adaptive_most_ranks) + " ranks at most";
+        return std::nullopt;
+    }
     return r;
 }
 

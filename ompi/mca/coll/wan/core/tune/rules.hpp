@@ -10,8 +10,8 @@
  * What is left out fits all; a rule with bytes fits no call whose sizes not all ranks know (Gatherv, Scatterv,
  * Alltoallv, Alltoallw).  bytes: of the message, in collectives with a block for each
  * rank of all blocks together (alltoall: of one rank's); K, M, G are 2^10, 2^20, 2^30.  ranks-per-host:
- * the most that any host has.  placement: `blocks` where ranks of a site follow each other, else `mixed`.  After the colon an algorithm, with the
- * parameters that the planner shall not choose, or `open_mpi`.
+ * the most that any host has.  placement: `blocks` where ranks of a site follow each other, else `mixed`.  After the colon an algorithm,
+ * with the parameters that the planner shall not choose, `open_mpi`, or `adaptive`: adaptive trees, of what they serve.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
