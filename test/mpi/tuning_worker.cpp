@@ -6,7 +6,9 @@
  *
  *     allreduce: 60 calls, 40 served, 20 left
  *
- * Usage: tuning_worker [--late]
+ * --copy: and once more on a copy of MPI_COMM_WORLD; --part: on a communicator without the last rank alone.
+ *
+ * Usage: tuning_worker [--late|--copy|--part]
  * Exit code 1 when a result is wrong.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int rounds = 60, flying = 8;
 int me, ranks;
+MPI_Comm comm = MPI_COMM_WORLD;       // what is called on
 long wrong;
 
 void expect(bool right) { wrong += !right; }
@@ -39,43 +42,43 @@ int sum_of(int round) { return ranks * (ranks - 1) / 2 + ranks * round; }
 int root_of(int round) { return round % 2 ? ranks - 1 : 0; }
 
 const kind kinds[] = {
-    {"barrier", [](int, auto &, auto &) { MPI_Barrier(MPI_COMM_WORLD); }, 1, 1},
+    {"barrier", [](int, auto &, auto &) { MPI_Barrier(comm); }, 1, 1},
     {"bcast",
      [](int round, auto &in, auto &) {
          const int root = root_of(round);
          std::fill(in.begin(), in.end(), me == root ? round : -1);
-         MPI_Bcast(in.data(), static_cast<int>(in.size()), MPI_INT, root, MPI_COMM_WORLD);
+         MPI_Bcast(in.data(), static_cast<int>(in.size()), MPI_INT, root, comm);
          expect(in.front() == round && in.back() == round);
      }, 300, 1},
     {"allreduce",
      [](int round, auto &in, auto &out) {
          std::fill(in.begin(), in.end(), me + round);
-         MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, MPI_SUM, comm);
          expect(out.front() == sum_of(round) && out.back() == sum_of(round));
      }, 300, 300},
     {"reduce",
      [](int round, auto &in, auto &out) {
          std::fill(in.begin(), in.end(), me + round);
-         MPI_Reduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, MPI_SUM, root_of(round), MPI_COMM_WORLD);
+         MPI_Reduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, MPI_SUM, root_of(round), comm);
          expect(me != root_of(round) || out.back() == sum_of(round));
      }, 30, 30},
     {"scan",
      [](int round, auto &in, auto &out) {
          std::fill(in.begin(), in.end(), me + round);
-         MPI_Scan(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         MPI_Scan(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, MPI_SUM, comm);
          expect(out.back() == me * (me + 1) / 2 + (me + 1) * round);
      }, 30, 30},
     {"reduce_scatter",
      [](int round, auto &in, auto &out) {
          std::fill(in.begin(), in.end(), me + round);
-         MPI_Reduce_scatter_block(in.data(), out.data(), static_cast<int>(out.size()), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         MPI_Reduce_scatter_block(in.data(), out.data(), static_cast<int>(out.size()), MPI_INT, MPI_SUM, comm);
          expect(out.back() == sum_of(round));
      }, -20, 20},
     {"gather",
      [](int round, auto &in, auto &out) {
          std::fill(in.begin(), in.end(), me + round);
          MPI_Gather(in.data(), static_cast<int>(in.size()), MPI_INT, out.data(), static_cast<int>(in.size()), MPI_INT,
-                    root_of(round), MPI_COMM_WORLD);
+                    root_of(round), comm);
          for (size_t r = 0; me == root_of(round) && r < static_cast<size_t>(ranks); ++r)
              expect(out[r * in.size()] == static_cast<int>(r) + round);
      }, 20, -20},
@@ -84,7 +87,7 @@ const kind kinds[] = {
          for (size_t i = 0; i < in.size(); ++i)
              in[i] = static_cast<int>(i) + round;
          MPI_Scatter(in.data(), static_cast<int>(out.size()), MPI_INT, out.data(), static_cast<int>(out.size()), MPI_INT,
-                     root_of(round), MPI_COMM_WORLD);
+                     root_of(round), comm);
          expect(out.front() == me * static_cast<int>(out.size()) + round);
      }, -20, 20},
     {"alltoall",
@@ -92,7 +95,7 @@ const kind kinds[] = {
          const size_t each = in.size() / static_cast<size_t>(ranks);
          for (size_t i = 0; i < in.size(); ++i)
              in[i] = me + round + static_cast<int>(i / each);
-         MPI_Alltoall(in.data(), static_cast<int>(each), MPI_INT, out.data(), static_cast<int>(each), MPI_INT, MPI_COMM_WORLD);
+         MPI_Alltoall(in.data(), static_cast<int>(each), MPI_INT, out.data(), static_cast<int>(each), MPI_INT, comm);
          for (size_t r = 0; r < static_cast<size_t>(ranks); ++r)
              expect(out[r * each] == static_cast<int>(r) + round + me);
      }, -20, -20},
@@ -102,12 +105,23 @@ const kind kinds[] = {
 
 int main(int argc, char **argv)
 {
-    const bool late = argc > 1 && !std::strcmp(argv[1], "--late");
+    const auto asked = [&](const char *word) { return argc > 1 && !std::strcmp(argv[1], word); };
+    const bool late = asked("--late"), copy = asked("--copy"), part = asked("--part");
     int provided;
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (part) {
+        const bool out = me == ranks - 1;
+        MPI_Comm_split(MPI_COMM_WORLD, out ? MPI_UNDEFINED : 0, me, &comm);
+        --ranks;
+        if (out) {
+            MPI_T_finalize();
+            MPI_Finalize();
+            return 0;
+        }
+    }
     std::vector<std::string> names;
     for (const kind &k : kinds)
         for (const char *what : {"served_", "left_", "declined_"})
@@ -125,13 +139,13 @@ int main(int argc, char **argv)
         got[i].assign(300, -1);
     }
     const auto begin = [&](size_t i) {
-        MPI_Iallreduce(sent[i].data(), got[i].data(), 300, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+        MPI_Iallreduce(sent[i].data(), got[i].data(), 300, MPI_INT, MPI_SUM, comm, &requests[i]);
     };
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(comm);
     for (size_t i = 0; i < flying; ++i)
         begin(i);
+    const auto elements = [](int n) { return static_cast<size_t>(n < 0 ? -n * ranks : n); };
     for (const kind &k : kinds) {
-        const auto elements = [](int n) { return static_cast<size_t>(n < 0 ? -n * ranks : n); };
         std::vector<int> in(elements(k.in)), out(elements(k.out));
         const size_t at = static_cast<size_t>(&k - kinds) * 3;
         const unsigned long long before[] = {counters[at], counters[at + 1], counters[at + 2]};
@@ -153,6 +167,16 @@ int main(int argc, char **argv)
     MPI_Waitall(flying, requests.data(), MPI_STATUSES_IGNORE);
     for (size_t i = 0; i < flying; ++i)
         expect(got[i].back() == sum_of(static_cast<int>(i)));
+    if (copy) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (const kind &k : kinds) {
+            std::vector<int> in(elements(k.in)), out(elements(k.out));
+            for (int round = 0; round < rounds; ++round)
+                k.call(round, in, out);
+        }
+    }
+    if (comm != MPI_COMM_WORLD)
+        MPI_Comm_free(&comm);
     if (wrong)
         std::printf("rank %d: %ld wrong\n", me, wrong);
     counters.close();

@@ -8,9 +8,13 @@
 #include "comm.hpp"
 #include "tune/manner.hpp"
 
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <set>
+#include <sstream>
+#include <unistd.h>
 
 namespace {
 
@@ -363,11 +367,97 @@ std::string check_told()
     return "";
 }
 
+/** As begin(), where links are known from another communicator. */
+std::string begin_again(tried_job &j)
+{
+    if (std::string why = agree(j.comms); !why.empty())
+        return why;
+    std::string why = refresh(j.comms, j.f);
+    j.epoch = static_cast<unsigned>(j.comms[0]->known.size() - 1);
+    return why;
+}
+
+/** What was learned serves the next communicator of that shape, if all its ranks know it, and is kept whichever of them ends last. */
+std::string check_copies()
+{
+    const std::vector<const char *> sites{"c1", "c1", "c1", "c2", "c2", "c2"};
+    tried_job j(sites);
+    if (std::string why = j.begin(); !why.empty())
+        return why;
+    served s, first;
+    if (std::string why = j.call(50'000, true, j.epoch, &first); !why.empty())
+        return why;
+    j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
+    for (int call = 0; call < 40 && !j.settled(); ++call)
+        if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
+            return why;
+    if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
+        return why;
+    const std::string chosen = s.how;
+    WAN_CHECK(j.settled() && chosen != first.how);
+
+    tried_job copy(sites), partly(sites), other({"c1", "c2", "c1", "c2", "c1", "c2"});
+    if (std::string why = begin_again(copy); !why.empty())
+        return why;
+    for (int call = 0; call < 20; ++call) {
+        if (std::string why = copy.call(50'000, true, copy.epoch, &s); !why.empty())
+            return why;
+        WAN_CHECK_THAT(!s.trial && s.how.starts_with(chosen.substr(0, chosen.find(' '))), s.how + " in place of " + chosen);
+    }
+    WAN_CHECK(copy.comms[0]->tuning.classes().empty() && other.comms[0]->learned_here.empty());
+    partly.comms[3]->learned_here.clear();
+    if (std::string why = begin_again(partly); !why.empty())
+        return why;
+    for (const auto &c : partly.comms)
+        WAN_CHECK(c->learned_here.empty());
+    for (int call = 0; call < 40 && !partly.settled(); ++call)
+        if (std::string why = partly.call(50'000, true, partly.epoch, &s); !why.empty())
+            return why;
+    WAN_CHECK(partly.settled());
+
+    std::string file = "boundary_trials." + std::to_string(getpid());
+    wan_message_t message;
+    copy.p.tune_file = file.data();
+    const int saved = wan_comm_save(copy.comms[0].get(), &copy.p, &message);
+    const std::string text = (std::stringstream() << std::ifstream(file).rdbuf()).str();
+    std::remove(file.c_str());
+    WAN_CHECK_THAT(saved == WAN_OK && text.find("allreduce bytes 131072-262143 ranks 6 sites 2 ranks-per-host 1 placement blocks: ") != text.npos, text);
+    // Links that have changed make all of it void.
+    copy.comms[0]->learn(true);
+    WAN_CHECK(tried_job(sites).comms[0]->learned_here.empty());
+    return "";
+}
+
+/** A file of what was learned counts if all ranks read the same. */
+std::string check_odd_file()
+{
+    const std::vector<const char *> sites{"o1", "o1", "o2", "o2"};
+    std::string file = "boundary_trials." + std::to_string(getpid()), odd_file = file + ".odd", learned = "bcast: chain\n";
+    for (const std::string &odd : {learned, std::string("bcast: tree\n"), std::string()}) {
+        std::ofstream(file) << learned;
+        std::ofstream(odd_file) << odd;
+        tried_job j(sites);
+        wan_message_t message;
+        WAN_CHECK(wan_params_check(&j.p, &message) == WAN_OK);
+        for (int r = 0; r < static_cast<int>(sites.size()); ++r) {
+            j.p.tune_file = r % 2 ? odd_file.data() : file.data();
+            j.comms[static_cast<size_t>(r)] = open(j.p, peers_of(sites), r);
+        }
+        std::string why = agree(j.comms);
+        std::remove(file.c_str());
+        std::remove(odd_file.c_str());
+        WAN_CHECK_THAT(why.empty(), why);
+        for (const auto &c : j.comms)
+            WAN_CHECK(c->learned_before.empty() == (odd != learned));
+    }
+    return "";
+}
+
 } // namespace
 
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_middle>), cmocka_unit_test(test<check_sizes_of_own>),
-                                cmocka_unit_test(test<check_again>), cmocka_unit_test(test<check_told>)};
+                                cmocka_unit_test(test<check_again>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_copies>), cmocka_unit_test(test<check_odd_file>)};
     return cmocka_run_group_tests_name("boundary_trials", tests, nullptr, nullptr);
 }

@@ -321,7 +321,7 @@ void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 64
+#define WAN_VOTES 66
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 
@@ -385,7 +385,7 @@ int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices and why, class by class; a line where there were no calls.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
 
-/* Keeps what was learned in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written. */
+/* Keeps what was learned, by trial on any communicator of this process, in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written. */
 int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message);
 
 /* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */

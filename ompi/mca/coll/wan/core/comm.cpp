@@ -9,6 +9,7 @@
 #include "knobs.hpp"
 #include "recent.hpp"
 #include "report/entry.hpp"
+#include "tune/choices.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -64,6 +65,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
     hints_ = wan::files().hints_of(name(p.cluster_map));
     given = wan::files().rules_of(name(p.rules), false, topo);
     learned_before = wan::files().rules_of(name(p.tune_file), true, topo);
+    learned_here = wan::chosen().of(topo);
     links_file = name(p.links_file);
 }
 
@@ -180,6 +182,8 @@ wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
 void wan_comm::learn(bool changed)
 {
     wan::facts f = told(learned);
+    if (changed)
+        wan::chosen().forget();
     {
         std::lock_guard hold(lock);
         if (changed)
@@ -440,8 +444,9 @@ std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool bloc
         return ruling{x->how, "coll_wan_rules"};
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
     const bool as_learned = era < changed_from_ && r.commutative && !r.counts_vary;
-    if (const wan::rule *x = as_learned ? wan::find(learned_before, r) : nullptr; x && serves(*x, blocks && wan::may_leave(w, r.collective)))
-        return ruling{x->how, "coll_wan_tune_file"};
+    for (const auto &[learned_there, who] : {std::pair{&learned_here, "an earlier communicator"}, {&learned_before, "coll_wan_tune_file"}})
+        if (const wan::rule *x = as_learned ? wan::find(*learned_there, r) : nullptr; x && serves(*x, blocks && wan::may_leave(w, r.collective)))
+            return ruling{x->how, who};
     return std::nullopt;
 }
 
@@ -481,7 +486,9 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
 bool wan_comm::decide_trials(const wan::tune_scores &scores)
 {
     std::lock_guard hold(lock);
-    if (!tuning.decide(scores, static_cast<unsigned>(facts_of_.size())))
+    const bool changes = tuning.decide(scores, static_cast<unsigned>(facts_of_.size()));
+    wan::chosen().keep(topo, wan::learned_rules(topo, tuning.classes()));
+    if (!changes)
         return false;
     facts_of_.push_back(facts_of_.back());      // an epoch without new facts
     return true;

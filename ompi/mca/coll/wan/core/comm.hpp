@@ -42,12 +42,13 @@ struct wan_comm {
     std::vector<wan::facts> known;      // one after the other, as links were measured; empty before
     wan::fact_vector learned{};         // what the last of them was made from; all 0 before
     wan::fact_vector found{};           // what this rank measured last
-    static constexpr size_t fixed_votes = 9;    // besides those of parameters
+    static constexpr size_t fixed_votes = 10;    // besides those of parameters
     static constexpr size_t lone_votes = 4;     // after the pairs
     wan_machine_t machine{wan::facts{}.eager_bytes, wan::facts{}.copy_ps, wan::facts{}.reduce_ps};     // this process's; once agreed, of all
     wan::tune_options tune;
     wan::tuner tuning;
-    std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job
+    std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job,
+    std::vector<wan::rule> learned_here;                // by this one
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     int64_t trial_pause_ns = 0;
     int64_t trial_predicted_ns = 0;     // where Open MPI's own module serves it, of the model's choice
@@ -104,10 +105,10 @@ struct wan_comm {
     /** Which of `known` counts for calls of an epoch. */
     size_t era_of(unsigned epoch) const { return facts_of_[std::min<size_t>(epoch, facts_of_.size() - 1)]; }
 
-    /** What a file says of a call, and which parameter names that file. */
+    /** What a file, or what was learned on another communicator, says of a call. */
     struct ruling {
         wan::manner how;
-        const char *knob;
+        const char *knob;           // or who else says so
     };
     /** Whether a file asks for adaptive trees. */
     bool ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch);

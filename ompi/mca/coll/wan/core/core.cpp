@@ -12,6 +12,7 @@
 #include "measure/processor.hpp"
 #include "report/entry.hpp"
 #include "topo/site_name.hpp"
+#include "tune/choices.hpp"
 #include "vectors.hpp"
 #include "wan_source_id.h"
 
@@ -52,7 +53,7 @@ int copy_text(const std::string &s, char *text, size_t size)
 constexpr int64_t protocol_version = int64_t{1} << 32 | WAN_SOURCE_ID;
 
 /** Places of the votes, in pairs, see wan_comm_vote(); the last ones are alone: what the rank counts that knows of the fewest calls, and what all are like: the least limit, the slowest processor. */
-enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_sites_of, vote_links_of, vote_rules_of, vote_knobs };
+enum : size_t { vote_build, vote_sites, vote_links, vote_learned, vote_rules, vote_learned_rules, vote_learned_here, vote_sites_of, vote_links_of, vote_rules_of, vote_knobs };
 static_assert(vote_knobs == wan_comm::fixed_votes);
 constexpr size_t vote_spent = WAN_VOTES - 1, vote_eager = WAN_VOTES - 2, vote_copy = WAN_VOTES - 3, vote_reduce = WAN_VOTES - 4;
 static_assert(vote_reduce == WAN_VOTES - wan_comm::lone_votes);
@@ -196,6 +197,7 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     cast(vote_learned, digest_of(comm->learned, comm->from_file));
     cast(vote_rules, positive(wan::digest(comm->given)));
     cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
+    cast(vote_learned_here, positive(wan::digest(comm->learned_here)));
     auto cast_of = [&](size_t i, int64_t value) {
         votes[2 * i] = with_rank::of(value, comm->me);
         votes[2 * i + 1] = with_rank::of(-value, comm->me);
@@ -251,6 +253,8 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
         comm->machine = {votes[vote_eager], -votes[vote_copy], -votes[vote_reduce]};
         if (!equal(vote_learned_rules))
             comm->learned_before.clear();       // some hosts do not have the file
+        if (!equal(vote_learned_here))
+            comm->learned_here.clear();         // some ranks have learned elsewhere
         if (equal(vote_learned) && votes[2 * vote_learned] != 0) {
             comm->learn();
             if (!comm->from_file)
@@ -465,7 +469,7 @@ int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_messag
         wan::input_error error;
         const auto wanted = [](const char *file) { return file && *file; };
         const auto links = wanted(params->links_file) ? comm->links() : std::nullopt;
-        if ((!wanted(params->tune_file) || wan::rules_save(params->tune_file, wan::learned_rules(comm->topo, comm->tuning.classes()), error))
+        if ((!wanted(params->tune_file) || wan::rules_save(params->tune_file, wan::chosen().all(), error))
             && (!links || wan::links_save(params->links_file, *links, error)))
             return WAN_OK;
         wan::message_fill(*message, error);

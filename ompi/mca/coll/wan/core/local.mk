@@ -164,6 +164,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/topo/topology.hpp \
 	ompi/mca/coll/wan/core/tune/candidates.cpp \
 	ompi/mca/coll/wan/core/tune/candidates.hpp \
+	ompi/mca/coll/wan/core/tune/choices.cpp \
+	ompi/mca/coll/wan/core/tune/choices.hpp \
 	ompi/mca/coll/wan/core/tune/explain.cpp \
 	ompi/mca/coll/wan/core/tune/explain.hpp \
 	ompi/mca/coll/wan/core/tune/manner.cpp \

@@ -147,7 +147,7 @@ bool put_in_place(std::string &text, const std::string &file, const std::vector<
         const auto old = blank(said) ? std::nullopt : line_parse(said, fault);
         if (!blank(said))
             ++(old ? understood : others);
-        const bool anew = old && std::any_of(learned.begin(), learned.end(), [&](const rule &r) { return calls_of(r) == calls_of(*old); });
+        const bool anew = old && std::any_of(learned.begin(), learned.end(), [&](const rule &r) { return same_calls(r, *old); });
         if (!anew)
             kept += line + '\n';
     }
@@ -235,6 +235,8 @@ uint64_t digest(const std::vector<rule> &of)
     return h;
 }
 
+bool same_calls(const rule &a, const rule &b) { return calls_of(a) == calls_of(b); }
+
 std::string print(const rule &r)
 {
     return calls_of(r) + ": " + print(r.how);
@@ -259,7 +261,7 @@ std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::stat
         r.blocks = ranks_in_blocks(t);
         r.how = c.candidates[c.standing].how;
         // Roots in several sites have classes of their own: the first one stands for all.
-        if (std::none_of(all.begin(), all.end(), [&](const rule &x) { return calls_of(x) == calls_of(r); }))
+        if (std::none_of(all.begin(), all.end(), [&](const rule &x) { return same_calls(x, r); }))
             all.push_back(r);
     }
     return all;

@@ -63,6 +63,9 @@ const rule *find(const std::vector<rule> &of, const request &r);
 /** A number for all of them, 0 for none. */
 uint64_t digest(const std::vector<rule> &of);
 
+/** Whether they are about the same calls, however served. */
+bool same_calls(const rule &a, const rule &b);
+
 /** As a line of a file. */
 std::string print(const rule &r);
 
