@@ -582,7 +582,11 @@ std::string wan_comm::explain() const
     using served = calls_seen::served;
     std::vector<wan::calls_told> all;
     for (const calls_seen &x : seen_calls) {
-        wan::calls_told c{.what = x.what, .sizes_local = x.sizes_local, .blocking = x.blocking, .others = x.others};
+        wan::calls_told c;
+        c.what = x.what;
+        c.sizes_local = x.sizes_local;
+        c.blocking = x.blocking;
+        c.others = x.others;
         const bool blocks = x.blocking > 0;
         wan::wishes w = wish[x.what.collective];
         w.algo = nullptr;       // what a name keeps away, too
