@@ -13,6 +13,7 @@
  *   requests streams     persistent requests that ranks start and end in different orders, with blocking and other calls
  *                        between; they go and come, and no memory stays (WAN_TEST_TREES=BYTES: nor of adaptive trees, which
  *                        serve all; so much of what Open MPI's lists once held)
+ *   requests lists       long broadcasts, blocking and not, for jobs in which a send of Open MPI's waits for an entry of a list
  *   requests rarely      MPI_Test now and then: each call takes all steps that what has come allows
  *
  * Ends with "rank N: ok", or says what was wrong.
@@ -533,6 +534,34 @@ void measured()
     MPI_Comm_free(&comm);
 }
 
+/** More messages than an Open MPI has entries for, and then a copy of the communicator that is made meanwhile. */
+void lists()
+{
+    constexpr int calls = 8, ints = 75000;
+    for (int round = 0; round < 2 * ranks; ++round) {
+        std::vector<std::vector<int>> data(calls + 1);
+        MPI_Request request[calls + 1];
+        MPI_Comm copy;
+        const auto fill = [&](int i) {
+            const int root = (round + i) % ranks;
+            data[static_cast<size_t>(i)].assign(ints, rank == root ? value(root, round, i) : -1);
+            return root;
+        };
+        for (int i = 0; i < calls; ++i) {
+            const int root = fill(i);
+            MPI_Ibcast(data[static_cast<size_t>(i)].data(), ints, MPI_INT, root, MPI_COMM_WORLD, &request[i]);
+        }
+        MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request[calls]);
+        const int root = fill(calls);
+        MPI_Bcast(data[calls].data(), ints, MPI_INT, root, MPI_COMM_WORLD);
+        MPI_Waitall(calls + 1, request, MPI_STATUSES_IGNORE);
+        for (int i = 0; i <= calls; ++i)
+            check(std::count(data[static_cast<size_t>(i)].begin(), data[static_cast<size_t>(i)].end(), value((round + i) % ranks, round, i)) == ints,
+                  "broadcast " + std::to_string(i) + " of round " + std::to_string(round));
+        MPI_Comm_free(&copy);
+    }
+}
+
 /** Ranks of one host after each other, without a word of MPI. */
 class turns {
 public:
@@ -600,7 +629,7 @@ int main(int argc, char **argv)
 {
     const std::string part = argc > 1 ? argv[1] : "";
     int provided;
-    MPI_Init_thread(&argc, &argv, part == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Init_thread(&argc, &argv, part == "threads" || (part == "lists" && std::getenv("WAN_TEST_THREADS")) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (part == "arrays")
@@ -617,6 +646,8 @@ int main(int argc, char **argv)
         measured();
     else if (part == "streams")
         streams();
+    else if (part == "lists")
+        lists();
     else if (part == "rarely")
         rarely();
     else

@@ -90,10 +90,14 @@ typedef struct wan_mail {
     int tag;
     size_t most;                    /* bytes of a message */
     struct wan_letter *letters;     /* sent, not yet gone; atomic */
+    struct wan_letter *gone;        /* of these, `arrived` is to be told; atomic */
     struct wan_letter *held;        /* to be sent when there is room; atomic */
     struct wan_letter *line;        /* the same, in order, of who reaps */
     struct wan_mail_here *here;     /* letters to each rank, if it is on this host */
     uint32_t most_here;             /* under way to one of them */
+    uint32_t most_all, all;         /* under way to all processes, 0: as many as there are; the latter atomic */
+    uint32_t waiting;               /* held; atomic */
+    uint32_t walk;                  /* along the line */
     int again;                      /* there is room, though nothing has gone; atomic */
     ompi_request_t *receive;
     char *incoming[2];
@@ -121,6 +125,11 @@ void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t
 bool mca_coll_wan_mail_reap(wan_mail_t *mail);
 /* Hands over what has come, and counts it; stops at a code other than WAN_OK, and returns it. */
 int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
+                           unsigned *taken);
+/* Of the first, what needs nobody: requests of letters that have gone are Open MPI's again.  Any thread. */
+void mca_coll_wan_mail_free(wan_mail_t *mail);
+/* In place of the third, also called from inside its `take`: as long as that stays, what it was given stays. */
+int mca_coll_wan_mail_keep(wan_mail_t *mail, int (*keep)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
                            unsigned *taken);
 /* Receives nothing more. */
 void mca_coll_wan_mail_stop(wan_mail_t *mail);
@@ -239,6 +248,10 @@ typedef struct mca_coll_wan_module {
         bool inside;                /* what the saved module calls in there passes through: */
         pthread_t thread;           /* of who is inside */
     } asking;
+    struct {
+        wan_item_t item;            /* moves the line */
+        bool set;                   /* under the line's lock */
+    } later;
     wan_neighbors_t neighbors;
     uint64_t plans_said[WAN_PLANS_SAID];    /* hashes of the plans already printed, in a ring */
     unsigned plans;
@@ -341,13 +354,15 @@ void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);
 /* This communicator gets a module: is it the one that messages go over? */
 void mca_coll_wan_trees_world(struct ompi_communicator_t *comm);
 /* A number for a communicator: the highest of all its ranks' is the one.  It is settled. */
-int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm);
+int64_t mca_coll_wan_trees_number(const mca_coll_wan_module_t *module);
 /* What came of the number asked for; agreed: INT64_MAX, none.  If it is used, it is in use. */
 void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed);
 /* All ranks have agreed, on this number among other things; waits: all of them, in a blocking call. */
 int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool waits);
 /* Whether this thread is sending for trees, with their lock: nothing that wants that may be begun. */
 bool mca_coll_wan_trees_sending(void);
+/* Makes room where this thread may be inside Open MPI, and others wait for that; takes no lock.  What has come waits; how much. */
+unsigned mca_coll_wan_trees_make_room(void);
 /* MPI_Finalize begins: when what this process has sent has left it, it only answers who may wait for it. */
 void mca_coll_wan_trees_finalize(void);
 /* The communicator goes. */
@@ -476,6 +491,8 @@ void mca_coll_wan_line_move(mca_coll_wan_module_t *module);
 /* ---- items that progress by themselves: coll_wan_progress.c --------------------- */
 
 void mca_coll_wan_progress_add(wan_item_t *item);
+/* Whether this thread is stepping one. */
+bool mca_coll_wan_progress_inside(void);
 void mca_coll_wan_progress_close(void);
 
 /* ---- runs: coll_wan_run.c --------------------------------------------------------- */

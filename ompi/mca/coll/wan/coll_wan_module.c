@@ -42,7 +42,7 @@ static void module_construct(mca_coll_wan_module_t *module)
     module->blocking = module->nonblocking = module->persistent = 0;
     memset(module->slots, 0, sizeof(module->slots));
     module->first = module->last = NULL;
-    module->moving = module->early = module->changed = module->watched = false;
+    module->moving = module->later.set = module->early = module->changed = module->watched = false;
     module->starts = module->saved_starts = 0;
     module->epoch = 0;
     module->calls = module->look = 0;
@@ -399,7 +399,7 @@ static void votes_fill(mca_coll_wan_module_t *module, bool waits)
         wan_comm_vote(module->view, votes);
     }
     votes[WAN_VOTES + 2] = waits;
-    module->asking.number = mca_coll_wan_trees_number(module->comm);
+    module->asking.number = mca_coll_wan_trees_number(module);
     votes[WAN_VOTES + 3] = -module->asking.number;
     votes[WAN_VOTES + 4] = -(int64_t) module->saved_starts;
 }

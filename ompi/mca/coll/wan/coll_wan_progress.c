@@ -16,6 +16,12 @@ static int busy;                    /* atomic */
 static int registered;              /* atomic */
 static int64_t last_ns;             /* when the program was in MPI last, as far as we know; atomic */
 static int calls;                   /* items of calls; atomic */
+static __thread bool inside;        /* this thread holds `busy` */
+
+bool mca_coll_wan_progress_inside(void)
+{
+    return inside;
+}
 
 static int64_t now_ns(void)
 {
@@ -80,16 +86,18 @@ static int catch_up(int64_t pause_ns, int64_t since_ns)
 
 static int progress(void)
 {
+    const int room = inside || mca_coll_wan_trees_sending() ? (int) mca_coll_wan_trees_make_room() : 0;
     int64_t since_ns, pause_ns;
     int steps;
 
     if (NULL == __atomic_load_n(&added, __ATOMIC_RELAXED)
         && NULL == __atomic_load_n(&under_way, __ATOMIC_RELAXED)) {
-        return 0;
+        return room;
     }
     if (0 != __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        return 0;
+        return room;
     }
+    inside = true;
     steps = step_all();
     since_ns = now_ns();
     pause_ns = since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
@@ -98,8 +106,9 @@ static int progress(void)
         since_ns = now_ns();
     }
     __atomic_store_n(&last_ns, since_ns, __ATOMIC_RELAXED);
+    inside = false;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-    return steps;
+    return room + steps;
 }
 
 void mca_coll_wan_progress_add(wan_item_t *item)

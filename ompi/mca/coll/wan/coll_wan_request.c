@@ -195,6 +195,9 @@ static wan_step_t request_step(wan_item_t *item)
     if (NULL != request->run) {
         int code;
 
+        if (mca_coll_wan_trees_sending() && wan_run_along_trees(request->run)) {
+            return WAN_STEP_IDLE;
+        }
         if (!wan_run_pending(request->run)) {
             (void) mca_coll_wan_port_reap(&request->port);
             if (0 == ++request->passes % WAN_SWEEP_PASSES
@@ -443,6 +446,39 @@ static void request_settle(mca_coll_wan_request_t *request)
     }
 }
 
+static wan_step_t later_step(wan_item_t *item)
+{
+    mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) ((char *) item - offsetof(mca_coll_wan_module_t, later.item));
+    struct ompi_communicator_t *comm = module->comm;
+
+    if (mca_coll_wan_trees_sending()) {
+        return WAN_STEP_IDLE;
+    }
+    opal_mutex_lock(&line_lock);
+    module->later.set = false;
+    opal_mutex_unlock(&line_lock);
+    mca_coll_wan_line_move(module);
+    OBJ_RELEASE(comm);
+    return WAN_STEP_OVER;
+}
+
+/* By progress, when this thread has sent: what starts may go along trees. */
+static void line_move_later(mca_coll_wan_module_t *module)
+{
+    bool first;
+
+    opal_mutex_lock(&line_lock);
+    first = NULL != module->first && !module->later.set;
+    module->later.set = module->later.set || first;
+    opal_mutex_unlock(&line_lock);
+    if (first) {
+        OBJ_RETAIN(module->comm);
+        module->later.item.step = later_step;
+        module->later.item.call = true;
+        mca_coll_wan_progress_add(&module->later.item);
+    }
+}
+
 /*
  * One thread at a time: requests start in their order.  Who comes meanwhile (also this thread,
  * by a request that ended at once) leaves it to the one that moves, who looks again.
@@ -452,6 +488,10 @@ void mca_coll_wan_line_move(mca_coll_wan_module_t *module)
     struct ompi_communicator_t *comm = module->comm;
     mca_coll_wan_request_t *request;
 
+    if (mca_coll_wan_trees_sending()) {
+        line_move_later(module);
+        return;
+    }
     opal_mutex_lock(&line_lock);
     if (module->moving || NULL == module->first) {
         opal_mutex_unlock(&line_lock);

@@ -15,18 +15,32 @@
  *
  * After the second from everyone nothing is on its way.  Nothing may follow it: a letter that asks whether it was received would wait for ever.
  *
+ * Messages are sent with the trees' lock.  Where Open MPI's lists have an end it may wait in there for an entry, as other
+ * processes do; then its progress comes back here.  Nothing is begun or stepped then, but each process still takes what has come, and
+ * keeps it, and frees what has gone: so those that wait are served by each other, and nobody's wait depends on a lock.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORD_CLOSED = 1, WORD_DONE = 2 };    /* a message of one byte; those of trees are longer */
+
+/* It came while nobody could be told. */
+typedef struct wan_waiting {
+    struct wan_waiting *next;
+    int rank;
+    size_t size;
+    char bytes[];
+} wan_waiting_t;
 
 typedef struct wan_way {
     struct wan_way *next;
     wan_mail_t mail;
+    wan_waiting_t *first_waiting, **last_waiting;   /* while `taking` */
     int first;                          /* its processes have numbers from here on, for the core */
     struct ompi_communicator_t *of;     /* that it is for; NULL: more than one, or none any more */
     bool of_job;                        /* over MPI_COMM_WORLD, which is not ours */
@@ -40,21 +54,20 @@ typedef struct wan_way {
 static struct {
     wan_item_t item;
     wan_trees_t *trees;
-    wan_way_t *ways;        /* under `lock`, and changed by who is `stepping` alone */
+    wan_way_t *ways;        /* atomic: added to under `lock`; one goes under that, by who is `stepping` and `taking` */
     bool world;             /* MPI_COMM_WORLD has a module of ours */
     bool under_way;
     int processes;          /* numbers given: this job's own, then those of ranks of ways over copies */
     int64_t numbers;        /* of communicators: given away; */
     int asking;             /* of these, nobody knows yet whose they are; both under `lock` */
     int stepping;           /* atomic */
+    int taking;             /* atomic: receives, or changes what is received from.  While it is held nobody waits for a lock. */
 } all;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* This thread is in the PML with the lock of the trees: their messages wait if that comes back here by progress. */
+/* This thread may be in the PML with the lock of the trees, or in step(): their messages wait if that comes back here by progress. */
 static __thread bool sending;
-/* It is in step(). */
-static __thread bool inside;
 
 bool mca_coll_wan_trees_sending(void)
 {
@@ -66,7 +79,29 @@ static int64_t now_ns(void)
     return mca_coll_wan_port_pml.now_ns(NULL);
 }
 
+static bool taking_try(void)
+{
+    return 0 == __atomic_exchange_n(&all.taking, 1, __ATOMIC_ACQUIRE);
+}
+
+static void taking_wait(void)
+{
+    while (!taking_try()) {
+        continue;
+    }
+}
+
+static void taking_end(void)
+{
+    __atomic_store_n(&all.taking, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- ways ------------------------------------------------------------------- */
+
+static wan_way_t *ways_first(void)
+{
+    return __atomic_load_n(&all.ways, __ATOMIC_ACQUIRE);
+}
 
 static wan_way_t *way_to(int process)
 {
@@ -86,6 +121,7 @@ static void message_send(void *ctx, int process, const void *head, size_t head_s
                          size_t counted)
 {
     wan_way_t *way = way_to(process);
+    const bool before = sending;
 
     (void) ctx;
     if (NULL == way) {
@@ -93,7 +129,7 @@ static void message_send(void *ctx, int process, const void *head, size_t head_s
     }
     sending = true;
     mca_coll_wan_mail_send(&way->mail, process - way->first, head, head_size, payload, payload_size, counted);
-    sending = false;
+    sending = before;
 }
 
 static void message_arrived(void *ctx, int rank, size_t counted)
@@ -101,15 +137,93 @@ static void message_arrived(void *ctx, int rank, size_t counted)
     (void) wan_trees_arrived(all.trees, ((wan_way_t *) ctx)->first + rank, counted, now_ns());
 }
 
-static int message_take(void *ctx, int rank, const void *bytes, size_t size)
+/* By who is stepping, and taking, which others may meanwhile. */
+static int message_hand_on(wan_way_t *way, int rank, const void *bytes, size_t size)
 {
-    wan_way_t *way = ctx;
+    int code;
 
     if (1 == size) {
         way->heard[rank] |= *(const unsigned char *) bytes;
         return WAN_OK;
     }
-    return wan_trees_receive(all.trees, way->first + rank, bytes, size, now_ns());
+    taking_end();
+    code = wan_trees_receive(all.trees, way->first + rank, bytes, size, now_ns());
+    taking_wait();
+    return code;
+}
+
+static wan_waiting_t *waiting_pop(wan_way_t *way)
+{
+    wan_waiting_t *message = way->first_waiting;
+
+    if (NULL != message) {
+        way->first_waiting = message->next;
+        if (NULL == way->first_waiting) {
+            way->last_waiting = &way->first_waiting;
+        }
+    }
+    return message;
+}
+
+static int waiting_hand_on(wan_way_t *way, unsigned *taken)
+{
+    wan_waiting_t *message;
+    int code = WAN_OK;
+
+    while (WAN_OK == code && NULL != (message = waiting_pop(way))) {
+        code = message_hand_on(way, message->rank, message->bytes, message->size);
+        free(message);
+        ++*taken;
+    }
+    return code;
+}
+
+static int message_take(void *ctx, int rank, const void *bytes, size_t size)
+{
+    unsigned more = 0;
+    const int code = message_hand_on(ctx, rank, bytes, size);
+
+    return WAN_OK == code ? waiting_hand_on(ctx, &more) : code;
+}
+
+static int message_keep(void *ctx, int rank, const void *bytes, size_t size)
+{
+    wan_way_t *way = ctx;
+    wan_waiting_t *message = malloc(sizeof(*message) + size);
+
+    if (NULL == message) {
+        return WAN_ERR_NOMEM;
+    }
+    message->next = NULL;
+    message->rank = rank;
+    message->size = size;
+    memcpy(message->bytes, bytes, size);
+    *way->last_waiting = message;
+    way->last_waiting = &message->next;
+    return WAN_OK;
+}
+
+unsigned mca_coll_wan_trees_make_room(void)
+{
+    const bool before = sending;
+    unsigned taken = 0;
+
+    if (!all.under_way || !taking_try()) {
+        return 0;
+    }
+    sending = true;     /* whatever comes by the receive */
+    for (wan_way_t *way = ways_first(); NULL != way; way = way->next) {
+        if (__atomic_load_n(&way->over, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        mca_coll_wan_mail_free(&way->mail);
+        if (WAN_OK != mca_coll_wan_mail_keep(&way->mail, message_keep, way, &taken)) {
+            __atomic_store_n(&way->mail.lost, 1, __ATOMIC_RELAXED);
+        }
+    }
+    sending = before;
+    taking_end();
+    return taken;
 }
 
 /* Whether all others have said it; who is dead need not. */
@@ -144,8 +258,10 @@ static void way_leave(wan_way_t *way, bool gone)
         gone = false;
     }
     if (gone && 0 != (way->said & WORD_DONE) && way_heard(way, WORD_DONE)) {
+        taking_wait();
         mca_coll_wan_mail_stop(&way->mail);
         __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
+        taking_end();
     }
 }
 
@@ -153,9 +269,16 @@ static void way_leave(wan_way_t *way, bool gone)
 static bool way_step(wan_way_t *way, unsigned *taken)
 {
     const bool gone = mca_coll_wan_mail_reap(&way->mail);
+    int code = WAN_OK;
 
-    if (0 != __atomic_load_n(&way->mail.lost, __ATOMIC_RELAXED)
-        || WAN_OK != mca_coll_wan_mail_take(&way->mail, message_take, way, taken)) {
+    if (taking_try()) {
+        code = waiting_hand_on(way, taken);
+        if (WAN_OK == code) {
+            code = mca_coll_wan_mail_take(&way->mail, message_take, way, taken);
+        }
+        taking_end();
+    }
+    if (WAN_OK != code || 0 != __atomic_load_n(&way->mail.lost, __ATOMIC_RELAXED)) {
         return false;
     }
     if (__atomic_load_n(&way->leaving, __ATOMIC_ACQUIRE)) {
@@ -169,35 +292,49 @@ static void way_remove(wan_way_t *way)
 {
     struct ompi_communicator_t *copy = way->mail.comm;
     wan_way_t **link = &all.ways;
+    wan_waiting_t *message;
 
-    pthread_mutex_lock(&lock);
+    taking_wait();
+    pthread_mutex_lock(&lock);      /* for some lines only, by anyone */
     while (*link != way) {
         link = &(*link)->next;
     }
-    *link = way->next;
+    __atomic_store_n(link, way->next, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
+    taking_end();
+    while (NULL != (message = waiting_pop(way))) {
+        free(message);      /* after an error */
+    }
     mca_coll_wan_mail_release(&way->mail);
     free(way->heard);
     free(way);
     (void) ompi_comm_free(&copy);
 }
 
+/* Nothing is sent or received any more. */
+static void ways_close(void)
+{
+    all.under_way = false;
+    taking_wait();
+    for (wan_way_t *way = ways_first(); NULL != way; way = way->next) {
+        mca_coll_wan_mail_close(&way->mail);
+        __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
+    }
+    taking_end();
+}
+
 /* What we can do for the others is over; calls end with an error. */
 static void all_fail(void)
 {
     wan_trees_fail(all.trees);
-    all.under_way = false;
-    for (wan_way_t *way = all.ways; NULL != way; way = way->next) {
-        mca_coll_wan_mail_close(&way->mail);
-        __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
-    }
+    ways_close();
 }
 
 static void step_ways(unsigned *taken)
 {
     wan_way_t *way, *next;
 
-    for (way = all.ways; NULL != way; way = next) {
+    for (way = ways_first(); NULL != way; way = next) {
         next = way->next;
         if (!way->over && !way_step(way, taken)) {
             all_fail();
@@ -220,12 +357,12 @@ static wan_step_t step(wan_item_t *item)
     if (sending || 0 != __atomic_exchange_n(&all.stepping, 1, __ATOMIC_ACQUIRE)) {
         return WAN_STEP_IDLE;
     }
-    inside = true;
+    sending = true;
     step_ways(&taken);
     if (all.under_way && WAN_OK != wan_trees_step(all.trees, now_ns())) {
         wan_trees_fail(all.trees);
     }
-    inside = false;
+    sending = false;
     __atomic_store_n(&all.stepping, 0, __ATOMIC_RELEASE);
     return !all.under_way ? WAN_STEP_OVER : 0 < taken ? WAN_STEP_WORKED : WAN_STEP_IDLE;
 }
@@ -245,20 +382,6 @@ static bool of_this_job(struct ompi_communicator_t *comm)
         }
     }
     return true;
-}
-
-int64_t mca_coll_wan_trees_number(struct ompi_communicator_t *comm)
-{
-    int64_t number;
-
-    if (!all.world && of_this_job(comm)) {
-        return INT64_MAX;       /* the highest: for nobody */
-    }
-    pthread_mutex_lock(&lock);
-    ++all.asking;
-    number = ++all.numbers;
-    pthread_mutex_unlock(&lock);
-    return number;
 }
 
 static bool begin_locked(void)
@@ -300,8 +423,9 @@ static wan_way_t *way_open_locked(struct ompi_communicator_t *of, struct ompi_co
     if (!way->of_job) {
         all.processes += ompi_comm_size(comm);
     }
+    way->last_waiting = &way->first_waiting;
     way->next = all.ways;
-    all.ways = way;
+    __atomic_store_n(&all.ways, way, __ATOMIC_RELEASE);     /* somebody may be walking along them */
     return way;
 }
 
@@ -321,6 +445,24 @@ static wan_way_t *way_for(struct ompi_communicator_t *of, struct ompi_communicat
     }
     pthread_mutex_unlock(&lock);
     return way;
+}
+
+int64_t mca_coll_wan_trees_number(const mca_coll_wan_module_t *module)
+{
+    const bool one_job = of_this_job(module->comm);
+    int64_t number;
+
+    if (!all.world && one_job) {
+        return INT64_MAX;       /* the highest: for nobody */
+    }
+    if (one_job && NULL != module->view && wan_comm_wants_trees(module->view)) {
+        (void) way_for(NULL, NULL);     /* others may know sooner, and what they send then is received */
+    }
+    pthread_mutex_lock(&lock);
+    ++all.asking;
+    number = ++all.numbers;
+    pthread_mutex_unlock(&lock);
+    return number;
 }
 
 void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed)
@@ -385,9 +527,11 @@ static bool all_sent(void)
     if (0 != __atomic_exchange_n(&all.stepping, 1, __ATOMIC_ACQUIRE)) {
         return false;
     }
-    for (wan_way_t *way = all.ways; NULL != way; way = way->next) {
+    sending = true;
+    for (wan_way_t *way = ways_first(); NULL != way; way = way->next) {
         sent = (way->over || mca_coll_wan_mail_reap(&way->mail)) && sent;
     }
+    sending = false;
     __atomic_store_n(&all.stepping, 0, __ATOMIC_RELEASE);
     return sent;
 }
@@ -419,17 +563,19 @@ static wan_way_t *way_of(const struct ompi_communicator_t *comm)
 
 /*
  * All of its processes free the communicator.  Where somebody is dead it may not be all: the copy is
- * left behind, and so it is where MPI ends.
+ * left behind, and so it is where MPI ends.  Where the last that knows it is our own progress, that ends the way, later.
  */
 static void way_end(wan_way_t *way)
 {
+    const bool alone = sending || mca_coll_wan_progress_inside();
+
     way->of = NULL;
     if (OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state || OMPI_SUCCESS != mca_coll_wan_compat_broken(way->mail.comm)) {
         return;
     }
-    way->alone = inside;
+    way->alone = alone;
     __atomic_store_n(&way->leaving, true, __ATOMIC_RELEASE);
-    if (inside) {
+    if (alone) {
         return;
     }
     while (!__atomic_load_n(&way->over, __ATOMIC_ACQUIRE)
@@ -453,10 +599,7 @@ void mca_coll_wan_trees_end(struct ompi_communicator_t *comm)
     if (&ompi_mpi_comm_world.comm == comm) {
         all.world = false;
         if (all.under_way) {
-            all.under_way = false;
-            for (way = all.ways; NULL != way; way = way->next) {
-                mca_coll_wan_mail_close(&way->mail);
-            }
+            ways_close();
         }
         return;
     }

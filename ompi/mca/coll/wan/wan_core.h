@@ -535,6 +535,8 @@ int wan_run_progress(wan_run_t *run);
 void wan_run_complete(wan_run_t *run, uint32_t token, int code);
 /* True when wan_run_progress() would find something to do. */
 bool wan_run_pending(const wan_run_t *run);
+/* True when that, and the rest, take the lock of trees. */
+bool wan_run_along_trees(const wan_run_t *run);
 /* The owner's error code behind WAN_ERR_PORT; 0: it knows. */
 int wan_run_error(const wan_run_t *run);
 /*

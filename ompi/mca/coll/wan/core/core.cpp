@@ -549,6 +549,11 @@ bool wan_run_pending(const wan_run_t *run)
     return run->engine ? run->engine->pending() : wan::trees_pending(*run);
 }
 
+bool wan_run_along_trees(const wan_run_t *run)
+{
+    return !run->engine;
+}
+
 int wan_run_error(const wan_run_t *run)
 {
     return run->engine ? run->engine->error() : 0;
