@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "adaptive/service.hpp"
 #include "model/probe.hpp"
 #include "watched_job.hpp"
 
@@ -25,7 +26,8 @@ struct trees_of_job {
         int rank;
         wan_trees_t *trees = nullptr;
     };
-    explicit trees_of_job(watched_job &j) : processes(j.comms.size()), comms(j.comms)
+    explicit trees_of_job(watched_job &j) : trees_of_job(j.p, j.comms) {}
+    trees_of_job(const params &p_of_all, std::vector<comm_ptr> &those) : processes(those.size()), comms(those)
     {
         std::vector<int> ranks;
         for (size_t r = 0; r < comms.size(); ++r)
@@ -39,7 +41,7 @@ struct trees_of_job {
                 l.bytes.insert(l.bytes.end(), static_cast<const char *>(rest), static_cast<const char *>(rest) + size);
                 from.all->sent.push_back(std::move(l));
             };
-            ready = ready && wan_trees_open(&j.p, 1, send, &p, false, &p.trees) == WAN_OK
+            ready = ready && wan_trees_open(&p_of_all, 1, send, &p, false, &p.trees) == WAN_OK
                     && wan_comm_use_trees(comms[r].get(), p.trees, 1, 0, ranks.data(), now) == WAN_OK;
         }
     }
@@ -72,6 +74,38 @@ struct trees_of_job {
     std::vector<process> processes;
     std::vector<comm_ptr> &comms;
 };
+
+/** Blocks of a Gather from coll_wan_tree_threshold on are not for trees, whose relays would keep them all; the same on all ranks. */
+std::string check_long_gather()
+{
+    params p;
+    p.tree_threshold = 1024;
+    p.algorithm[WAN_GATHER] = wan::adaptive_enumerator(WAN_GATHER);
+    fabric f(4);
+    std::vector<comm_ptr> comms;
+    for (int r = 0; r < 4; ++r)
+        comms.push_back(open(p, peers_of({"r1", "r1", "r2", "r2"}), r));
+    if (std::string why = bring_up(comms, f); !why.empty())
+        return why;
+    trees_of_job trees(p, comms);
+    WAN_CHECK(trees.ready);
+    for (const size_t count : {0, 255, 256, 100'000})
+        for (size_t r = 0; r < comms.size(); ++r) {
+            std::vector<uint32_t> in(count), out(r == 1 ? 4 * count : 0);
+            const wan_call_t call = [&] {
+                wan_call_t c = call_of(WAN_GATHER, 1, count, 4, in.data(), out.data());
+                c.dense = c.blocks = true;
+                return c;
+            }();
+            wan_run_t *run = nullptr;
+            WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &run) == WAN_OK);
+            char said[300];
+            wan_run_describe(run, said, sizeof said);
+            wan_run_release(run);
+            WAN_CHECK_THAT((std::string(said).find("adaptive") != std::string::npos) == (count < 256), std::to_string(count) + ": " + said);
+        }
+    return "";
+}
 
 std::string check_change()
 {
@@ -328,6 +362,6 @@ std::string check_share()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }

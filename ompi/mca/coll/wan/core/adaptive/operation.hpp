@@ -21,7 +21,8 @@
  *
  * Where the order of operands counts, contributions of neighbouring ranks alone are combined (parts.hpp); what
  * cannot yet be combined travels side by side.  Long ones then take a chain in the order of ranks, towards the root
- * from both ends.  A Gather is a reduction that combines nothing.
+ * from both ends.  A Gather is a reduction that combines nothing; relays
+ * keep what comes, so that long ones are not for trees (run.cpp: by_trees).
  *
  * Source: as neighbours.hpp, sections 3.4 and 3.5; that messages list their
  * receiver, and that children are told where to send, is ours.
@@ -35,6 +36,7 @@
 #include "adaptive/tree.hpp"
 
 #include <algorithm>
+#include <deque>
 
 namespace wan {
 
@@ -189,7 +191,7 @@ private:
     int parent_ = -1;
     std::vector<child> children_;
     std::vector<segment> segments_;
-    std::vector<outgoing> line_;
+    std::deque<outgoing> line_;
     size_t complete_ = 0;               // root: segments with everybody's
     size_t finished_ = 0;               // others: those of which the last word is said
     static constexpr int64_t at_once = INT64_MIN;       // to be set by the first step()

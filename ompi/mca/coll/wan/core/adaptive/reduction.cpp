@@ -218,9 +218,8 @@ void reduction::step(int64_t now_ns)
         deadline_ns_ = now_ns + timeout_ns_;
     if (now_ns >= deadline())
         expire();
-    size_t sent = 0;
-    for (; sent < line_.size(); ++sent) {
-        const outgoing &o = line_[sent];
+    for (; !line_.empty(); line_.pop_front()) {
+        const outgoing &o = line_.front();
         const int to = o.to < 0 ? parent_ : o.to;
         if (o.ranks.empty() && to == mine_.tree.root)
             continue;           // it counts contributions
@@ -236,7 +235,6 @@ void reduction::step(int64_t now_ns)
         m.payload = o.bytes;
         host_.send(to, m);
     }
-    line_.erase(line_.begin(), line_.begin() + static_cast<std::ptrdiff_t>(sent));
 }
 
 uint64_t reduction::kept() const

@@ -74,8 +74,10 @@ joining joining_of(const wan_comm &comm, const wan_call_t &call)
 bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r)
 {
     const bool reduces = kind_of(call.collective).operation;
+    // (Who passes on a Gather keeps all blocks from below until they are sent: long ones go by other algorithms.)
+    const auto too_long = [&] { return call.collective == WAN_GATHER && comm.node->node().tree_for(call.root, bytes_of(call)).bandwidth; };
     // (Open MPI itself calls collectives in MPI_Finalize, for files that are still open: after all processes are quiet.)
-    if (!comm.node || comm.trees->is_quiet() || call.internal || !call.dense || call.counts_vary || call.element_bytes > adaptive_most_payload)
+    if (!comm.node || comm.trees->is_quiet() || call.internal || !call.dense || call.counts_vary || call.element_bytes > adaptive_most_payload || too_long())
         return false;
     if (!comm.wants_trees[call.collective])
         return adaptive_serves(call.collective) && comm.ruled_along_trees(r, call.blocks, call.epoch);
@@ -175,7 +177,7 @@ void trees_release(wan_run &run)
 std::string trees_describe(const wan_run &run)
 {
     const auto &t = *run.trees;
-    const bool bandwidth = t.collective != WAN_GATHER && t.node->node().tree_for(t.root, t.bytes).bandwidth;
+    const bool bandwidth = t.node->node().tree_for(t.root, t.bytes).bandwidth;
     return std::string(kind_of(t.collective).name) + " adaptive root " + std::to_string(t.root)
            + (bandwidth ? " bandwidth" : " latency") + " tree";
 }
