@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/trees
+adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/timeouts test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
@@ -31,6 +31,9 @@ test_adaptive_rules_LDADD = $(unit_libs)
 test_adaptive_service_SOURCES = test/adaptive/job.hpp test/adaptive/service.cpp $(unit_headers)
 test_adaptive_service_CPPFLAGS = $(unit_cppflags)
 test_adaptive_service_LDADD = $(unit_libs)
+test_adaptive_timeouts_SOURCES = test/adaptive/timeouts.cpp test/adaptive/job.hpp test/adaptive/single.hpp $(unit_headers)
+test_adaptive_timeouts_CPPFLAGS = $(unit_cppflags)
+test_adaptive_timeouts_LDADD = $(unit_libs)
 test_adaptive_trees_SOURCES = test/adaptive/trees.cpp test/adaptive/simulator.hpp $(unit_headers)
 test_adaptive_trees_CPPFLAGS = $(unit_cppflags)
 test_adaptive_trees_LDADD = $(unit_libs)

@@ -243,6 +243,7 @@ struct recorder final : adaptive_port {
     void limited(int) override {}
     uint64_t ahead(int) const override { return 0; }
     void ahead_by(int, int64_t) override {}
+    int64_t longest_ns() const override { return 0; }
     former_place former(tree_name) const override { return {resumed, {}, 0}; }
     bool resumed = true;
     std::vector<std::pair<int, rank_set>> begun;

@@ -72,6 +72,7 @@ public:
         return at == ahead_.end() ? 0 : at->second;
     }
     void ahead_by(int to, int64_t more) override { ahead_[to] += static_cast<uint64_t>(more); }
+    int64_t longest_ns() const override { return 0; }
     former_place former(tree_name tree) const override
     {
         const auto at = former_.find(tree);

@@ -1,7 +1,8 @@
 /*
  * Whom a process knows in a communicator, how far they are, how fast the way
  * there is: measured when it begins, when somebody new is worth knowing and when
- * links are said to have changed, never in between.
+ * links are said to have changed; in between only a bandwidth that a tree in
+ * use doubts (try_bandwidth), and what a way has turned out to be.
  *
  * It picks `peers` others at random (Phoenix, section 3.2).  Those who answer tell
  * of their own nearest ones, and trees of their roots and of who is nearest to

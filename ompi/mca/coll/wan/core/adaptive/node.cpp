@@ -142,14 +142,20 @@ uint64_t adaptive_node::segment_for(uint64_t bytes, uint64_t element_bytes) cons
     return std::max(element_bytes, s / element_bytes * element_bytes);
 }
 
+int64_t adaptive_node::longest_ns() const
+{
+    int64_t longest = 0;
+    for (const auto &[name, t] : trees_)
+        longest = std::max(longest, t->view().dist_ns);
+    return longest;
+}
+
 /** The longest known time to a root, what so many bytes take there, and the first of them through a chain of all that are below. */
 int64_t adaptive_node::timeout_ns(tree_name name, uint64_t bytes) const
 {
     if (options_.reduce_timeout_ns)
         return options_.reduce_timeout_ns;
-    int64_t longest = 0;
-    for (const auto &[n, t] : trees_)
-        longest = std::max(longest, t->view().dist_ns);
+    int64_t longest = std::max(longest_ns(), port_.longest_ns());
     if (longest == 0)
         longest = near_.largest_rtt_ns() ? rtts_before_trees * near_.largest_rtt_ns() : any_timeout_ns;
     const tree *t = tree_at(name);

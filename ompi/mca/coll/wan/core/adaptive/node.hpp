@@ -41,6 +41,8 @@ public:
     virtual uint64_t ahead(int to) const = 0;
     /** So many more, or fewer. */
     virtual void ahead_by(int to, int64_t more) = 0;
+    /** adaptive_node::longest_ns(), of all communicators. */
+    virtual int64_t longest_ns() const = 0;
     /** Where this process was in such a tree of another communicator. */
     virtual former_place former(tree_name tree) const = 0;
 
@@ -100,6 +102,8 @@ public:
         for (const auto &[name, t] : trees_)
             f(std::as_const(*t));
     }
+    /** To a root, in its trees; 0: there is none. */
+    int64_t longest_ns() const;
     const adaptive_counters &seen() const { return counters_; }
     const neighbours &near() const { return near_; }
     /** Of parents, in all its trees. */

@@ -11,17 +11,19 @@
  *
  * Reduction.  A process waits for its children (tree.hpp: it knows who they are)
  * and passes on what they and it have, with the ranks that are in it.  It waits
- * no longer than a timeout: then it passes on what it has, what comes later at
- * once, and asks the children that have not finished to send the rest to the
- * root.  It has done its part when each child has finished or said so.  What comes
+ * no longer than a timeout, set when the operation begins here for its first
+ * segment, for each further one when the one before it has gone up: then it
+ * passes on what it has, what comes later at once, and asks the children that
+ * have not finished to send the rest to the root.  It has done its part when each child has finished or said so.  What comes
  * round to a process that has passed it on before goes to the root.
  *
  * Before there is a tree: a long broadcast goes from one to the next, host by host and site by site, and so does the first long
- * reduction with a tree (all know which that is), in place of all contributions straight to the root.
+ * reduction with a tree (all know which that is), in place of all contributions straight to the root.  With more behind a process it
+ * waits longer, so that of a chain only the one before who is late gives up.
  *
  * Where the order of operands counts, contributions of neighbouring ranks alone are combined (parts.hpp); what
  * cannot yet be combined travels side by side.  Long ones then take a chain in the order of ranks, towards the root
- * from both ends.  A Gather is a reduction that combines nothing; relays
+ * from both ends, and wait for whoever is late.  A Gather is a reduction that combines nothing; relays
  * keep what comes, so that long ones are not for trees (run.cpp: by_trees).
  *
  * Source: as neighbours.hpp, sections 3.4 and 3.5; that messages list their
@@ -145,7 +147,7 @@ public:
     bool done() const override;
     int64_t deadline() const override
     {
-        return begun_ && !timed_out_ && !am_root() && !mine_.in_turn && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX;
+        return begun_ && !timed_out_ && !am_root() && !fixed_order() && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX;
     }
     uint64_t kept() const override;
 
@@ -174,8 +176,9 @@ private:
         std::vector<std::byte> payload;
     };
     bool am_root() const { return host_.me() == mine_.tree.root; }
+    bool fixed_order() const { return mine_.in_turn && mine_.how != joining::any; }
     void relatives(size_t segments);
-    void take(int from, const tell_message &m, int64_t now_ns);
+    void take(int from, const tell_message &m);
     void hold(uint64_t index, const tell_message &m);
     void settle(uint64_t index);
     void settle_all();
@@ -194,8 +197,10 @@ private:
     std::deque<outgoing> line_;
     size_t complete_ = 0;               // root: segments with everybody's
     size_t finished_ = 0;               // others: those of which the last word is said
-    static constexpr int64_t at_once = INT64_MIN;       // to be set by the first step()
-    int64_t deadline_ns_ = at_once, timeout_ns_ = 0;
+    uint64_t due_ = 0;                  // others: the first of which it is not
+    static constexpr int64_t at_once = INT64_MIN;       // to be set by the next step()
+    int64_t deadline_ns_ = at_once, timeout_ns_ = 0;    // of that one
+    int behind_ = 0;                    // in a chain
 };
 
 } // namespace wan

@@ -21,18 +21,19 @@ void reduction::relatives(size_t segments)
         const auto rank_at = [&](int place) { return by_rank ? place : order[static_cast<size_t>(place)]; };
         const int me = place_of(host_.me()), root = place_of(mine_.tree.root);
         parent_ = rank_at(me < root ? me + 1 : me - 1);
+        behind_ = me < root ? me : host_.size() - 1 - me;
         if (me >= root && me + 1 < host_.size())
             child_is(rank_at(me + 1));
         if (me <= root && me > 0)
             child_is(rank_at(me - 1));
-        return;
+    } else {
+        const tree &t = host_.tree_of(mine_.tree);
+        parent_ = t.parent_for(op_);
+        for (int rank : t.children_for(op_))
+            child_is(rank);
     }
-    const tree &t = host_.tree_of(mine_.tree);
-    parent_ = t.parent_for(op_);
     if (std::count(redirecting_.begin(), redirecting_.end(), parent_))
         parent_ = mine_.tree.root;
-    for (int rank : t.children_for(op_))
-        child_is(rank);
 }
 
 void reduction::begin(contribution mine)
@@ -54,10 +55,12 @@ void reduction::begin(contribution mine)
     }
     mine_.in = {};
     timeout_ns_ = host_.timeout_ns(mine_.tree, cut_.bytes * static_cast<uint64_t>(mine_.how == joining::none ? host_.size() : 1));
+    if (mine_.in_turn && host_.options().reduce_timeout_ns == 0)
+        timeout_ns_ *= std::max(1, behind_);
     for (const early &e : early_) {
         tell_message m = e.m;
         m.payload = e.payload;
-        take(e.from, m, 0);
+        take(e.from, m);
     }
     early_.clear();
     settle_all();
@@ -99,6 +102,8 @@ void reduction::pass(uint64_t index, bool last)
     segment &s = segments_[index];
     s.finished = last;
     finished_ += last;
+    for (; due_ < segments_.size() && segments_[due_].finished; ++due_)
+        deadline_ns_ = at_once;
     s.passed |= s.have;
     s.have = {};
     outgoing o{index, false, {}, {}};
@@ -147,13 +152,11 @@ void reduction::expire()
             host_.send(c.rank, m);
 }
 
-void reduction::take(int from, const tell_message &m, int64_t now_ns)
+void reduction::take(int from, const tell_message &m)
 {
     if (m.index >= segments_.size())
         return;
     segment &s = segments_[m.index];
-    if (!am_root() && !timed_out_ && deadline_ns_ != at_once)
-        deadline_ns_ = std::max(deadline_ns_, now_ns + timeout_ns_);
     if (!m.ranks.empty()) {
         if (am_root() && s.have.intersects(m.ranks)) {
             ++host_.counters().twice;       // never: what is there is not spoilt
@@ -171,7 +174,7 @@ void reduction::take(int from, const tell_message &m, int64_t now_ns)
                 c.finished[m.index] = true;
 }
 
-void reduction::receive(int from, const tell_message &m, int64_t now_ns)
+void reduction::receive(int from, const tell_message &m, int64_t)
 {
     switch (m.what) {
     case tell_kind::contribute:
@@ -179,7 +182,7 @@ void reduction::receive(int from, const tell_message &m, int64_t now_ns)
             early_.push_back({from, m, {m.payload.begin(), m.payload.end()}});
             return;
         }
-        take(from, m, now_ns);
+        take(from, m);
         settle(m.index);
         return;
     case tell_kind::redirect: {

@@ -133,6 +133,14 @@ void adaptive_service::member::ahead_by(int to, int64_t more)
     service_.room_again_ = service_.room_again_ || more < 0;        // for others of its communicators, too
 }
 
+int64_t adaptive_service::member::longest_ns() const
+{
+    int64_t longest = 0;
+    for (const auto &[name, m] : service_.open_)
+        longest = std::max(longest, m->node_.longest_ns());
+    return longest;
+}
+
 void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
 {
     traffic &t = traffic_[process];
@@ -169,6 +177,12 @@ void adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
         t.rtt_ns = t.rtt_ns ? std::min(t.rtt_ns, rtt_ns) : rtt_ns;
     const auto took_ns = static_cast<uint64_t>(std::max<int64_t>(1'000, now_ns - then.at_ns));
     t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
+}
+
+void adaptive_service::measure_again()
+{
+    for (auto &[name, m] : open_)
+        m->node_.measure_again();
 }
 
 /** What it has measured, for communicators to come. */

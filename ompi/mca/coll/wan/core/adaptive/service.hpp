@@ -77,6 +77,7 @@ public:
         void limited(int to) override;
         uint64_t ahead(int to) const override;
         void ahead_by(int to, int64_t more) override;
+        int64_t longest_ns() const override;
         former_place former(tree_name tree) const override { return service_.former(*this, tree); }
         /** Whether all of these are among its processes. */
         bool has_all(const std::vector<int> &processes) const;
@@ -113,6 +114,8 @@ public:
     /** Bytes of these, and of what communicators keep for operations that have not begun here. */
     uint64_t kept_bytes() const;
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
+    /** Links are said to have changed: for all communicators. */
+    void measure_again();
     /** So many bytes of payload have come there. */
     void arrived(int process, uint64_t payload, int64_t now_ns);
     /** What is due. */
