@@ -88,6 +88,8 @@ std::string check_agree()
         {p, with([](params &q) { q.segment = 4096; }), "coll_wan_segment", "0 on rank M, 4096 on rank T"},
         {p, with([](params &q) { q.threshold = int64_t{1} << 40; }), "coll_wan_threshold", "0 on rank M, 1099511627776 on rank T"},
         {p, with([](params &q) { q.stable = 1; }), "coll_wan_stable", "0 on rank M, 1 on rank T"},
+        {p, with([](params &q) { q.tree_threshold = 1000; }), "coll_wan_tree_threshold", "0 on rank M, 1000 on rank T"},
+        {p, with([](params &q) { q.tree_phoenix = 1; }), "coll_wan_tree_phoenix", "0 on rank M, 1 on rank T"},
         {p, with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), "coll_wan_bcast_algorithm", "automatic on rank M, tree on rank T"},
         {p, with([](params &q) { q.algorithm[WAN_ALLTOALL] = 1; }), "coll_wan_alltoall_algorithm", "automatic on rank M, direct on rank T"},
         {with([](params &q) { q.algorithm[WAN_BCAST] = 1; }), with([](params &q) { q.algorithm[WAN_ALLREDUCE] = 1; }), "coll_wan_bcast_algorithm",
@@ -106,6 +108,8 @@ std::string check_agree()
         WAN_CHECK_THAT(turned == beginning + ranks(c.is, '1', '0'), turned);
     }
     WAN_CHECK(agree(p, sites, with([](params &q) { q.verbose = 3; q.priority = 60; }), sites) == "agreed");
+    // What one process measures of trees, and how long it waits, is its own.
+    WAN_CHECK(agree(p, sites, with([](params &q) { q.tree_peers = 3; q.reduce_timeout = 10; q.measure_bytes = 4096; }), sites) == "agreed");
     // A rank without a view: nobody's vote may look like that.
     const auto c = open(p, peers_of(sites), 0);
     for (int64_t v : vote(c.get()))

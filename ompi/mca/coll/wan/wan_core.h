@@ -321,7 +321,7 @@ void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 66
+#define WAN_VOTES 68
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 

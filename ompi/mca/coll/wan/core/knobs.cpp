@@ -92,7 +92,7 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
     {"tree_peers", WAN_KNOB_INT64, offsetof(wan_params_t, tree_peers), 1, 1 << 20, 10, 5, false,
      "Other processes, picked at random, that a process measures for adaptive trees, 1 to 1048576; by what those tell up to three "
      "times as many (default: the Phoenix paper's). And other sites that a site measures its ways to, see coll_wan_measure_bytes"},
-    {"tree_phoenix", WAN_KNOB_INT, offsetof(wan_params_t, tree_phoenix), 0, 1, 0, 6, false,
+    {"tree_phoenix", WAN_KNOB_INT, offsetof(wan_params_t, tree_phoenix), 0, 1, 0, 6, true,
      "With 1, adaptive trees follow the rules of the Phoenix paper alone, for comparison: longer ways, and more of them between sites. 0: with "
      "what goes beyond them"},
     {"reduce_timeout", WAN_KNOB_INT64, offsetof(wan_params_t, reduce_timeout), 0, 3'600'000'000, 0, 5, false,
