@@ -393,6 +393,9 @@ static bool begin_locked(void)
                                  mca_coll_wan_compat_peers_fail(), &all.trees)) {
         return false;
     }
+    if (0 == ompi_comm_rank(&ompi_mpi_comm_world.comm)) {
+        WAN_VERBOSE(3, "adaptive trees: random peers by the seed %u, the number of the job", (unsigned) OPAL_PROC_MY_NAME.jobid);
+    }
     all.processes = ompi_comm_size(&ompi_mpi_comm_world.comm);
     all.under_way = true;
     all.item.step = step;

@@ -196,6 +196,7 @@ int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t se
         if (params->measure_bytes > 0)
             o.bulk_bytes = static_cast<uint64_t>(params->measure_bytes);
         o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);
+        o.seed = job;       // (not of the communicator: who was measured in one need not be in the next)
         o.reduce_timeout_ns = params->reduce_timeout * 1000;
         o.segment_bytes = static_cast<uint64_t>(params->segment);
         if (mortal)
