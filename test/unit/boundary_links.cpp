@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "adaptive/service.hpp"
+#include "comm.hpp"
 #include "model/probe.hpp"
 #include "watched_job.hpp"
 
@@ -15,11 +16,12 @@ namespace {
 
 using namespace wan_test;
 
-/** The adaptive trees of a job, whose messages arrive at once and in order. */
+/** The adaptive trees of a job, whose messages arrive in order, each pair's after a time. */
 struct trees_of_job {
     struct letter {
         int from, to;
         std::vector<char> bytes;
+        int64_t due;
     };
     struct process {
         trees_of_job *all;
@@ -29,6 +31,8 @@ struct trees_of_job {
     explicit trees_of_job(watched_job &j) : trees_of_job(j.p, j.comms) {}
     trees_of_job(const params &p_of_all, std::vector<comm_ptr> &those) : processes(those.size()), comms(those)
     {
+        static uint32_t jobs = 0;       // what another one has measured is not known
+        ++jobs;
         std::vector<int> ranks;
         for (size_t r = 0; r < comms.size(); ++r)
             ranks.push_back(static_cast<int>(r));
@@ -36,12 +40,12 @@ struct trees_of_job {
             process &p = processes[r] = {this, ranks[r]};
             const auto send = [](void *ctx, int to, const void *head, size_t head_size, const void *rest, size_t size, size_t) {
                 const auto &from = *static_cast<process *>(ctx);
-                letter l{from.rank, to, {}};
+                letter l{from.rank, to, {}, from.all->now + from.all->delay(from.rank, to)};
                 l.bytes.assign(static_cast<const char *>(head), static_cast<const char *>(head) + head_size);
                 l.bytes.insert(l.bytes.end(), static_cast<const char *>(rest), static_cast<const char *>(rest) + size);
                 from.all->sent.push_back(std::move(l));
             };
-            ready = ready && wan_trees_open(&p_of_all, 1, send, &p, false, &p.trees) == WAN_OK
+            ready = ready && wan_trees_open(&p_of_all, jobs, send, &p, false, &p.trees) == WAN_OK
                     && wan_comm_use_trees(comms[r].get(), p.trees, 1, 0, ranks.data(), now) == WAN_OK;
         }
     }
@@ -52,24 +56,29 @@ struct trees_of_job {
         for (process &p : processes)
             wan_trees_close(p.trees);
     }
-    /** Until nothing has been said for a second; how many messages that took. */
+    /** Until nothing has been said for a minute; how many messages that took. */
     int settle()
     {
         int messages = 0;
-        for (int idle = 0; idle < 1000; ++idle, now += 1'000'000) {
+        for (int idle = 0; idle < 60'000; ++idle) {
             for (process &p : processes)
                 (void)wan_trees_step(p.trees, now);
-            for (; !sent.empty(); ++messages, idle = 0) {
-                const letter l = std::move(sent.front());
-                sent.pop_front();
-                now += 10'000;
-                (void)wan_trees_receive(processes[static_cast<size_t>(l.to)].trees, l.from, l.bytes.data(), l.bytes.size(), now);
+            const auto next = std::min_element(sent.begin(), sent.end(), [](const letter &a, const letter &b) { return a.due < b.due; });
+            if (next == sent.end() || next->due > now + 1'000'000) {
+                now += 1'000'000;
+                continue;
             }
+            const letter l = std::move(*next);
+            sent.erase(next);
+            now = std::max(now, l.due);
+            (void)wan_trees_receive(processes[static_cast<size_t>(l.to)].trees, l.from, l.bytes.data(), l.bytes.size(), now);
+            ++messages, idle = 0;
         }
         return messages;
     }
     bool ready = true;
     int64_t now = 0;
+    std::function<int64_t(int, int)> delay = [](int, int) { return 10'000; };
     std::deque<letter> sent;
     std::vector<process> processes;
     std::vector<comm_ptr> &comms;
@@ -143,6 +152,79 @@ std::string check_change()
     if (std::string why = j.calls(3000); !why.empty())
         return why;
     WAN_CHECK_THAT(j.learned == 2, "links became faster, learned " + std::to_string(j.learned) + " times");
+    return "";
+}
+
+/** coll_wan_reduce_timeout is in microseconds. */
+std::string check_timeout()
+{
+    watched_job j({"s1", "s2"}, 1);
+    j.p.reduce_timeout = 5000;
+    if (std::string why = bring_up(j.comms, j.f); !why.empty())
+        return why;
+    trees_of_job trees(j);
+    WAN_CHECK(trees.ready);
+    const wan::operation_host &node = j.comms[1]->node->node();
+    WAN_CHECK(node.timeout_ns({0, false}, 1) == 5'000'000);
+    return "";
+}
+
+/** What one communicator sees is measured for all; a tree changes where that is so, and else stays. */
+std::string check_all_trees()
+{
+    const std::vector<const char *> sites{"t1", "t1", "t2", "t2", "t3"};
+    watched_job j(sites, 1);
+    j.p.tree_threshold = 1024;
+    if (std::string why = bring_up(j.comms, j.f); !why.empty())
+        return why;
+    trees_of_job trees(j);
+    std::vector<comm_ptr> more;
+    for (int r = 0; r < 5; ++r)
+        more.push_back(open(j.p, peers_of(sites), r));
+    if (std::string why = bring_up(more, j.f); !why.empty())
+        return why;
+    bool moved = false;
+    // Rank 4 is near t2 first, then near t1.
+    trees.delay = [&](int from, int to) {
+        const int a = std::min(from, to), b = std::max(from, to);
+        return b < 4 ? (a / 2 == b / 2 ? 50'000 : 10'000'000) : (a < 2) == moved ? 5'000'000 : 30'000'000;
+    };
+    const std::vector<int> ranks{0, 1, 2, 3, 4};
+    std::vector<char> byte(5);
+    for (int r = 0; r < 5; ++r) {
+        const auto i = static_cast<size_t>(r);
+        WAN_CHECK(wan_comm_use_trees(more[i].get(), trees.processes[i].trees, 2, 0, ranks.data(), trees.now) == WAN_OK);
+    }
+    for (int r = 0; r < 5; ++r)
+        for (auto *comms : {&j.comms, &more})
+            (*comms)[static_cast<size_t>(r)]->node->node().broadcast_begin(0, std::as_writable_bytes(std::span(byte).subspan(static_cast<size_t>(r), 1)));
+    const auto parents = [&](const std::vector<comm_ptr> &comms) {
+        std::string s;
+        for (size_t r = 1; r < comms.size(); ++r)
+            s += std::to_string(comms[r]->node->node().tree_at({0, false})->parent()) + " ";
+        return s;
+    };
+    const auto both = [&] { return parents(j.comms) + "| " + parents(more); };
+    const auto above_last = [&](const std::vector<comm_ptr> &comms) { return comms[4]->node->node().tree_at({0, false})->parent(); };
+    WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
+    const std::string before = both();
+    for (const auto *comms : {&j.comms, &more})
+        WAN_CHECK_THAT(above_last(*comms) == 2 || above_last(*comms) == 3, before);
+    for (const auto &c : j.comms)
+        c->trees->measure_again();
+    WAN_CHECK(trees.settle() > 0);
+    WAN_CHECK_THAT(both() == before, before + " || " + both());
+    if (std::string why = j.calls(2000); !why.empty())
+        return why;
+    WAN_CHECK(j.learned == 0 && trees.settle() == 0);
+    moved = true;
+    j.f.tick = 5000;
+    for (int call = 0; call < 2000 && j.learned == 0; ++call)
+        if (std::string why = j.calls(1); !why.empty())
+            return why;
+    WAN_CHECK(j.learned == 1 && trees.settle() > 0);
+    for (const auto *comms : {&j.comms, &more})
+        WAN_CHECK_THAT(above_last(*comms) == 0 || above_last(*comms) == 1, before + " || " + both());
     return "";
 }
 
@@ -362,6 +444,6 @@ std::string check_share()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_timeout>), cmocka_unit_test(test<check_all_trees>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }

@@ -283,7 +283,17 @@ void wan_comm::adopt(const wan::fact_vector &v)
     const bool changed = !known.empty() && !known.back().assumed && wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, v));
     learned = v;
     learn(changed);
+    if (changed)
+        trees_measure();
     widen_later();
+}
+
+void wan_comm::trees_measure()
+{
+    if (!node)
+        return;
+    std::lock_guard hold(trees->lock);
+    trees->measure_again();
 }
 
 void wan_comm::look_wide(purpose p, const wan::fact_vector &seen)
@@ -394,10 +404,8 @@ void wan_comm::links_are(const wan::fact_vector &v, bool changed)
         counters.links_changed += changed;
     }
     learn(changed && !known.empty());
-    if (node && changed) {
-        std::lock_guard hold(trees->lock);
-        each_node([](auto &n) { n.node().measure_again(); });
-    }
+    if (changed)
+        trees_measure();
     widen_later();
 }
 

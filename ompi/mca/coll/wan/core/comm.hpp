@@ -220,6 +220,8 @@ private:
     /** Links are as they were, by a look that has seen that; or what they are now. */
     int unchanged(const wan::fact_vector &seen_now);
     void links_are(const wan::fact_vector &v, bool changed);
+    /** Links have changed: adaptive trees measure them, those of all communicators. */
+    void trees_measure();
     int64_t look_cost_ns() const;
     /** Compares what was given with that. */
     void doubt(const wan::fact_vector &measured);
