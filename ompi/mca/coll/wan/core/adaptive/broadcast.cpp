@@ -57,7 +57,8 @@ std::vector<int> broadcast::in_turn(const rank_set &listed) const
 
 /** Children first; then one or two of the rest, with what remains shared among them: one, where sending twice takes longer than
  *  to go through all of them in turn, and none, where all are about to be below the one child again, as in another communicator: the rest
- *  is behind those that are.  (Where a tree is only being made it is in pieces, each across sites, and a way through all of them long.) */
+ *  is behind those that are.  (Where a tree is only being made it is in pieces, each across sites, and a way through all of them long.)
+ *  By Phoenix's rules each of the rest from here. */
 void broadcast::route(rank_set listed)
 {
     routed_ = true;
@@ -73,7 +74,7 @@ void broadcast::route(rank_set listed)
         return;
     }
     const std::vector<int> rest = in_turn(listed);
-    const size_t share = chain ? rest.size() : (rest.size() + 1) / 2;
+    const size_t share = chain ? rest.size() : host_.options().has(variant_relays) ? (rest.size() + 1) / 2 : 1;
     for (size_t from = 0; from < rest.size(); from += share) {
         rank_set those;
         for (size_t i = from; i < std::min(from + share, rest.size()); ++i)

@@ -5,7 +5,7 @@
  * Broadcast.  A message lists the ranks that are still to be served, its
  * receiver among them.  Who gets it serves itself, passes to each child that is
  * listed those listed below it, and to one or two of the rest, point to point,
- * what remains.  So the lists of all messages under way are apart, each rank gets
+ * what remains (variant `relays`; else to each of the rest).  So the lists of all messages under way are apart, each rank gets
  * one message, and there are as many as ranks but one, whatever trees look like.
  * Long messages are cut: the first segment makes the way, the others follow it.
  *
