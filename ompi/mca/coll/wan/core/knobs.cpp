@@ -87,8 +87,8 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "With 1, the first rank of each communicator tells when that is freed, of each kind of calls, how it was served and why, what was predicted, tried, measured and dropped, and what a "
      "call takes longer than by the best that is known, as estimated. 0: nothing"},
     {"tree_threshold", WAN_KNOB_INT64, offsetof(wan_params_t, tree_threshold), 0, gib * 1024, 256 << 10, 5, true,
-     "Bytes of a message from which the algorithm 'adaptive' takes bandwidth trees in place of latency trees, 0 to 2^40 (default: the "
-     "Phoenix paper's)"},
+     "Bytes of a message from which the algorithm 'adaptive' takes bandwidth trees in place of latency trees, and leaves a Gather of such "
+     "blocks to the others, 0 to 2^40 (default: the Phoenix paper's)"},
     {"tree_peers", WAN_KNOB_INT64, offsetof(wan_params_t, tree_peers), 1, 1 << 20, 10, 5, false,
      "Other processes, picked at random, that a process measures for adaptive trees, 1 to 1048576; by what those tell up to three "
      "times as many (default: the Phoenix paper's). And other sites that a site measures its ways to, see coll_wan_measure_bytes"},
@@ -96,8 +96,9 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "With 1, adaptive trees follow the rules of the Phoenix paper alone, for comparison: longer ways, and more of them between sites. 0: with "
      "what goes beyond them"},
     {"reduce_timeout", WAN_KNOB_INT64, offsetof(wan_params_t, reduce_timeout), 0, 3'600'000'000, 0, 5, false,
-     "Microseconds after which a process of an adaptive tree passes on what it has of a reduction, and what comes later at once, "
-     "0 to 3600000000. 0: the longest time to a root that it knows, four of the longest measured round trips before there is a tree; "
+     "Microseconds from the call after which a process of an adaptive tree passes on what it has of a reduction, and what comes later at once, "
+     "0 to 3600000000. 0: the longest time to a root that it knows, on any communicator, four of the longest measured round trips before there is a "
+     "tree, 200 ms where nothing is measured; "
      "for long messages besides what their bytes take, and the first of them through a chain of all processes below"},
 #define ALGORITHM(lower, CAPITALS, function)                                                              \
     {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, true, \
