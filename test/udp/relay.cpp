@@ -63,7 +63,7 @@ struct side {
     std::map<udp_outgoing_t *, std::unique_ptr<message>> flying;
     std::vector<bool> seen;
     std::map<uint32_t, size_t> lengths;
-    unsigned delivered = 0, freed = 0;
+    unsigned delivered = 0, freed = 0, asked = 0;
     uint32_t next = 0;
 
     void open(int mode, int security, const char *address = "127.0.0.1")
@@ -82,7 +82,7 @@ struct side {
                     give_up("a message was given up, or freed twice");
                 ++s->freed;
             },
-            [](void *, uint32_t) {},
+            [](void *c, uint32_t) { ++static_cast<side *>(c)->asked; },
             [](void *, uint32_t) { give_up("a peer was taken for one that nobody can hear"); },
             [](void *, uint32_t) { give_up("a living peer was reported as dead"); },
         };
@@ -295,12 +295,11 @@ void kept(int security)
         s[1].send(5000);
     const unsigned freed = s[0].freed, delivered = s[0].delivered;
     const timespec nap = {0, 500000};
-    bool again = true;
     for (const int64_t began = now_ms(); s[1].delivered < count || s[1].freed < back;) {
         if (now_ms() - began > 20000)
             give_up("it hangs: " + std::to_string(s[1].delivered) + " of " + std::to_string(count) + " arrived, " + std::to_string(s[1].freed) + " of "
                     + std::to_string(back) + " were acknowledged");
-        if (!(again = udp_engine_keep(s[0].engine)) && s[1].delivered < count)
+        if (udp_engine_keep(s[0].engine) == UDP_KEPT_ALL && s[1].delivered < count)
             give_up("nothing more to do, while messages are missing");
         r.pump();
         udp_engine_progress(s[1].engine);
@@ -315,12 +314,92 @@ void kept(int security)
             udp_engine_progress(x.engine);
         r.pump();
     }
-    if (udp_engine_keep(s[0].engine))
-        give_up("it says that there is something to do, when all is done");
+    for (const int64_t began = now_ms(); udp_engine_keep(s[0].engine) != UDP_KEPT_ALL;) {
+        if (now_ms() - began > 20000)
+            give_up("it says that there is something to do, when all is done");
+        udp_engine_progress(s[1].engine);
+        r.pump();
+        nanosleep(&nap, nullptr);
+    }
     r.clean = true;
     for (side &x : s)
         udp_engine_close(x.engine);
     std::puts("all right");
+}
+
+/** Who is not known yet speaks while nobody calls: he is asked for as soon as somebody does, and what he said is not lost. */
+void unknown(int security)
+{
+    side s[2];
+    uint8_t card[2][UDP_CARD_MAX];
+    size_t length[2];
+    udp_message_t m;
+    const timespec nap = {0, 20'000'000};
+    for (uint32_t i = 0; i < 2; ++i) {
+        s[i].id = i;
+        s[i].open(0, security);
+        length[i] = udp_engine_card(s[i].engine, card[i]);
+    }
+    if (udp_engine_peer(s[1].engine, card[0], length[0], &s[1].peer, &m) != UDP_OK)
+        give_up(m.what);
+    s[1].send(900);
+    udp_totals_t t;
+    do {
+        udp_engine_keep(s[0].engine);
+        udp_engine_progress(s[1].engine);
+        udp_engine_totals(s[0].engine, &t);
+        nanosleep(&nap, nullptr);
+    } while (t.strangers < 6);
+    if (s[0].asked != 0)
+        give_up("somebody was asked who did not call");
+    for (const uint64_t before = t.strangers; s[0].asked == 0;) {
+        for (side &x : s)
+            udp_engine_progress(x.engine);
+        udp_engine_totals(s[0].engine, &t);
+        if (t.strangers > before && s[0].asked == 0)
+            give_up("one who spoke while nobody called is not asked for");
+    }
+    if (udp_engine_peer(s[0].engine, card[1], length[1], &s[0].peer, &m) != UDP_OK)
+        give_up(m.what);
+    while (s[0].delivered == 0)
+        for (side &x : s)
+            udp_engine_progress(x.engine);
+    for (side &x : s)
+        udp_engine_close(x.engine);
+}
+
+/** More comes than is kept for a caller who is away: the rest comes again when he is back, and what he sent is known to have arrived. */
+void overrun(int security, int mode)
+{
+    side s[2];
+    relay r;
+    meet_by(r, s, mode, security);
+    r.clean = true;
+    constexpr unsigned count = 120, back = 20;
+    const timespec nap = {0, 500000};
+    for (unsigned i = 0; i < back; ++i)
+        s[0].send(900);
+    for (unsigned i = 0; i < count; ++i)
+        s[1].send(60000);
+    unsigned quiet = 0, freed = 0;
+    for (const int64_t began = now_ms(); (s[1].delivered < back || quiet < 400) && now_ms() - began < 20000; quiet = freed == s[1].freed ? quiet + 1 : 0) {
+        freed = s[1].freed;
+        udp_engine_keep(s[0].engine);
+        udp_engine_progress(s[1].engine);
+        r.pump();
+        nanosleep(&nap, nullptr);
+    }
+    if (s[1].delivered != back || s[1].freed >= count / 2)
+        give_up("for a caller who is away all is kept: " + std::to_string(s[1].freed) + " of " + std::to_string(count));
+    for (const int64_t began = now_ms(); s[0].delivered < count || s[1].freed < count || s[0].freed < back;) {
+        if (now_ms() - began > 20000)
+            give_up("what was not kept does not come again");
+        for (side &x : s)
+            udp_engine_progress(x.engine);
+        r.pump();
+    }
+    for (side &x : s)
+        udp_engine_close(x.engine);
 }
 
 } // namespace
@@ -333,6 +412,10 @@ int main(int argc, char **argv)
         return 0;
     }
     if (mode == "kept") {
+        unknown(security_of(security));
+        overrun(security_of(security), 0);
+        if (security == "off")
+            overrun(0, 1);
         kept(security_of(security));
         return 0;
     }

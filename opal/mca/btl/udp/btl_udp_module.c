@@ -443,6 +443,7 @@ static int btl_finalize(mca_btl_base_module_t *btl)
     if (module->timer_added) {
         opal_event_del(&module->timer);
     }
+    module->event_added = module->timer_added = false;
     udp_engine_totals(module->engine, &t);
     if (mca_btl_udp_component.taken.verbose >= 1) {
         opal_output(0, "btl/udp: %" PRIu64 " datagrams with data, %" PRIu64 " of them again; received %" PRIu64

@@ -14,7 +14,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
+
+enum { ACK_MS = 2 };        /* after which those of what came are due, by btl_udp_ack_delay */
 
 static struct {
     pthread_t thread;
@@ -68,13 +71,16 @@ static void *watch_run(void *context)
     while (!ends()) {
         const unsigned passes = __atomic_load_n(&module->passes, __ATOMIC_RELAXED);
         const bool alone = passes == seen;
+        int kept = UDP_KEPT;
 
         seen = passes;
         if (0 == opal_mutex_trylock(&module->lock)) {
             /* Who called the layer above from within the engine comes back. */
-            const bool busy = NULL != module->engine && (alone && 0 == module->above ? udp_engine_keep(module->engine) : !udp_engine_drained(module->engine));
-
-            quiet = busy ? 0 : quiet + 1;
+            kept = NULL == module->engine                   ? UDP_KEPT_ALL
+                   : alone && 0 == module->above            ? udp_engine_keep(module->engine)
+                   : udp_engine_rests(module->engine)       ? UDP_KEPT_ALL
+                                                            : UDP_KEPT;
+            quiet = UDP_KEPT_ALL == kept ? quiet + 1 : 0;
             __atomic_store_n(&watch.asleep, quiet > most_quiet, __ATOMIC_RELAXED);
             opal_mutex_unlock(&module->lock);
         }
@@ -82,13 +88,20 @@ static void *watch_run(void *context)
             rest(0);
             quiet = 0;
         }
-        rest(period_ms);
+        rest(UDP_KEPT_SOON == kept && ACK_MS < period_ms ? ACK_MS : period_ms);
     }
     return NULL;
 }
 
+/* Also of a process that leaves without MPI_Finalize: what it uses is taken down then. */
+static void watch_end_at_exit(void)
+{
+    mca_btl_udp_watch_end();
+}
+
 void mca_btl_udp_watch_begin(mca_btl_udp_module_t *module)
 {
+    static bool registered;
     pthread_condattr_t by_monotonic;
     sigset_t all, before;
 
@@ -104,6 +117,9 @@ void mca_btl_udp_watch_begin(mca_btl_udp_module_t *module)
     pthread_sigmask(SIG_SETMASK, &all, &before);        /* signals are the program's */
     watch.runs = 0 == pthread_create(&watch.thread, NULL, watch_run, module);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!registered) {
+        registered = 0 == atexit(watch_end_at_exit);
+    }
 }
 
 void mca_btl_udp_watch_woken(void)

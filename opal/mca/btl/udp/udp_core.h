@@ -124,11 +124,16 @@ void udp_engine_send(udp_engine_t *engine, uint32_t peer, udp_outgoing_t *record
 int udp_engine_progress(udp_engine_t *engine);
 /*
  * For another thread, in place of a caller who does not come: answers, sends what may leave and what was lost, but calls nobody; what there
- * is to tell waits for udp_engine_progress.  Whether it should be called again though nobody sends.
+ * is to tell waits for udp_engine_progress.
  */
-bool udp_engine_keep(udp_engine_t *engine);
-/* Whether peers have all that was sent. */
-bool udp_engine_drained(const udp_engine_t *engine);
+enum udp_kept {
+    UDP_KEPT_ALL,       /* nothing more to do until something is sent, or comes */
+    UDP_KEPT,           /* again after some time */
+    UDP_KEPT_SOON       /* something came: again when its Acks are due */
+};
+int udp_engine_keep(udp_engine_t *engine);
+/* Whether it would be UDP_KEPT_ALL. */
+bool udp_engine_rests(const udp_engine_t *engine);
 /* Waits until peers have what was sent (at most `linger`), says farewell, closes the socket. */
 void udp_engine_close(udp_engine_t *engine);
 

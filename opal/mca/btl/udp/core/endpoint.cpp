@@ -113,6 +113,8 @@ bool endpoint::may_ask(uint32_t id, time_ns now) const
 void endpoint::ask(uint32_t id, time_ns now)
 {
     now = up_.unknown(id, now);
+    if (now == never)
+        return;
     ask_at_ = now + ask_apart;
     if (known_[id]) {
         in_vain_.erase(id);

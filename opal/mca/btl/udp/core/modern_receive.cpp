@@ -90,6 +90,8 @@ uint64_t modern::room() const
 /** False: it must come again, so that its datagram is not to be acknowledged. */
 bool modern::data(const wire::frame &f, time_ns now)
 {
+    if (up_.full())
+        return false;
     if (f.total <= config_.block_max)
         account_.largest = std::max(account_.largest, f.total);
     const assembly::gain g = streams_[f.stream].accept(f, config_, room(), [&](uint8_t user, std::span<const uint8_t> block) {

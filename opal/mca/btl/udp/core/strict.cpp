@@ -285,7 +285,7 @@ void strict::packet_in(const wire::frame &f)
     const bool begins = f.block == f.sequence;
     if (begins != input_.empty() && !(input_.empty() && f.last))
         return;     // contradicts what came before
-    if (f.payload.size() > room() || input_.size() + f.payload.size() > config_.block_max) {   // R2
+    if (up_.full() || f.payload.size() > room() || input_.size() + f.payload.size() > config_.block_max) {   // R2
         nack_owed_ = true;
         return;
     }

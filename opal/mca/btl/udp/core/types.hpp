@@ -47,9 +47,11 @@ public:
     /**
      * Somebody unknown uses the id of a process that may be of this job; the caller
      * may add it now.  For ids below config::ids; of one that is not added ever less often.
-     * Returns the time afterwards: a look-up may be long.
+     * Returns the time afterwards: a look-up may be long; never: nobody was asked.
      */
     virtual time_ns unknown(uint32_t, time_ns now) { return now; }
+    /** Nobody takes blocks now, and no more can be kept: they are to come again. */
+    virtual bool full() const { return false; }
     /** Of all that was sent for config::unheard nothing was ever answered; once per peer. */
     virtual void unheard(uint32_t) {}
     /** Nothing was heard for as long as config::dead allows; once per peer. */

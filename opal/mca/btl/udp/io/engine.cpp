@@ -175,11 +175,14 @@ struct udp_engine : public udp::events {
     }
     time_ns unknown(uint32_t who, time_ns now) override
     {
-        if (closing || keeping)
+        if (keeping)
+            return udp::never;
+        if (closing)
             return now;
         calls.unknown(context, who);
         return clock_now();
     }
+    bool full() const override { return keeping && early_bytes >= early_most; }
     void unheard(uint32_t peer) override
     {
         if (keeping)
@@ -201,7 +204,9 @@ struct udp_engine : public udp::events {
     void hand_up();
     void before_sending(time_ns &now);
     int progress();
-    bool keep();
+    int keep();
+    /** Nothing is under way, owed or untold. */
+    bool rests(time_ns now) const { return end->drained() && early.empty() && untold.empty() && end->deadline(now) == udp::never; }
 };
 
 /** Sends what may leave; returns how many datagrams. */
@@ -219,8 +224,8 @@ int udp_engine::leave(time_ns now)
     return datagrams;
 }
 
-/** Sets when to be called again though nothing comes: soon, for what the kernel had no room for. */
-void udp_engine::wake(time_ns now) { alarm.set(now, wire.waits() ? now : end->deadline(now)); }
+/** Sets when to be called again though nothing comes: soon, for what the kernel had no room for, or who was not told yet. */
+void udp_engine::wake(time_ns now) { alarm.set(now, wire.waits() || !early.empty() || !untold.empty() ? now : end->deadline(now)); }
 
 /** What has come, so many batches at most; now: after it. */
 int udp_engine::take(time_ns &now, int batches)
@@ -290,21 +295,21 @@ int udp_engine::progress()
     return datagrams + handed + left;
 }
 
-bool udp_engine::keep()
+int udp_engine::keep()
 {
+    constexpr int most_batches = 64;
     if (inside)
-        return true;
+        return UDP_KEPT;
     inside = keeping = true;
     time_ns now = clock_now();
-    if (early_bytes < early_most)
-        take(now, 1);
+    // All of it: what is known of one peer must not be late because of another.
+    int came = 0;
+    for (int i = 0, n; i < most_batches && (n = take(now, 1)) > 0; ++i)
+        came += n;
     leave(now);
     keeping = inside = false;
-    if (early.empty() && untold.empty())
-        wake(now);
-    else
-        alarm.set(now, now);
-    return !end->drained() || !early.empty();
+    wake(now);
+    return came ? UDP_KEPT_SOON : rests(now) ? UDP_KEPT_ALL : UDP_KEPT;
 }
 
 /** What a peer must have as we do, and has not. */
@@ -537,17 +542,9 @@ void udp_engine_send(udp_engine_t *e, uint32_t peer, udp_outgoing_t *record, con
 
 int udp_engine_progress(udp_engine_t *e) { return e->progress(); }
 
-bool udp_engine_keep(udp_engine_t *e)
-{
-    try {
-        return e->keep();
-    } catch (const std::bad_alloc &) {
-        e->keeping = e->inside = false;
-        return true;
-    }
-}
+int udp_engine_keep(udp_engine_t *e) { return e->keep(); }
 
-bool udp_engine_drained(const udp_engine_t *e) { return e->end->drained(); }
+bool udp_engine_rests(const udp_engine_t *e) { return e->rests(clock_now()); }
 
 void udp_engine_close(udp_engine_t *e)
 {
