@@ -6,6 +6,7 @@
  */
 #include "boundary_job.hpp"
 #include "comm.hpp"
+#include "tune/choices.hpp"
 #include "tune/manner.hpp"
 
 #include <cstdio>
@@ -315,6 +316,7 @@ std::string check_again()
             if (std::string why = measure(j.comms, j.f, &learned); !why.empty())
                 return why;
         WAN_CHECK(learned == (links ? WAN_OK : WAN_DECLINED));
+        WAN_CHECK(tried_job({a.c_str(), a.c_str(), a.c_str(), b.c_str(), b.c_str(), b.c_str()}).comms[0]->learned_here.empty() == links);
         for (const auto &c : j.comms) {
             const auto &x = c->tuning.classes()[0];
             WAN_CHECK(x.phase == wan::tuner::state::phase::counting && (x.standing == 0) == links);
@@ -422,8 +424,10 @@ std::string check_copies()
     const std::string text = (std::stringstream() << std::ifstream(file).rdbuf()).str();
     std::remove(file.c_str());
     WAN_CHECK_THAT(saved == WAN_OK && text.find("allreduce bytes 131072-262143 ranks 6 sites 2 ranks-per-host 1 placement blocks: ") != text.npos, text);
-    // Links that have changed make all of it void.
-    copy.comms[0]->learn(true);
+    // Links of these sites that have changed make all of it void.
+    wan::chosen().forget(other.comms[0]->sites_key() + "x\n");
+    WAN_CHECK(!tried_job(sites).comms[0]->learned_here.empty());
+    wan::chosen().forget(copy.comms[0]->sites_key());
     WAN_CHECK(tried_job(sites).comms[0]->learned_here.empty());
     return "";
 }

@@ -182,8 +182,6 @@ wan::facts wan_comm::told(const wan::fact_vector &v, bool map) const
 void wan_comm::learn(bool changed)
 {
     wan::facts f = told(learned);
-    if (changed)
-        wan::chosen().forget();
     {
         std::lock_guard hold(lock);
         if (changed)
@@ -280,7 +278,7 @@ void wan_comm::adopt(const wan::fact_vector &v)
     }
     measuring_to_ = purpose::learn;
     from_file = false;
-    const bool changed = !known.empty() && !known.back().assumed && wan::differ(wan::facts_from(topo, learned), wan::facts_from(topo, v));
+    const bool changed = !known.empty() && !known.back().assumed && changed_to(v);
     learned = v;
     learn(changed);
     if (changed)
@@ -384,8 +382,17 @@ int wan_comm::take(const wan::fact_vector &v)
         if (suspected_)
             checks.looked(true, look_cost_ns());
     }
-    links_are(v, why != purpose::learn);
+    links_are(v, why != purpose::learn && changed_to(v));
     return WAN_OK;
+}
+
+bool wan_comm::changed_to(const wan::fact_vector &v) const
+{
+    wan::fact_vector before = learned;
+    for (size_t i = wan::fact::first_level_ns; i < wan::fact::end; ++i)
+        if (before[i] == 0)     // of a level that is looked at first
+            before[i] = v[i];
+    return wan::differ(wan::facts_from(topo, before), wan::facts_from(topo, v));
 }
 
 void wan_comm::links_are(const wan::fact_vector &v, bool changed)
@@ -395,6 +402,10 @@ void wan_comm::links_are(const wan::fact_vector &v, bool changed)
         known.clear();
         facts_of_.clear();
     }
+    // Another communicator over these links may know already, and have learned since.
+    const std::string sites = sites_key();
+    if (const auto there = wan::measured().links(sites); changed && (!there || wan::differ(wan::facts_from(topo, *there), wan::facts_from(topo, v))))
+        wan::chosen().forget(sites);
     learned = v;
     probed = true;
     doubt(v);
@@ -494,8 +505,13 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
 bool wan_comm::decide_trials(const wan::tune_scores &scores)
 {
     std::lock_guard hold(lock);
+    const auto before = wan::learned_rules(topo, tuning.classes());
     const bool changes = tuning.decide(scores, static_cast<unsigned>(facts_of_.size()));
-    wan::chosen().keep(topo, wan::learned_rules(topo, tuning.classes()));
+    // What has just been chosen, and over links as they are known today: other communicators may know better of all else.
+    auto settled = wan::learned_rules(topo, tuning.classes());
+    std::erase_if(settled, [&](const wan::rule &r) { return std::any_of(before.begin(), before.end(), [&](const wan::rule &x) { return wan::print(x) == wan::print(r); }); });
+    if (const auto there = wan::measured().links(sites_key()); there && *there == learned)
+        wan::chosen().keep(topo, sites_key(), settled);
     if (!changes)
         return false;
     facts_of_.push_back(facts_of_.back());      // an epoch without new facts
@@ -512,7 +528,7 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
     const std::optional<wan::manner> manner = serve(r, c, era).how;
     const auto seen_as = [&](const std::optional<wan::plan> &plan, calls_seen::served by) {
-        if (explains && !c.internal)
+        if (explains && !c.internal && !c.asks)
             saw(r, c.blocks, era, plan, by);
     };
     if (manner && !manner->algo) {

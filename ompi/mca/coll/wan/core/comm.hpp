@@ -73,6 +73,8 @@ struct wan_comm {
 
     /** In measured(): the names of its sites, each with a line's end. */
     std::string sites_key() const;
+    /** Whether links that are known are others than so. */
+    bool changed_to(const wan::fact_vector &v) const;
     std::vector<std::string> site_names() const;
     /** What is known of its links; nothing where none is. */
     std::optional<wan::known_links> links() const;
@@ -95,6 +97,7 @@ struct wan_comm {
         unsigned epoch;     // which of what was known, see wan_call_t
         bool internal;      // not the program's: as the model chooses
         bool blocks;        // and may be a trial
+        bool asks = false;  // no call: whether there were one
     };
     /**
      * Calls like earlier ones are found, not planned again; any thread.  Plans do not depend on the

@@ -491,7 +491,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         r.polled = !call->blocks && !call->internal;
         if (wan::by_trees(*comm, *call, r)) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
-            if (comm->explains) {
+            if (comm->explains && !call->asks) {
                 std::lock_guard hold(comm->lock);
                 comm->saw(r, call->blocks, comm->known.empty() ? 0 : comm->era_of(call->epoch), std::nullopt, wan_comm::calls_seen::served::along_trees);
             }
@@ -499,7 +499,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             return WAN_OK;
         }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks}, far_block_bytes);
+        const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks, call->asks}, far_block_bytes);
         if (comm->trial && call->blocks)
             comm->trial_predicted_ns = plan ? plan->predicted_ns : comm->usually_ns(r, call->epoch);
         if (!plan) {

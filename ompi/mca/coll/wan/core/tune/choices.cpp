@@ -5,6 +5,8 @@
  */
 #include "tune/choices.hpp"
 
+#include <algorithm>
+
 namespace wan {
 
 namespace {
@@ -19,36 +21,41 @@ void put(std::vector<rule> &into, const std::vector<rule> &more)
         else
             *at = r;
     }
+    std::sort(into.begin(), into.end(), [](const rule &a, const rule &b) { return print(a) < print(b); });
 }
 
 } // namespace
 
-void choices::keep(const topology &t, const std::vector<rule> &learned)
+void choices::keep(const topology &t, const std::string &sites, const std::vector<rule> &learned)
 {
+    if (learned.empty())
+        return;
     std::lock_guard hold(lock_);
-    put(by_shape_[t.digest()], learned);
+    known &k = by_shape_[t.digest()];
+    k.sites = sites;
+    put(k.learned, learned);
 }
 
 std::vector<rule> choices::of(const topology &t) const
 {
     std::lock_guard hold(lock_);
     const auto at = by_shape_.find(t.digest());
-    return at == by_shape_.end() ? std::vector<rule>{} : at->second;
+    return at == by_shape_.end() ? std::vector<rule>{} : at->second.learned;
 }
 
 std::vector<rule> choices::all() const
 {
     std::lock_guard hold(lock_);
     std::vector<rule> found;
-    for (const auto &[shape, learned] : by_shape_)
-        put(found, learned);
+    for (const auto &[shape, k] : by_shape_)
+        put(found, k.learned);
     return found;
 }
 
-void choices::forget()
+void choices::forget(const std::string &sites)
 {
     std::lock_guard hold(lock_);
-    by_shape_.clear();
+    std::erase_if(by_shape_, [&](const auto &x) { return x.second.sites == sites; });
 }
 
 choices &chosen()

@@ -18,17 +18,21 @@ namespace wan {
 /** Any thread. */
 class choices {
 public:
-    /** The newest counts, for each kind of call. */
-    void keep(const topology &t, const std::vector<rule> &learned);
+    /** The newest counts, for each kind of call.  sites: a name for the sites of t, as of all that share their links. */
+    void keep(const topology &t, const std::string &sites, const std::vector<rule> &learned);
     std::vector<rule> of(const topology &t) const;
     /** Of all shapes, one for the same calls. */
     std::vector<rule> all() const;
-    /** Links have changed. */
-    void forget();
+    /** Their links have changed. */
+    void forget(const std::string &sites);
 
 private:
+    struct known {
+        std::string sites;
+        std::vector<rule> learned;      // by print(): all ranks that hold the same have it in the same order
+    };
     mutable std::mutex lock_;
-    std::map<uint64_t, std::vector<rule>> by_shape_;
+    std::map<uint64_t, known> by_shape_;
 };
 
 /** Those of this process. */
