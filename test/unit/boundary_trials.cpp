@@ -142,6 +142,21 @@ struct tried_job {
     }
 };
 
+/** Calls of 50 KB until ways have been tried, of which all but the model's choice, `first`, take a tenth of what is predicted. */
+std::string settle_on_another(tried_job &j, served &first)
+{
+    served s;
+    if (std::string why = j.begin(); !why.empty())
+        return why;
+    if (std::string why = j.call(50'000, true, j.epoch, &first); !why.empty())
+        return why;
+    j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
+    for (int call = 0; call < 40 && !j.settled(); ++call)
+        if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
+            return why;
+    return "";
+}
+
 /**
  * A call that does not block may be started late on a rank, as where many are under way: before or after links are
  * looked at there.  How it is served must not depend on that.
@@ -149,15 +164,9 @@ struct tried_job {
 std::string check_late_starts()
 {
     tried_job j({"t1", "t1", "t1", "t2", "t2", "t2"});
-    if (std::string why = j.begin(); !why.empty())
-        return why;
     served s, first;
-    if (std::string why = j.call(50'000, true, j.epoch, &first); !why.empty())
+    if (std::string why = settle_on_another(j, first); !why.empty())
         return why;
-    j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
-    for (int call = 0; call < 40 && !j.settled(); ++call)
-        if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
-            return why;
     WAN_CHECK(j.settled());
     for (const int late : {0, 3, 5}) {
         if (std::string why = j.call(50'000, false, j.epoch, &s); !why.empty())
@@ -384,15 +393,9 @@ std::string check_copies()
 {
     const std::vector<const char *> sites{"c1", "c1", "c1", "c2", "c2", "c2"};
     tried_job j(sites);
-    if (std::string why = j.begin(); !why.empty())
-        return why;
     served s, first;
-    if (std::string why = j.call(50'000, true, j.epoch, &first); !why.empty())
+    if (std::string why = settle_on_another(j, first); !why.empty())
         return why;
-    j.time = [&](const served &x) { return x.how == first.how ? x.predicted_ns : x.predicted_ns / 10; };
-    for (int call = 0; call < 40 && !j.settled(); ++call)
-        if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
-            return why;
     if (std::string why = j.call(50'000, true, j.epoch, &s); !why.empty())
         return why;
     const std::string chosen = s.how;
