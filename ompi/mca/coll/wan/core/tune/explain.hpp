@@ -15,11 +15,11 @@ struct calls_told {
     call_class what{};
     bool sizes_local = false;           // not all ranks know them
     uint64_t blocking = 0, others = 0;  // calls
-    std::string how{};                    // the last one was served
+    std::string how{};                  // the last one was served
     int64_t how_predicted_ns = 0;       // 0: not known
-    std::string why{};                    // "": it is predicted to be the fastest
-    std::vector<plan> ways{};             // that serve such a call, fastest first
-    std::optional<int64_t> own_ns{};      // Open MPI's own module, as predicted, where it may serve
+    std::string why{};                  // "": it is predicted to be the fastest
+    std::vector<plan> ways{};           // that serve such a call, fastest first
+    std::optional<int64_t> own_ns{};    // Open MPI's own module, as predicted, where it may serve
     const tuner::state *tried = nullptr;    // nullptr: no blocking call has come to the tuner
 };
 
