@@ -32,6 +32,7 @@ mttl_headers = \
 	contrib/mttl/mttl/thread.hpp \
 	contrib/mttl/mttl/virtual.hpp \
 	contrib/mttl/mttl/virtual_ptr.hpp \
+	contrib/mttl/mttl/virtual_space.hpp \
 	contrib/mttl/mttl/wire.hpp
 
 EXTRA_DIST += $(mttl_headers)

@@ -67,7 +67,7 @@ inline uint32_t function_id(std::string_view name)
 {
     const uint64_t h = fnv1a(name);
     const auto id = static_cast<uint32_t>(h ^ (h >> 32));
-    return id < 16 ? id + 16 : id;      // those below mean something else, see virtual.hpp
+    return id < 16 ? id + 16 : id;      // those below mean something else, see virtual_space.hpp
 }
 
 /** The file name of the library that an address is in; "" for the program itself. */
