@@ -211,6 +211,26 @@ std::string check_near_first()
     return "";
 }
 
+/** A ping carries as much as it is told to, and its answer as much as it did. */
+std::string check_ping_bytes()
+{
+    std::vector<std::pair<tell_kind, size_t>> sent;
+    adaptive_options o;
+    o.ping_bytes = 700;
+    neighbours n(o, 3, 0, [&](int, const tell_message &m) { sent.emplace_back(m.what, m.payload.size()); });
+    n.step(0, false);
+    WAN_CHECK(!sent.empty());
+    for (const auto &[what, bytes] : sent)
+        WAN_CHECK(what == tell_kind::ping && bytes == 700);
+    const std::array<std::byte, 33> carried{};
+    tell_message ping;
+    ping.payload = carried;
+    sent.clear();
+    n.receive(2, ping, 10);
+    WAN_CHECK(sent.front() == std::pair(tell_kind::pong, carried.size()));
+    return "";
+}
+
 } // namespace
 
 int main()
@@ -220,6 +240,7 @@ int main()
         cmocka_unit_test(test<check_messages>),
         cmocka_unit_test(test<check_near>),
         cmocka_unit_test(test<check_near_first>),
+        cmocka_unit_test(test<check_ping_bytes>),
     };
     return cmocka_run_group_tests_name("adaptive parts", tests, nullptr, nullptr);
 }

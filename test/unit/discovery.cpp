@@ -370,6 +370,19 @@ std::string check_ways()
     return "";
 }
 
+/** What tells a round trip between gateways carries as much as it is told to, there and back. */
+std::string check_ways_ping()
+{
+    std::vector<std::pair<wan::site_ways::kind, size_t>> sent;
+    wan::site_ways w({.bytes = 4096, .ping = 500}, [&](int, wan::site_ways::kind what, uint32_t, int64_t, size_t filler) { sent.emplace_back(what, filler); });
+    w.begin(std::vector{0, 1}, 0, 0);
+    w.look(wan::site_ways::rest_ns, 0);
+    WAN_CHECK((sent == std::vector{std::pair(wan::site_ways::kind::part, size_t{500})}));
+    w.receive(1, wan::site_ways::kind::part, 1 << 16, 1);
+    WAN_CHECK((sent.size() == 2 && sent[1] == std::pair(wan::site_ways::kind::done, size_t{500})));
+    return "";
+}
+
 /** What is measured of each link takes half a second of it, then a hundredth of the time. */
 std::string check_ways_cost()
 {
@@ -425,7 +438,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
-        cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>), cmocka_unit_test(test<check_ways_cost>),
+        cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>), cmocka_unit_test(test<check_ways_ping>), cmocka_unit_test(test<check_ways_cost>),
         cmocka_unit_test(test<check_garbage>), cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_rare_looks>),
         cmocka_unit_test(test<check_pauses>),
     };

@@ -70,6 +70,7 @@ typedef struct wan_params {
     int discover;               /* 1: sites of processes without a name are found by measuring */
     int64_t check_interval;     /* ms; 0: links are measured once */
     int64_t measure_share;      /* of the time that measuring links may take, per cent */
+    int64_t ping_bytes;         /* of a message that measures a round trip in the background, beside headers */
     int64_t measure_bytes;      /* of a transfer that tells a bandwidth; 0: ways between sites are not measured */
     int64_t tree_threshold;     /* bytes */
     int64_t tree_peers;

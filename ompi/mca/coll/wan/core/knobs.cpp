@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 26 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -45,6 +45,9 @@ const std::array<wan_knob_t, 25 + WAN_COLLECTIVES> knobs{{
      "counts of a call is what it takes beyond the way between sites, at least a sixteenth of its time; how wide the ways are, too, may take a fifth of that. Until "
      "then what a map or a file says counts, and for the rest one way between sites of 10 ms and interfaces of 1 Gb/s. 100: they are measured "
      "in the first blocking call, 0: never, so that coll_wan_check_interval has nothing to ask, and a file is believed"},
+    {"ping_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, ping_bytes), 1, 1024, 1, 6, false,
+     "Bytes that a message by which a round trip is measured in the background carries, as its answer does, beside their headers, 1 to 1024 (default: the "
+     "Phoenix paper's): of adaptive trees, and between sites that were found by measuring (coll_wan_measure_bytes)"},
     {"measure_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, measure_bytes), 0, 16 << 20, 0, 5, false,
      "Bytes of a transfer by which the bandwidth of a way is measured in the background, 0 to 2^24 (131072: the Phoenix paper's): between "
      "sites that were found by measuring (coll_wan_discover), from a second after that on, for half a second of each sender's time and then a "

@@ -81,7 +81,7 @@ struct tell_message {
     uint64_t bytes = 0;         // deliver: of the whole broadcast
     uint64_t segment_bytes = 0; // deliver
     uint32_t index = 0;         // contribute: which segment
-    std::span<const std::byte> payload;     // bulk, deliver, segment, contribute
+    std::span<const std::byte> payload;     // ping, pong, bulk, deliver, segment, contribute
 };
 
 /** To `redirect`. */

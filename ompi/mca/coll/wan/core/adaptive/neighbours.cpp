@@ -256,6 +256,7 @@ void neighbours::ping(int rank, int64_t now_ns)
 {
     tell_message m;
     m.value_ns = peers_[rank].best_ns;
+    m.payload = std::span(nothing).first(std::min(bulk_part, options_.ping_bytes));
     peers_[rank].since_ns = now_ns;
     send_(rank, m);
 }
@@ -314,6 +315,7 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
     switch (m.what) {
     case tell_kind::ping:
         answer.what = tell_kind::pong;
+        answer.payload = std::span(nothing).first(std::min<size_t>(bulk_part, m.payload.size()));
         answer.hint = options_.has(variant_hints) ? hint_for(from) : -1;
         send_(from, answer);
         if (options_.has(variant_hints) && is_near(m.value_ns) && has_few())

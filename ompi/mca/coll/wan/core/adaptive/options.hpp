@@ -46,6 +46,8 @@ struct adaptive_options {
     bool has(tree_variant v) const { return variants & v; }
     /** Random peers that a process measures (Phoenix); by hints up to three times as many. */
     int peers = 10;
+    /** Carried by a message, and by its answer, that measure a round trip, beside their headers (Phoenix); not more than a part of a transfer. */
+    uint64_t ping_bytes = 1;
     /** Measures a peer's bandwidth (Phoenix). */
     uint64_t bulk_bytes = 128 << 10;
     /** Of a message, from which the bandwidth tree carries it (Phoenix). */

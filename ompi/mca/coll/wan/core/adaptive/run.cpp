@@ -193,6 +193,7 @@ int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t se
         wan::adaptive_options o;
         o.variants = params->tree_phoenix ? 0 : wan::all_variants;
         o.peers = static_cast<int>(params->tree_peers);
+        o.ping_bytes = static_cast<uint64_t>(params->ping_bytes);
         if (params->measure_bytes > 0)
             o.bulk_bytes = static_cast<uint64_t>(params->measure_bytes);
         o.threshold_bytes = static_cast<uint64_t>(params->tree_threshold);

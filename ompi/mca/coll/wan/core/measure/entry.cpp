@@ -66,6 +66,7 @@ int wan_discovery_open(const wan_params_t *params, uint32_t job, const wan_peer_
         std::transform(peers, peers + size, nodes.begin(), [](const wan_peer_t &p) { return p.node; });
         wan::site_ways::options o;
         o.bytes = static_cast<uint64_t>(params->measure_bytes);
+        o.ping = static_cast<uint64_t>(params->ping_bytes);
         o.others = static_cast<int>(std::min<int64_t>(params->tree_peers, wan::discovery::most_sites_with_ways));
         *d = new wan_discovery{wan::discovery(
             nodes, me, [send, ctx](int rank, const void *bytes, size_t n) { send(ctx, rank, bytes, n); }, o,

@@ -80,7 +80,7 @@ void site_ways::transfer(target &t, int64_t parts)
     t.under_way = true;
     ++(parts == 1 ? t.pings : t.bulks);
     for (int64_t i = 0; i < parts; ++i)
-        send_(t.rank, kind::part, t.transfer << 16 | static_cast<uint32_t>(i), parts, parts == 1 ? 0 : options_.part);
+        send_(t.rank, kind::part, t.transfer << 16 | static_cast<uint32_t>(i), parts, parts == 1 ? options_.ping : options_.part);
 }
 
 void site_ways::receive(int rank, kind what, uint32_t number, int64_t value)
@@ -96,7 +96,7 @@ void site_ways::take_part(int rank, uint32_t number, int64_t parts)
     if (parts < 1 || parts > most_parts)
         return;
     if (parts == 1)
-        return send_(rank, kind::done, number >> 16, gap_ns_, 0);
+        return send_(rank, kind::done, number >> 16, gap_ns_, options_.ping);
     coming &c = coming_[rank];
     if (const uint32_t id = number >> 16; c.transfer != id || c.parts == 0)
         c = {.transfer = id};

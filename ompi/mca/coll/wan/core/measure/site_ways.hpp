@@ -35,10 +35,11 @@ public:
     /** A message; `filler` bytes of no meaning follow. */
     using sender = std::function<void(int rank, kind what, uint32_t number, int64_t value, size_t filler)>;
 
-    /** Bytes of a transfer, 0: nothing is measured; of a part; to how many other sites. */
+    /** Bytes of a transfer, 0: nothing is measured; of a part; of a message of a round trip and of its answer, beside headers; to how many other sites. */
     struct options {
         uint64_t bytes = 128 << 10;
         uint64_t part = 2032;
+        uint64_t ping = 1;
         int others = 10;
     };
     static constexpr int64_t rest_ns = 1'000'000'000;       // after the sites are known
