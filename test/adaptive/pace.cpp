@@ -36,6 +36,40 @@ std::string check_pace()
     return {};
 }
 
+/** How fast bytes come, and how far that is: what comes at once to one who did not look came no faster than it was sent; who waited behind
+ *  others was no farther; what is long ago is nothing. */
+std::string check_arrivals()
+{
+    arrivals a;
+    std::deque<int64_t> line;
+    int64_t now = second_ns;
+    const auto come = [&] {
+        a.came(now, 10'000);
+        line.pop_front();
+    };
+    for (int i = 0; i < 500; ++i) {     // 10 MB/s, 10 ms there and back; the other one does not look for 30 ms now and then
+        now += ms;
+        const auto due = [&] { return !line.empty() && line.front() <= now && i % 100 > 30; };
+        if (due())
+            come();
+        a.sent(now, line.empty());
+        line.push_back(now + 10 * ms);
+        while (due())
+            come();
+        WAN_CHECK_THAT(a.rate(now) < 10'500'000, std::to_string(i) + ": " + std::to_string(a.rate(now)));
+        WAN_CHECK(i < 60 || (a.rate(now) > 9'500'000 && a.round_trip_ns(now) == 10 * ms));
+    }
+    for (; !line.empty(); now += ms)
+        come();
+    WAN_CHECK(a.rate(now + second_ns) > 0 && a.rate(now + 5 * second_ns) == 0 && a.round_trip_ns(now + 5 * second_ns) == 0);
+    // Farther than it was: as soon as one goes alone.
+    now += 5 * second_ns;
+    a.sent(now, true);
+    a.came(now + 50 * ms, 10'000);
+    WAN_CHECK(a.round_trip_ns(now + 50 * ms) == 50 * ms);
+    return {};
+}
+
 /** Who is told that a way is fast again believes it, though it had once been measured as faster. */
 std::string check_told()
 {
@@ -254,6 +288,6 @@ std::string check_away()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_pace>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_measured_again>), cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_when>), cmocka_unit_test(test<check_dead>), cmocka_unit_test(test<check_pauses>), cmocka_unit_test(test<check_away>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_pace>), cmocka_unit_test(test<check_arrivals>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_measured_again>), cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_when>), cmocka_unit_test(test<check_dead>), cmocka_unit_test(test<check_pauses>), cmocka_unit_test(test<check_away>)};
     return cmocka_run_group_tests_name("adaptive pace", tests, nullptr, nullptr);
 }

@@ -9,6 +9,7 @@
 #ifndef TEST_ADAPTIVE_SIMULATOR_HPP
 #define TEST_ADAPTIVE_SIMULATOR_HPP
 
+#include "adaptive/arrivals.hpp"
 #include "adaptive/node.hpp"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ struct network {
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
-    std::function<double(int, int, int64_t)> link;        // bytes/s from a site to another, at a time; none: any.  With it room is what has not come
+    std::function<double(int, int, int64_t)> link;        // bytes/s from a site to another, at a time; none: any.  With it room is what is not known to have come
     std::vector<rank_set> unaware;      // of each process: who is beside it, though it does not know; empty: it knows
     bool on_one_host(int a, int b) const { return !host.empty() && host[static_cast<size_t>(a)] == host[static_cast<size_t>(b)]; }
     rank_set beside(int rank) const
@@ -63,8 +64,8 @@ public:
     }
     void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
     uint64_t under_way(int to) const override;
-    uint64_t delivered(int) const override { return 0; }
-    int64_t round_trip_ns(int) const override { return 0; }
+    uint64_t delivered(int to) const override;
+    int64_t round_trip_ns(int to) const override;
     void limited(int to) override;
     uint64_t ahead(int to) const override
     {
@@ -87,6 +88,7 @@ public:
 
 private:
     friend class simulator;
+    void came(int to, uint64_t bytes);
     /** When there is room again for another message. */
     int64_t room_from() const;
     simulator &sim_;
@@ -94,6 +96,7 @@ private:
     int64_t busy_until_ = 0;
     int64_t wakes_ = INT64_MAX;         // the earliest wake-up in line
     std::map<int, uint64_t> there_;     // under way, to whom
+    std::map<int, arrivals> seen_;
     std::map<int, uint64_t> ahead_;
     std::map<tree_name, former_place> former_;
     std::map<int, pace> paces_;
@@ -151,10 +154,16 @@ public:
                 events_.push(e);
                 continue;
             }
+            if (e.came) {
+                arrived(e.to, e.from, e.came);
+                continue;
+            }
             ++handled;
             if (e.from >= 0) {
                 if (net.link)
-                    arrived(e.from, e.to, e.bytes.size());
+                    events_.push({now + static_cast<int64_t>(latency_ns(e.to, e.from)), ++number_, e.from, e.to, {}, 0, e.bytes.size()});
+                else
+                    (*this)[e.from].came(e.to, e.bytes.size());     // (it need not look)
                 p.node.receive(e.from, e.bytes, now);
             }
             else if (p.wakes_ == e.at || p.wakes_ <= now)
@@ -189,12 +198,13 @@ private:
         int to, from;               // from -1: a wake-up
         std::vector<std::byte> bytes;
         int64_t leaves = 0;         // it comes to the link between sites, and arrives so long after it
+        uint64_t came = 0;          // so many bytes have come there, it says
         bool operator<(const event &other) const { return std::pair(at, number) > std::pair(other.at, other.number); }
     };
     void arrived(int from, int to, uint64_t bytes)
     {
         process &p = (*this)[from];
-        p.there_[to] -= bytes;
+        p.came(to, bytes);
         const auto others = static_cast<uint64_t>(std::count_if(p.paces_.begin(), p.paces_.end(), [](const auto &x) { return x.second.is_limited(); }));
         if (p.paces_[to].came(now, bytes, others))
             p.node.paced(to, p.paces_[to].rate(), now);
@@ -202,6 +212,15 @@ private:
     }
 
     size_t pair_index(int a, int b) const { return static_cast<size_t>(a) * all.size() + static_cast<size_t>(b); }
+
+    bool is_far(int a, int b) const { return net.site[static_cast<size_t>(a)] != net.site[static_cast<size_t>(b)]; }
+
+    /** Without jitter. */
+    double latency_ns(int from, int to) const
+    {
+        const int64_t one_ns = is_far(from, to) ? net.far_ns : net.on_one_host(from, to) ? net.beside_ns : net.near_ns;
+        return static_cast<double>(one_ns) * pair_[pair_index(std::min(from, to), std::max(from, to))] * (net.slower ? net.slower(from, to, now) : 1);
+    }
 
     void carry(int from, int to, std::vector<std::byte> bytes)
     {
@@ -211,17 +230,14 @@ private:
             rate *= net.rate_factor(from, now);
         const int64_t takes = rate > 0 ? static_cast<int64_t>(static_cast<double>(bytes.size() + 66) / rate * 1e9) : 0;
         p.busy_until_ = std::max(p.busy_until_, now) + takes;
-        const bool far = net.site[static_cast<size_t>(from)] != net.site[static_cast<size_t>(to)];
-        double latency = static_cast<double>(far ? net.far_ns : net.on_one_host(from, to) ? net.beside_ns : net.near_ns) * pair_[pair_index(std::min(from, to), std::max(from, to))];
-        if (net.slower)
-            latency *= net.slower(from, to, now);
-        latency *= 1 + net.jitter * uniform(0, 1);
+        double latency = latency_ns(from, to) * (1 + net.jitter * uniform(0, 1));
         if (net.stalls > 0 && uniform(0, 1) < net.stalls)
             latency *= net.stalled;
-        p.there_[to] += bytes.size();
         if (meddle)
             meddle(from, to, bytes);
-        if (net.link && far)
+        p.seen_[to].sent(now, p.there_[to] == 0);
+        p.there_[to] += bytes.size();
+        if (net.link && is_far(from, to))
             events_.push({p.busy_until_, ++number_, to, from, std::move(bytes), static_cast<int64_t>(latency)});
         else
             arrive(from, to, p.busy_until_ + static_cast<int64_t>(latency), std::move(bytes));
@@ -264,6 +280,24 @@ inline uint64_t process::under_way(int to) const
         return at == there_.end() ? 0 : at->second;
     }
     return sim_.net.rate > 0 ? static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(0, busy_until_ - sim_.now)) * sim_.net.rate / 1e9 * room_counts) : 0;
+}
+
+inline void process::came(int to, uint64_t bytes)
+{
+    there_[to] -= bytes;
+    seen_[to].came(sim_.now, bytes);
+}
+
+inline uint64_t process::delivered(int to) const
+{
+    const auto at = seen_.find(to);
+    return at == seen_.end() ? 0 : at->second.rate(sim_.now);
+}
+
+inline int64_t process::round_trip_ns(int to) const
+{
+    const auto at = seen_.find(to);
+    return at == seen_.end() ? 0 : at->second.round_trip_ns(sim_.now);
 }
 
 inline void process::limited(int to)

@@ -4,6 +4,7 @@
 
 core_sources = \
 	ompi/mca/coll/wan/core/adaptive/ahead.hpp \
+	ompi/mca/coll/wan/core/adaptive/arrivals.hpp \
 	ompi/mca/coll/wan/core/adaptive/broadcast.cpp \
 	ompi/mca/coll/wan/core/adaptive/message.cpp \
 	ompi/mca/coll/wan/core/adaptive/message.hpp \

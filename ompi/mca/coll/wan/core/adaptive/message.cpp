@@ -36,7 +36,7 @@ template <typename Message, typename F> void each_field(Message &m, F f)
             f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.end), f(m.view.mover);
         return;
     case tell_kind::attach: f(m.children), f(m.ranks); return;
-    case tell_kind::under: f(m.ranks), f(m.hint), f(m.end); return;
+    case tell_kind::under: f(m.ranks), f(m.hint), f(m.end), f(m.bytes); return;
     case tell_kind::gate: f(m.hint); return;
     case tell_kind::deliver: f(m.op), f(m.ranks), f(m.bytes), f(m.segment_bytes); return;
     case tell_kind::contribute: f(m.op), f(m.index), f(m.last), f(m.ranks); return;

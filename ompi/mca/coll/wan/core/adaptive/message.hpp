@@ -78,7 +78,7 @@ struct tell_message {
     uint64_t op = 0;            // accept, confirm, detach, when, begun, operations
     int children = 0;           // attach: how many it believes the other has
     rank_set ranks;             // attach, under, deliver, contribute
-    uint64_t bytes = 0;         // deliver: of the whole broadcast
+    uint64_t bytes = 0;         // deliver: of the whole broadcast; under: bytes/s of the way there, as measured; 0: not known
     uint64_t segment_bytes = 0; // deliver
     uint32_t index = 0;         // contribute: which segment
     std::span<const std::byte> payload;     // ping, pong, bulk, deliver, segment, contribute

@@ -28,7 +28,6 @@ constexpr uint64_t bulk_part = 16 << 10;
 /** So many times as far as the nearest, or as near as the farthest, is near; but not what may be another site, when the farthest is
  *  on another continent, nor what must be one, when the nearest is. */
 constexpr int64_t near_factor = 4, far_part = 6, may_be_site_ns = 3'000'000, must_be_site_ns = 10'000'000;
-constexpr uint64_t any_bandwidth = 100'000'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
 } // namespace
@@ -222,6 +221,13 @@ uint64_t neighbours::bandwidth_or_most(int rank) const
 {
     const uint64_t known = bandwidth(rank);
     return known ? known : most_;
+}
+
+uint64_t neighbours::bandwidth_or_told(int rank) const
+{
+    const auto at = peers_.find(rank);
+    const uint64_t known = bandwidth(rank), told = at == peers_.end() ? 0 : at->second.told;
+    return known ? known : told ? told : near(rank) ? most_ : 0;
 }
 
 bool neighbours::is_near(int64_t rtt_ns) const

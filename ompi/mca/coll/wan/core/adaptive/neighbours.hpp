@@ -55,6 +55,8 @@ public:
     /** Operations go there, or come from there, so fast; slow: far slower than was known, else no longer so. */
     void paced(int rank, uint64_t rate, bool slow, int64_t now_ns);
     bool slowed(int rank) const;
+    /** It has measured the way here, which may be as fast in both directions; 0: it has not. */
+    void told(int rank, uint64_t bandwidth) { peers_[rank].told = std::min(bandwidth, any_bandwidth); }
     /** Bandwidths of all that are not near, but for this one: as if they had never been measured. */
     void forget_far(int but);
     /** One that is known once more, a few times at most: the better figure holds. */
@@ -74,6 +76,8 @@ public:
     /** What is not known is taken for the farthest, and for as fast as the fastest. */
     int64_t rtt_or_largest_ns(int rank) const;
     uint64_t bandwidth_or_most(int rank) const;
+    /** Of one that is far as it has told; 0: nothing is known. */
+    uint64_t bandwidth_or_told(int rank) const;
     uint64_t most_bandwidth() const { return most_; }
     /** On this host, as near as the nearest on others, or nearly so, or far nearer than the farthest; in no case as far as sites are. */
     bool near(int rank) const;
@@ -89,12 +93,14 @@ public:
     bool quiet() const { return under_way_ == 0 && queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
 
 private:
+    static constexpr uint64_t any_bandwidth = 100'000'000'000;
     struct peer {
         measured_way way;
         int pings = 0, bulks = 0;       // answered, of this measurement
         int tries = 0;                  // of a bandwidth that was known
         int64_t best_ns = 0;            // of these
         uint64_t best = 0;
+        uint64_t told = 0;              // by it
         bool bulk_wanted = false;
         bool slowed = false;            // as operations show
         int64_t since_ns = 0;

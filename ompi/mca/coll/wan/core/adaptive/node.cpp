@@ -20,6 +20,8 @@ constexpr uint64_t least_window = 128 << 10;
 constexpr uint64_t ahead_of_all = 64 << 20, least_ahead = 256 << 10, most_ahead_near = 4 << 20;
 /** More by a way that holds more, since it takes a round trip to learn that they have begun; but never more than that. */
 constexpr uint64_t most_ahead_far = 16 << 20;
+/** By a way that is known to be far, and nothing else: 40 ms of 100 Mb/s; of a wide way two round trips less until it is full. */
+constexpr uint64_t first_window = 512 << 10;
 /** Behind so much nothing is asked. */
 constexpr uint64_t most_asked_behind = 2 * least_window;
 /** Calls that come by a way so many times as slowly as was known, seen so often in a row, show that it has changed. */
@@ -81,16 +83,28 @@ uint64_t adaptive_node::most_ahead(int to) const
     return std::max(near, std::min(window(to), most_ahead_far));
 }
 
-/** Twice what the way there holds: more would only wait, and what else there is to say behind it.  What comes there shows
- *  whether it holds more than was measured, when others were in the way or it was shorter: twice as much is tried each time. */
+/** Of all far ways, as far as is known: one that nobody has measured may be as fast. */
+uint64_t adaptive_node::far_bandwidth() const
+{
+    uint64_t most = 0;
+    for (int other : near_.known())
+        if (!near_.near(other))
+            most = std::max({most, near_.bandwidth_or_told(other), port_.delivered(other)});
+    return most;
+}
+
+/** Twice what the way there holds, as what comes there shows: more would only wait, and what else there is to say behind it.  It may
+ *  hold more than was measured, when others were in the way or it was shorter: twice as much is tried each time.  To begin with, what it
+ *  holds as measured, there or from here (the time there may have been measured behind others); if it was not, what other far ways hold,
+ *  never what near ones do. */
 uint64_t adaptive_node::window(int to) const
 {
-    // (It may be that only the other one has measured.)
-    const uint64_t bandwidth = std::max(near_.bandwidth_or_most(to), port_.delivered(to));
-    const int64_t known_ns = near_.rtt_or_largest_ns(to);
-    const int64_t rtt_ns = std::max(known_ns, std::min(port_.round_trip_ns(to), most_farther * known_ns));
-    const auto holds = static_cast<uint64_t>(static_cast<__int128>(bandwidth) * rtt_ns / 1'000'000'000);
-    return std::max(least_window, 2 * holds);
+    const uint64_t come = port_.delivered(to), told = near_.bandwidth_or_told(to);
+    const bool nothing = come == 0 && told == 0;
+    const uint64_t rate = nothing ? far_bandwidth() : std::max(2 * come, told);
+    const int64_t known_ns = near_.rtt_or_largest_ns(to), seen_ns = std::min(port_.round_trip_ns(to), most_farther * known_ns);
+    const auto bytes = static_cast<uint64_t>(static_cast<__int128>(rate) * (seen_ns ? seen_ns : known_ns) / 1'000'000'000);
+    return std::max(nothing && near_.rtt_ns(to) > 0 && !near_.near(to) ? first_window : least_window, bytes);
 }
 
 bool adaptive_node::room(int to, uint64_t op)
@@ -251,7 +265,8 @@ void adaptive_node::paced(int to, const pace::seen &seen, int64_t now_ns)
     known_pace &p = paces_[to];
     const uint64_t rate = seen.with_others;
     p.most = std::max(p.most, seen.rate);
-    const uint64_t usual = std::max(p.most, near_.bandwidth_or_most(to));      // (along a chain nobody waits before)
+    // (Along a chain nobody waits before.  What it has been told was measured while others sent, perhaps.)
+    const uint64_t known = near_.bandwidth(to), usual = std::max(p.most, known ? known : std::max(near_.bandwidth_or_told(to), far_bandwidth()));
     // (One of three children gets a third, and has nothing to complain of.)  A slow one may become slower still.
     p.in_a_row = (p.slow ? 2 * rate < p.told : slow_part * seen.rate < usual && 2 * rate < usual) ? p.in_a_row + 1 : 0;
     const bool fallen = p.in_a_row >= slow_in_a_row, slow = p.slow ? 2 * rate < usual : fallen;

@@ -33,7 +33,7 @@ public:
     virtual uint64_t under_way(int to) const = 0;
     /** bytes/s that have come there, as far as has been seen lately; 0: nothing has. */
     virtual uint64_t delivered(int to) const = 0;
-    /** What the least took that went there alone, and its answer, as far as has been seen lately; 0: nothing has. */
+    /** What the least took to go there, and its answer, as far as one has been seen lately that went alone; 0: none has. */
     virtual int64_t round_trip_ns(int to) const = 0;
     /** More would be sent there now, but enough is under way. */
     virtual void limited(int to) = 0;
@@ -137,6 +137,7 @@ private:
     uint64_t contribute(contribution mine);
     uint64_t segment_for(uint64_t bytes, uint64_t element_bytes) const;
     uint64_t window(int to) const;
+    uint64_t far_bandwidth() const;
     void post(int to, tell_kind what, uint64_t op);
     void ask_when(int to, uint64_t op);
     void operation_message(int from, const tell_message &m);

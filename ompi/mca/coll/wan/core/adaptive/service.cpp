@@ -17,8 +17,6 @@ constexpr int any_ranks = 1 << 24;
 constexpr uint64_t count_every = 32 << 10;
 /** The same for messages, however short. */
 constexpr uint64_t count_every_messages = 16;
-/** What has been seen of a way is believed for one to two of these. */
-constexpr int64_t rate_holds_ns = 2'000'000'000;
 /** Communicators of whose trees it is kept where this process was, and of how many. */
 constexpr size_t most_places = 8, most_trees = 64;
 
@@ -55,8 +53,8 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     ++t.uncounted_messages;
     const bool counted = t.uncounted >= count_every || t.uncounted_messages >= count_every_messages;
     if (counted) {
-        const bool alone = t.under_way == t.uncounted;      // nothing came before it
-        t.asked_for.push_back({t.come, alone ? node_.now_ns() : t.last_ns, std::exchange(t.uncounted_messages, 0), alone ? node_.now_ns() : 0});
+        t.seen.sent(node_.now_ns(), t.under_way == t.uncounted);
+        t.asked_for.push_back(std::exchange(t.uncounted_messages, 0));
     }
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
@@ -98,20 +96,13 @@ uint64_t adaptive_service::member::under_way(int to) const
 uint64_t adaptive_service::member::delivered(int to) const
 {
     const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
-    if (at == service_.traffic_.end())
-        return 0;
-    const traffic &t = at->second;
-    const int64_t age_ns = node_.now_ns() - t.since_ns;
-    return age_ns > 2 * rate_holds_ns ? 0 : age_ns > rate_holds_ns ? t.rate : std::max(t.rate, t.rate_before);
+    return at == service_.traffic_.end() ? 0 : at->second.seen.rate(node_.now_ns());
 }
 
 int64_t adaptive_service::member::round_trip_ns(int to) const
 {
     const auto at = service_.traffic_.find(processes_[static_cast<size_t>(to)]);
-    if (at == service_.traffic_.end())
-        return 0;
-    const traffic &t = at->second;
-    return node_.now_ns() - t.since_ns > 2 * rate_holds_ns ? 0 : t.rtt_ns ? t.rtt_ns : t.rtt_before_ns;
+    return at == service_.traffic_.end() ? 0 : at->second.seen.round_trip_ns(node_.now_ns());
 }
 
 void adaptive_service::member::limited(int to)
@@ -157,26 +148,12 @@ void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
 
 void adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
 {
-    t.come += payload;
     room_again_ = true;
-    t.last_ns = now_ns;
-    if (now_ns - t.since_ns > rate_holds_ns) {
-        const bool old = now_ns - t.since_ns > 2 * rate_holds_ns;
-        t.rate_before = old ? 0 : t.rate;
-        t.rtt_before_ns = old ? 0 : t.rtt_ns;
-        t.rate = 0;
-        t.rtt_ns = 0;
-        t.since_ns = now_ns;
-    }
+    t.seen.came(now_ns, payload);
     if (t.asked_for.empty())
         return;         // of before
-    const traffic::asked then = t.asked_for.front();
+    t.messages -= t.asked_for.front();
     t.asked_for.pop_front();
-    t.messages -= then.messages;
-    if (const int64_t rtt_ns = now_ns - then.alone_ns; then.alone_ns > 0 && rtt_ns > 0)
-        t.rtt_ns = t.rtt_ns ? std::min(t.rtt_ns, rtt_ns) : rtt_ns;
-    const auto took_ns = static_cast<uint64_t>(std::max<int64_t>(1'000, now_ns - then.at_ns));
-    t.rate = std::max(t.rate, static_cast<uint64_t>(static_cast<__int128>(t.come - then.before) * 1'000'000'000 / took_ns));
 }
 
 void adaptive_service::measure_again()

@@ -16,6 +16,7 @@
 #ifndef WAN_ADAPTIVE_SERVICE_HPP
 #define WAN_ADAPTIVE_SERVICE_HPP
 
+#include "adaptive/arrivals.hpp"
 #include "adaptive/node.hpp"
 #include "algo/registry.hpp"
 #include "wan_core.h"
@@ -157,20 +158,12 @@ private:
     process_id named(int process) const { return process_of(job_, static_cast<uint32_t>(process)); }
     /** Payload to a process. */
     struct traffic {
-        struct asked {                  // whether it has come
-            uint64_t before;            // what was known to have come then,
-            int64_t at_ns;              // and since when
-            uint64_t messages;          // since the one before
-            int64_t alone_ns;           // sent then, with nothing else on the way; 0: there was
-        };
-        uint64_t under_way = 0, come = 0;
+        uint64_t under_way = 0;
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
         uint64_t messages = 0, uncounted_messages = 0;      // the same
         uint64_t ahead = 0;             // of operations that have not begun there
-        std::deque<asked> asked_for;
-        uint64_t rate = 0, rate_before = 0;     // bytes/s: the most, since then and in as long a time before
-        int64_t rtt_ns = 0, rtt_before_ns = 0;  // the least that one took that was alone, likewise; 0: there was none
-        int64_t since_ns = 0, last_ns = 0;      // of these; when something came last
+        std::deque<uint64_t> asked_for;         // those of which it will: the messages since the one before
+        arrivals seen;
         pace calls;
     };
     void count(traffic &t, uint64_t payload, int64_t now_ns);

@@ -85,7 +85,7 @@ void tree::tell(int to, uint32_t id) const
     post(to, m);
 }
 
-/** Tells the parent who is below, and where that ends. */
+/** Tells the parent who is below, where that ends, and how fast the way is, which it need not have measured. */
 void tree::tell_under()
 {
     tell_message m;
@@ -93,6 +93,7 @@ void tree::tell_under()
     m.ranks = under_;
     m.hint = told_tip_ = mine_.tip;
     m.end = told_end_ = end_for_parent();
+    m.bytes = told_bandwidth_ = near_.bandwidth(parent_);
     post(parent_, m);
 }
 
@@ -241,8 +242,8 @@ void tree::follow_parent()
         measured_for_.clear();
     }
     view_set(v);
-    if (parent_ >= 0 && end_for_parent() != told_end_)
-        tell_under();           // it has turned out to be nearer or farther
+    if (parent_ >= 0 && (end_for_parent() != told_end_ || near_.bandwidth(parent_) != told_bandwidth_))
+        tell_under();           // it has turned out to be nearer or farther, or another way
 }
 
 void tree::view_set(tree_view v)
@@ -489,6 +490,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
         for (child &c : children_)
             if (c.rank == from && !c.leaving())
                 c.under = m.ranks, c.tip = m.hint, c.end = m.end;
+        near_.told(from, m.bytes);
         children_changed();
         return;
     default: return;

@@ -191,6 +191,7 @@ private:
     int parent_ = -1, pending_ = -1;
     std::pair<int, int> told_gate_;         // whom of whom, last
     int told_tip_ = -1, told_end_ = -1;     // the parent
+    uint64_t told_bandwidth_ = 0;
     std::vector<edge> edges_;               // rising; the last one holds for all later operations
     std::vector<child> children_;
     rank_set under_;
