@@ -1,6 +1,6 @@
 /*
  * Random jobs of adaptive trees: sites, latencies, operations of all kinds with
- * several under way, several processes a host, processes that remember where they were, that come late or do not look for a hundred
+ * several under way, several processes a host, messages that come once more, processes that remember where they were, that come late or do not look for a hundred
  * timeouts, timeouts that are far too short, and views that are made wrong on
  * their way, so that trees have cycles and children that are none (contributions that come round: rings.cpp).  Whatever they
  * do, every rank gets every broadcast once, every contribution is counted once,
@@ -74,7 +74,7 @@ struct worker {
 
 struct sums {
     uint64_t runs = 0, operations = 0, timeouts = 0, late = 0, redirected = 0, direct = 0, along = 0, changes = 0, messages = 0;
-    uint64_t cycles = 0, limited = 0;
+    uint64_t cycles = 0, limited = 0, repeated = 0;
 };
 
 /** Nobody, all, or some remember where they were: along a chain, or anywhere, below processes that were below them. */
@@ -139,6 +139,8 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
     net.jitter = below(2) ? 0.05 : 3;
     net.stalls = below(4) ? 0 : below(2) ? 0.02 : 0.2;
     net.rate = below(2) ? 0 : 5e6;
+    if (const uint64_t x = mixed(seed, 5, 5); ahead && x % 3)
+        net.repeats = x % 3 == 1 ? 0.01 : 0.2;
     adaptive_options o;
     o.variants = below(2) ? 0 : below(2) ? all_variants : static_cast<unsigned>(below(all_variants + 1));
     o.peers = static_cast<int>(1 + below(12));
@@ -324,8 +326,10 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
     // What is still under way is of measuring and of trees, and ends.
     if (sim.run(sim.now + 1000 * second, [&] { return sim.handled > 8'000'000; }))
         return "trees do not settle";
+    uint64_t repeated = 0;
     for (int r = 0; r < size; ++r) {
         const adaptive_node &n = sim[r].node;
+        repeated += n.repeated();
         if (n.open() || n.stray() || n.seen().twice)
             return "rank " + std::to_string(r) + " is left with " + std::to_string(n.open()) + " operations, " + std::to_string(n.stray())
                    + " strays";
@@ -336,6 +340,9 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
                     all.changes += t->changes(), all.cycles += t->cycles();
         all.direct += n.seen().direct, all.along += n.seen().along_tree, all.messages += sim[r].sent;
     }
+    if (repeated != sim.repeated)
+        return std::to_string(repeated) + " messages known to have come before in place of " + std::to_string(sim.repeated);
+    all.repeated += repeated;
     // A broadcast takes a message a rank and segment; a contribution goes up, at worst round and to the root, and says it was the last.
     uint64_t delivered = 0, most = 0, served = 0, data = 0;
     for (const planned &p : job) {
@@ -364,15 +371,15 @@ std::string check_random_runs()
             return "seed " + std::to_string(s) + ": " + bad;
     std::printf("%llu runs, %llu operations, %llu messages: %llu passed along trees, %llu direct; %llu timeouts, %llu contributions late, "
                 "%llu redirected; %llu changes of a parent, %llu out of a cycle; "
-                "in %llu runs as much was kept as a process may send\n",
+                "in %llu runs as much was kept as a process may send; %llu messages came once more\n",
                 static_cast<unsigned long long>(all.runs), static_cast<unsigned long long>(all.operations),
                 static_cast<unsigned long long>(all.messages), static_cast<unsigned long long>(all.along),
                 static_cast<unsigned long long>(all.direct), static_cast<unsigned long long>(all.timeouts),
                 static_cast<unsigned long long>(all.late), static_cast<unsigned long long>(all.redirected),
                 static_cast<unsigned long long>(all.changes), static_cast<unsigned long long>(all.cycles),
-                static_cast<unsigned long long>(all.limited));
+                static_cast<unsigned long long>(all.limited), static_cast<unsigned long long>(all.repeated));
     // What is to be survived has happened.
-    WAN_CHECK(runs < 300 || (all.timeouts > runs / 20 && all.late > 0 && all.cycles > 0 && all.redirected > runs / 20 && all.direct > 0 && all.along > 0 && all.limited > runs / 20));
+    WAN_CHECK(runs < 300 || (all.timeouts > runs / 20 && all.late > 0 && all.cycles > 0 && all.redirected > runs / 20 && all.direct > 0 && all.along > 0 && all.limited > runs / 20 && all.repeated > runs));
     return "";
 }
 

@@ -37,6 +37,7 @@ struct network {
     double spread = 0.2;                // of a pair's latency, for good
     double jitter = 0.05;               // of a message's
     double stalls = 0, stalled = 30;    // of messages; so many times as long as the others they take (those behind them wait)
+    double repeats = 0;                 // of messages: that come once more, later
     double rate = 0;                    // bytes/s out of a process; 0: any
     std::function<double(int, int, int64_t)> slower;      // factor of latency of a pair, at a time
     std::function<double(int, int64_t)> rate_factor;      // of a process's rate, at a time
@@ -160,9 +161,9 @@ public:
             }
             ++handled;
             if (e.from >= 0) {
-                if (net.link)
+                if (net.link && !e.again)
                     events_.push({now + static_cast<int64_t>(latency_ns(e.to, e.from)), ++number_, e.from, e.to, {}, 0, e.bytes.size()});
-                else
+                else if (!e.again)
                     (*this)[e.from].came(e.to, e.bytes.size());     // (it need not look)
                 p.node.receive(e.from, e.bytes, now);
             }
@@ -186,7 +187,7 @@ public:
     std::mt19937_64 random;
     std::vector<std::unique_ptr<process>> all;
     int64_t now = 0;
-    uint64_t handled = 0;
+    uint64_t handled = 0, repeated = 0;
     /** May change a message on its way. */
     std::function<void(int from, int to, std::vector<std::byte> &)> meddle;
 
@@ -199,6 +200,7 @@ private:
         std::vector<std::byte> bytes;
         int64_t leaves = 0;         // it comes to the link between sites, and arrives so long after it
         uint64_t came = 0;          // so many bytes have come there, it says
+        bool again = false;         // it has come before
         bool operator<(const event &other) const { return std::pair(at, number) > std::pair(other.at, other.number); }
     };
     void arrived(int from, int to, uint64_t bytes)
@@ -248,6 +250,10 @@ private:
     {
         int64_t &last = last_[pair_index(from, to)];
         last = std::max(last + 1, at);
+        if (net.repeats > 0 && uniform(0, 1) < net.repeats) {
+            ++repeated;
+            events_.push({last + 1 + static_cast<int64_t>(uniform(0, 1) * (below(2) ? 100 : 2) * static_cast<double>(net.far_ns)), ++number_, to, from, bytes, 0, 0, true});
+        }
         events_.push({last, ++number_, to, from, std::move(bytes)});
     }
 

@@ -79,10 +79,11 @@ struct getter {
 
 } // namespace
 
-std::vector<std::byte> message_put(const tell_message &m)
+std::vector<std::byte> message_put(const tell_message &m, uint64_t number)
 {
     wire_writer w;
     w.number(static_cast<uint64_t>(m.what));
+    w.number(number);
     each_field(m, putter{w});
     return {w.bytes().begin(), w.bytes().end()};
 }
@@ -95,6 +96,7 @@ bool message_get(tell_message &m, std::span<const std::byte> bytes, int ranks)
         return false;
     m = {};
     m.what = static_cast<tell_kind>(what);
+    m.number = r.number();
     bool good = true;
     each_field(m, getter{r, ranks, good});
     m.payload = r.rest();

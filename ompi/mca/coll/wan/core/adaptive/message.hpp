@@ -1,8 +1,8 @@
 /*
  * What processes of adaptive trees tell each other, all of it, and its bytes.
  *
- * A message is its kind, then the fields of that kind as numbers (wire.hpp), then
- * the payload.  Messages between two processes arrive in order, each once.
+ * A message is its kind, its number among those from its sender to its receiver, the fields of that kind as numbers (wire.hpp), then
+ * the payload.  Messages between two processes arrive in order; one that comes once more is dropped (adaptive_node::receive).
  *
  *   measuring    ping, pong        a round trip
  *                bulk, bulk_done   a few in a row, and how fast they came
@@ -67,6 +67,7 @@ enum class tell_kind : uint8_t {
 
 struct tell_message {
     tell_kind what = tell_kind::ping;
+    uint64_t number = 0;        // 0: it has none, and may come again (answers of communicators that are closed)
     uint32_t id = 0;            // ask, tell: of the question, 0: unasked
     int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
     int end = -1;               // under
@@ -95,7 +96,8 @@ inline tell_message redirected_answer(const tell_message &m)
 }
 
 /** The bytes before the payload. */
-std::vector<std::byte> message_put(const tell_message &m);
+std::vector<std::byte> message_put(const tell_message &m, uint64_t number);
+inline std::vector<std::byte> message_put(const tell_message &m) { return message_put(m, m.number); }
 /** False: malformed.  m.payload points into bytes. */
 bool message_get(tell_message &m, std::span<const std::byte> bytes, int ranks);
 

@@ -50,7 +50,7 @@ void adaptive_node::send(int to, const tell_message &m)
     // A question of who does not look is asked again; many new trees would ask it hundreds.
     if (m.what == tell_kind::ask && port_.under_way(to) >= most_asked_behind)
         return;
-    port_.send(to, message_put(m), m.payload);
+    port_.send(to, message_put(m, ++sent_[to]), m.payload);
     if (m.what != tell_kind::deliver && m.what != tell_kind::segment && m.what != tell_kind::contribute)
         return;
     const uint64_t bytes = m.payload.size() + options_.message_room_bytes;
@@ -372,6 +372,12 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
     next_ns_ = 0;       // it has to look at what this changes
     if (!message_get(m, bytes, size_)) {
         ++stray_;
+        return;
+    }
+    if (uint64_t &last = come_[from]; m.number > last)
+        last = m.number;
+    else if (m.number) {
+        ++repeated_;
         return;
     }
     if (m.what <= tell_kind::pace)

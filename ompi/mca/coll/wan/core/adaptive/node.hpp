@@ -24,7 +24,7 @@
 
 namespace wan {
 
-/** Carries messages: in order between two processes, each once. */
+/** Carries messages: in order between two processes; some may come once more, later. */
 class adaptive_port {
 public:
     /** Takes a copy of both parts. */
@@ -118,6 +118,8 @@ public:
     uint64_t most_ahead(int to) const;
     /** Messages of operations that are over, or malformed: none, ever. */
     uint64_t stray() const { return stray_; }
+    /** Messages that came once more. */
+    uint64_t repeated() const { return repeated_; }
 
 private:
     void send(int to, const tell_message &m) override;
@@ -161,7 +163,8 @@ private:
     std::map<int, known_pace> paces_;           // to whom operations were sent faster than the way took them
     lead lead_;
     std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that
-    uint64_t next_op_ = 0, stray_ = 0;
+    std::map<int, uint64_t> sent_, come_;       // messages to a process; the number of the last one from it
+    uint64_t next_op_ = 0, stray_ = 0, repeated_ = 0;
     int64_t now_ns_ = 0, next_ns_ = 0;      // next: when step() is due
     adaptive_counters counters_;
 };
