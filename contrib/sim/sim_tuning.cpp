@@ -125,7 +125,7 @@ wan::tuner::service tuning::begin(const operation &what, const wan::wishes &wish
 {
     const wan::request r = request_of(with_, what);
     return tuner_.begin(wan::class_of(with_.topology(), r),
-                        [&] { return wan::candidates_for(with_.topology(), with_.facts(), wish, r, options_); });
+                        [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(with_.topology(), with_.facts(), wish, r, options_, standing); });
 }
 
 tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number)

@@ -409,7 +409,7 @@ std::string check_copies()
             return why;
         WAN_CHECK_THAT(!s.trial && s.how.starts_with(chosen.substr(0, chosen.find(' '))), s.how + " in place of " + chosen);
     }
-    WAN_CHECK(copy.comms[0]->tuning.classes().empty() && other.comms[0]->learned_here.empty());
+    WAN_CHECK(copy.comms[0]->tuning.classes().size() == 1 && copy.comms[0]->tuning.classes()[0].candidates.empty() && other.comms[0]->learned_here.empty());
     partly.comms[3]->learned_here.clear();
     if (std::string why = begin_again(partly); !why.empty())
         return why;

@@ -29,6 +29,7 @@ unit_tests = \
 	test/unit/site_finder \
 	test/unit/boundary \
 	test/unit/boundary_files \
+	test/unit/boundary_learned \
 	test/unit/boundary_links \
 	test/unit/boundary_trials \
 	test/unit/rules \
@@ -141,6 +142,9 @@ test_unit_boundary_LDADD = $(unit_libs)
 test_unit_boundary_files_SOURCES = test/unit/boundary_files.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_files_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_files_LDADD = $(unit_libs)
+test_unit_boundary_learned_SOURCES = test/unit/boundary_learned.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_learned_CPPFLAGS = $(unit_cppflags)
+test_unit_boundary_learned_LDADD = $(unit_libs)
 test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_links_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_links_LDADD = $(unit_libs)

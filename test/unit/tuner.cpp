@@ -49,6 +49,8 @@ struct job {
     std::string wrong;
     int64_t words_ns = 0, exchange_ns = 0, least_ns = 0, opening_ns = 0;    // of candidates; the last of all but the first
     unsigned exchanges = 0;             // of scores
+    std::optional<manner> known{};      // from elsewhere, of the calls to come
+    std::optional<manner> served_before{};      // when trials began last
 
     explicit job(int n) : ranks(static_cast<size_t>(n)) {}
 
@@ -57,15 +59,16 @@ struct job {
         const int number = static_cast<int>(served.size());
         std::vector<tuner::service> how;
         for (tuner &t : ranks)
-            how.push_back(t.begin(c, [&] {
+            how.push_back(t.begin(c, [&](const std::optional<manner> &standing) {
                 auto all = ladder(candidates);
+                served_before = standing;
                 for (auto &x : all)
                     x.words_ns = words_ns, x.exchange_ns = exchange_ns;
                 for (size_t k = 1; k < all.size(); ++k)
                     all[k].opening_ns = opening_ns;
                 all[0].least_ns = least_ns;
                 return all;
-            }));
+            }, known));
         for (const auto &h : how)
             if (h.how != how[0].how || h.trial != how[0].trial)
                 wrong = "ranks serve a call in different ways";
@@ -320,7 +323,7 @@ std::string check_epochs()
 /** Where Open MPI's own module is the fastest, calls that do not block get the best of ours. */
 std::string check_own()
 {
-    const auto make = [] {
+    const auto make = [](const std::optional<manner> &) {
         auto all = ladder(3);
         all[1].how = manner{};
         return all;
@@ -334,11 +337,95 @@ std::string check_own()
             t.decide(t.scores(), 1);
     }
     WAN_CHECK(last && !last->algo);
-    int ours = 0;
-    for (int call = 0; call < 64; ++call)
-        ours += !t.begin(allreduce, make).how;
-    WAN_CHECK(ours == 4);       // by which changes of links are seen
+    for (int call = 0; call < 64; ++call) {
+        const auto s = t.begin(allreduce, make);
+        WAN_CHECK(s.how && !s.how->algo && !s.trial);       // all: what it takes is seen, too
+    }
     WAN_CHECK(t.chosen(allreduce, 1) == made_up(2));
+    return "";
+}
+
+/** What is known from elsewhere serves, and is tried when calls take longer over the same links, as what was chosen here is. */
+std::string check_known()
+{
+    for (const unsigned best : {0u, 1u, 2u}) {
+        const auto time = [&](int, unsigned k, int) { return (k == best ? 5 : 10) * ms; };
+        const auto last = [&](const job &j) { return j.ranks[0].chosen(allreduce, 99, j.known); };
+        job j(3);
+        j.opening_ns = ms;
+        j.known = made_up(2);
+        j.calls(allreduce, 199, 3, time);
+        const auto reopen = [&] {
+            for (tuner &t : j.ranks)
+                t.reopen();
+        };
+        reopen();               // too soon
+        j.calls(allreduce, 20, 3, time);
+        WAN_CHECK(j.tried() == 0 && j.epoch == 0 && std::count(j.served.begin(), j.served.end(), 2) == 219 && last(j) == j.known);
+        WAN_CHECK(!j.ranks[0].doubted(allreduce) && j.ranks[0].chosen(bcast, 0, j.known) == j.known);
+        reopen();
+        j.words_ns = 100 * ms;
+        for (tuner &t : j.ranks)
+            t.limit(10);        // not all of these calls are trials
+        const size_t before = j.served.size();
+        j.calls(allreduce, 600, 3, time);
+        unsigned served_between = 0;
+        size_t call = before;
+        for (unsigned tried = j.tried(); tried > 0; ++call)
+            tried -= j.trials[call], served_between += !j.trials[call] && j.served[call] == 2;
+        WAN_CHECK(j.wrong.empty() && j.tried() > 3 && served_between > 3 && j.served_before == made_up(2));
+        for (; call < j.served.size(); ++call)
+            WAN_CHECK_THAT(j.served[call] == best && !j.trials[call], std::to_string(best) + ": " + std::to_string(j.served[call]) + " serves");
+        WAN_CHECK(j.ranks[0].classes()[0].standing == best && j.ranks[0].doubted(allreduce));
+        // Calls that do not block: of before as before, then as decided, also where that is as the model chooses.
+        WAN_CHECK(j.epoch == (best == 2 ? 0u : 1u) && j.ranks[0].chosen(allreduce, 0, j.known) == j.known);
+        WAN_CHECK(last(j) == (best == 0 ? std::nullopt : std::optional(made_up(best))));
+        // As often as any.
+        for (int change = 0; change < 10; ++change) {
+            reopen();
+            j.calls(allreduce, 250, 3, time);
+        }
+        WAN_CHECK(j.ranks[0].classes()[0].starts == tuner::most_starts && j.wrong.empty());
+    }
+    // More was learned of the same links: it holds.  They are others: the caller knows nothing any more, and all begins.
+    job j(2);
+    const auto time = [](int, unsigned k, int) { return (k == 1 ? 5 : 10) * ms; };
+    j.known = made_up(2);
+    j.calls(allreduce, 30, 3, time);
+    const auto forget = [&] {
+        ++j.epoch;
+        for (tuner &t : j.ranks)
+            t.forget(j.epoch);
+    };
+    forget();
+    j.calls(allreduce, 30, 3, time);
+    WAN_CHECK(j.tried() == 0 && j.served.back() == 2 && j.ranks[0].chosen(allreduce, 99, j.known) == j.known);
+    forget();
+    j.known = std::nullopt;
+    j.call(allreduce, 3, time);
+    WAN_CHECK(j.served.back() == 0);
+    j.calls(allreduce, 30, 3, time);
+    WAN_CHECK(j.served.back() == 1 && j.tried() > 2 && j.wrong.empty() && !j.ranks[0].chosen(allreduce, j.epoch - 1));
+    // Of half a class: the rest is tried, and what is known serves the calls that it is about.
+    job half(2);
+    const auto some = [&](int n) {
+        for (int i = 0; i < n; ++i) {
+            half.known = i % 2 ? std::nullopt : std::optional(made_up(2));
+            half.call(allreduce, 3, time);
+            const bool other = half.known && half.served.back() != 2;
+            if (other)
+                half.wrong = "what is known does not serve";
+        }
+    };
+    some(80);
+    WAN_CHECK_THAT(half.wrong.empty() && half.tried() > 2, half.wrong);
+    WAN_CHECK(half.served.back() == 1 && half.ranks[0].chosen(allreduce, 99, made_up(2)) == made_up(2) && half.ranks[0].chosen(allreduce, 99) == made_up(1));
+    // Of more classes than are kept.
+    job many(2);
+    many.known = made_up(2);
+    for (unsigned size = 0; size < 70; ++size)
+        many.calls({.collective = WAN_BCAST, .size = size}, 3, 3, time);
+    WAN_CHECK(many.wrong.empty() && std::count(many.served.begin(), many.served.end(), 2) == 210);
     return "";
 }
 
@@ -494,6 +581,12 @@ std::string check_candidates()
                     }
                 }
             }
+            // What serves is tried, too, in place of the last one.
+            for (const plan &p : {all.front(), all.back()}) {
+                const auto beside = candidates_for(blocks, f, {}, r, o, manner_of(p));
+                WAN_CHECK_THAT(beside.size() <= 3 && beside[0].how == found[0].how && std::any_of(beside.begin(), beside.end(), [&](const auto &x) { return x.how == manner_of(p); }),
+                               name + ": not " + print(p));
+            }
             wishes stable;
             stable.stable = true;
             if (kind_of(r.collective).operation)
@@ -571,7 +664,7 @@ int main()
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_finds>), cmocka_unit_test(wan_test::test<check_careful>),
                                 cmocka_unit_test(wan_test::test<check_starts>), cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
                                 cmocka_unit_test(wan_test::test<check_share>), cmocka_unit_test(wan_test::test<check_least>),
-                                cmocka_unit_test(wan_test::test<check_limit>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_explained>), cmocka_unit_test(wan_test::test<check_many>),
+                                cmocka_unit_test(wan_test::test<check_limit>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_known>), cmocka_unit_test(wan_test::test<check_explained>), cmocka_unit_test(wan_test::test<check_many>),
                                 cmocka_unit_test(wan_test::test<check_candidates>), cmocka_unit_test(wan_test::test<check_within>), cmocka_unit_test(wan_test::test<check_words>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

@@ -238,6 +238,7 @@ typedef struct mca_coll_wan_module {
         int flags, root;            /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
         int nested;                 /* calls in it that the saved module makes */
         int64_t began_ns;
+        struct mca_coll_wan_question *question;     /* beside one that is left by choice; NULL: none */
     } trial;
     struct {
         wan_item_t item;
@@ -325,6 +326,8 @@ int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, const wan_args_t *ar
  * nothing of links.  OMPI_ code; on error the state is BROKEN, and nothing is under way.
  */
 int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
+/* Likewise beside a call that the saved module serves by choice; *question: NULL, or of malloc(). */
+int mca_coll_wan_links_ask_left(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t **question);
 /*
  * After that call: whether the next blocking call is to look at links.  Returns call_rc, or what
  * failed here; the state is BROKEN then.
@@ -335,8 +338,8 @@ void mca_coll_wan_links_say(const mca_coll_wan_module_t *module);
 
 /* ---- choice by trial: coll_wan_tune.c ------------------------------------------ */
 
-/* The call that was begun last is timed from here on, if it is a trial; what ranks ask each other is answered before. */
-int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question);
+/* The call that was begun last is timed from here on, if it is a trial or left by choice; what ranks ask each other is answered before. */
+int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
 /* It ended with rc.  Returns that, or what failed since. */
 int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc);
 /* After any blocking call. */
@@ -521,6 +524,9 @@ int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t co
  * The values are the caller's until then.  begin: as above, nothing is under way unless OMPI_SUCCESS.
  */
 typedef struct mca_coll_wan_beside {
+    wan_item_t item;
+    bool left;              /* progress moves it; atomic */
+    unsigned passes;        /* idle ones, of that */
     mca_coll_wan_bound_t bound;
     mca_coll_wan_port_t port;
     wan_run_t *run;         /* NULL: nothing is under way */
@@ -533,6 +539,8 @@ struct mca_coll_wan_question {
 };
 int mca_coll_wan_beside_begin(mca_coll_wan_module_t *module, mca_coll_wan_beside_t *beside, int64_t *values, int count,
                               ompi_op_t *op);
+/* From now on progress moves it, beside a call of the saved module. */
+void mca_coll_wan_beside_leave(mca_coll_wan_beside_t *beside);
 int mca_coll_wan_beside_end(mca_coll_wan_beside_t *beside);
 /* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
 void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);

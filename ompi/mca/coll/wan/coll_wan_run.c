@@ -8,6 +8,7 @@
  */
 #include "coll_wan.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t *port)
@@ -196,6 +197,7 @@ int mca_coll_wan_beside_begin(mca_coll_wan_module_t *module, mca_coll_wan_beside
     int rc;
 
     beside->run = NULL;
+    beside->left = false;
     rc = internal_open(module, WAN_ALLREDUCE, 0, values, count, op, &beside->bound, &beside->port, &beside->run);
     if (OMPI_SUCCESS == rc) {
         beside->ended = !run_goes_on(beside->run, &beside->port, &beside->code);
@@ -203,10 +205,44 @@ int mca_coll_wan_beside_begin(mca_coll_wan_module_t *module, mca_coll_wan_beside
     return rc;
 }
 
+static wan_step_t left_step(wan_item_t *item)
+{
+    mca_coll_wan_beside_t *beside = (mca_coll_wan_beside_t *) ((char *) item - offsetof(mca_coll_wan_beside_t, item));
+
+    if (!wan_run_pending(beside->run)) {
+        (void) mca_coll_wan_port_reap(&beside->port);
+        if (0 == ++beside->passes % WAN_SWEEP_PASSES || OMPI_SUCCESS != mca_coll_wan_compat_broken(beside->port.comm)) {
+            mca_coll_wan_port_sweep(&beside->port);
+        }
+        return WAN_STEP_IDLE;
+    }
+    if (run_goes_on(beside->run, &beside->port, &beside->code)) {
+        return WAN_STEP_WORKED;
+    }
+    beside->ended = true;
+    __atomic_store_n(&beside->left, false, __ATOMIC_RELEASE);       /* the item may be gone */
+    return WAN_STEP_OVER;
+}
+
+void mca_coll_wan_beside_leave(mca_coll_wan_beside_t *beside)
+{
+    if (beside->ended || mca_coll_wan_progress_inside()) {
+        return;
+    }
+    beside->item.step = left_step;
+    beside->item.call = false;
+    beside->passes = 0;
+    beside->left = true;
+    mca_coll_wan_progress_add(&beside->item);
+}
+
 int mca_coll_wan_beside_end(mca_coll_wan_beside_t *beside)
 {
     wan_run_t *run = beside->run;
 
+    while (__atomic_load_n(&beside->left, __ATOMIC_ACQUIRE)) {
+        opal_progress();
+    }
     beside->run = NULL;
     return beside->ended ? run_settle(run, &beside->port, &beside->bound, beside->code)
                          : mca_coll_wan_run_wait(run, &beside->port, &beside->bound);
@@ -282,7 +318,7 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (OMPI_SUCCESS != rc && WAN_NOT_OURS != rc) {
         goto release;
     }
-    begun = mca_coll_wan_trial_begin(module, &question);
+    begun = mca_coll_wan_trial_begin(module, mca_coll_wan_core_of(args->what), &question);
     if (WAN_NOT_OURS == rc) {
         rc = OMPI_SUCCESS == begun ? WAN_NOT_OURS : begun;      /* whose saved module serves, ends the trial */
         goto release;
@@ -310,7 +346,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (WAN_NEIGHBOR == mca_coll_wan_core_of(args->what)) {
         return neighbor_call(module, args);
     }
-    if (0 != module->trial.flags) {     /* the saved module, which is tried, calls its neighbours */
+    if (0 != module->trial.flags) {     /* the saved module, which is tried or chosen, calls its neighbours */
         ++module->trial.nested;
         return WAN_NOT_OURS;
     }

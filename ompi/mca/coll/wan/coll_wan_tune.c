@@ -12,6 +12,8 @@
  *
  * since a rank's own time in a call says more about when the others came.
  *
+ * A call that the saved module serves by choice is timed on each rank alone, as ours are: by that links are seen to change.
+ *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
@@ -27,7 +29,32 @@ static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
     return WAN_NOT_OURS == rc ? OMPI_SUCCESS : rc;      /* on no rank */
 }
 
-int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question)
+static int left_begin(mca_coll_wan_module_t *module, wan_collective_t collective)
+{
+    const int rc = mca_coll_wan_links_ask_left(module, collective, &module->trial.question);
+
+    if (OMPI_SUCCESS == rc) {
+        module->trial.flags = WAN_TRIAL_LEFT;
+        module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
+    }
+    return rc;
+}
+
+/* With what the call ended. */
+static int left_end(mca_coll_wan_module_t *module, int rc)
+{
+    mca_coll_wan_question_t *question = module->trial.question;
+
+    (void) wan_comm_left(module->serving, mca_coll_wan_port_pml.now_ns(NULL) - module->trial.began_ns);
+    module->trial.question = NULL;
+    if (NULL != question) {
+        rc = mca_coll_wan_links_answer(module, question, rc);
+        free(question);
+    }
+    return rc;
+}
+
+int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
 {
     int64_t pause, until;
     const int flags = wan_comm_trial(module->serving, &module->trial.root, &pause);
@@ -35,6 +62,10 @@ int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, mca_coll_wan_questio
 
     if (0 == flags) {
         return OMPI_SUCCESS;
+    }
+    if (WAN_TRIAL_LEFT == flags) {
+        rc = mca_coll_wan_links_answer(module, question, OMPI_SUCCESS);
+        return OMPI_SUCCESS == rc ? left_begin(module, collective) : rc;
     }
     /* What ranks ask each other would be timed, too. */
     rc = mca_coll_wan_links_answer(module, question, OMPI_SUCCESS);
@@ -96,6 +127,9 @@ int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc)
         return rc;
     }
     module->trial.flags = 0;
+    if (WAN_TRIAL_LEFT == flags) {
+        return left_end(module, rc);
+    }
     /* Also after an error, which the other ranks may not have: they wait. */
     after = trial_end(module, flags);
     if (OMPI_SUCCESS != after) {

@@ -377,11 +377,13 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
 enum wan_trial {
     WAN_TRIAL = 1,
     WAN_TRIAL_WORD_BEFORE = 2,      /* from the root, to all */
-    WAN_TRIAL_WORD_AFTER = 4        /* from all, to the root */
+    WAN_TRIAL_WORD_AFTER = 4,       /* from all, to the root */
+    WAN_TRIAL_LEFT = 8              /* alone: no trial, but one that Open MPI's own module serves by choice, timed on each rank for wan_comm_left() */
 };
 /* Of the call that was begun last; 0: it is none.  *root: of words; *pause_ns: after the word before it, so that all sites begin at once. */
 int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns);
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
+int wan_comm_left(wan_comm_t *comm, int64_t elapsed_ns);
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices and why, class by class; a line where there were no calls.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);

@@ -460,13 +460,19 @@ std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool bloc
     const bool other_results = w.stable && wan::kind_of(r.collective).operation;
     const auto serves = [&](const wan::rule &x, bool own) { return x.how.algo || (!other_results && (x.how.along_trees || own)); };
     if (const wan::rule *x = wan::find(given, r); x && serves(*x, true))
-        return ruling{x->how, "coll_wan_rules"};
+        return ruling{x->how, "coll_wan_rules", false};
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
     const bool as_learned = era < changed_from_ && r.commutative && !r.counts_vary;
     for (const auto &[learned_there, who] : {std::pair{&learned_here, "an earlier communicator"}, {&learned_before, "coll_wan_tune_file"}})
         if (const wan::rule *x = as_learned ? wan::find(*learned_there, r) : nullptr; x && serves(*x, blocks && wan::may_leave(w, r.collective)))
-            return ruling{x->how, who};
+            return ruling{x->how, who, true};
     return std::nullopt;
+}
+
+std::optional<wan_comm::ruling> wan_comm::said(const wan::request &r, bool blocks, size_t era) const
+{
+    const auto all = ruled(r, blocks, era);
+    return all && all->learned && tuning.doubted(wan::class_of(topo, r)) ? std::nullopt : all;
 }
 
 bool wan_comm::ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch)
@@ -480,20 +486,24 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
 {
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
-    if (const auto said = ruled(r, c.blocks, era)) {
-        if (said->how.along_trees)      // which cannot serve this call
+    std::optional<wan::manner> before;
+    if (const auto told = ruled(r, c.blocks, era)) {
+        if (told->how.along_trees)      // which cannot serve this call
             return {};
-        return {said->how};
+        before = told->how;
+        if (!told->learned)
+            return {before};
     }
     if (!tune.trials || r.counts_local)
-        return {};
+        return {before};
     const wan::facts &f = known[era];
     const wan::call_class what = wan::class_of(topo, r);
     if (!c.blocks)      // ranks come to this before and after others begin to measure: by its epoch alone
-        return {tuning.chosen(what, c.epoch)};
+        return {tuning.chosen(what, c.epoch, before)};
     if (unsure())       // what is assumed of links, or not looked at yet, is no reason to try a way
-        return {};
-    const wan::tuner::service service = tuning.begin(what, [&] { return wan::candidates_for(topo, f, wish[r.collective], r, tune); });
+        return {before};
+    const wan::tuner::service service = tuning.begin(
+        what, [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(topo, f, wish[r.collective], r, tune, standing); }, before);
     if (service.trial) {
         trial = wan::trial_flags(r.collective);
         trial_root = r.root;
@@ -555,6 +565,19 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     return found->value;
 }
 
+uint64_t wan_comm::left_kind(const wan::request &r)
+{
+    const bool tells = wan::everyone_waits(r.collective) && !r.counts_vary && !r.counts_local;
+    return tells ? std::max<uint64_t>(1, mix(~static_cast<uint64_t>(r.collective), r.bytes)) : 0;
+}
+
+void wan_comm::left_took(int64_t elapsed_ns)
+{
+    std::lock_guard hold(lock);
+    if (std::exchange(trial, 0) == WAN_TRIAL_LEFT && left)
+        seen.record(left, elapsed_ns);
+}
+
 int64_t wan_comm::usually_ns(const wan::request &r, unsigned epoch)
 {
     std::lock_guard hold(lock);
@@ -569,8 +592,8 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
         return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
     if (w.algo)
         return "";
-    if (const auto said = ruled(r, blocks, era); said && (how ? said->how.algo == how->algo : said->how.along_trees))
-        return std::string(said->knob) + " says so";
+    if (const auto told = said(r, blocks, era); told && (how ? told->how.algo == how->algo : told->how.along_trees))
+        return std::string(told->knob) + " says so";
     for (const wan::tuner::state &s : tuning.classes())
         if (how && s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
             return s.phase != wan::tuner::state::phase::settled ? "ways to serve it are being tried"
@@ -628,8 +651,8 @@ std::string wan_comm::explain() const
         c.how_predicted_ns = x.how ? x.how->predicted_ns : 0;
         if (x.by == served::not_at_all)
             c.why = "no algorithm of coll/wan serves it";
-        else if (const auto said = x.by == served::left ? ruled(x.like, blocks, x.era) : std::nullopt; said)
-            c.why = std::string(said->knob) + " says so";
+        else if (const auto told = x.by == served::left ? said(x.like, blocks, x.era) : std::nullopt; told)
+            c.why = std::string(told->knob) + " says so";
         else if (x.by == served::left)
             c.why = "by trial";
         else

@@ -52,6 +52,7 @@ struct wan_comm {
     int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
     int64_t trial_pause_ns = 0;
     int64_t trial_predicted_ns = 0;     // where Open MPI's own module serves it, of the model's choice
+    uint64_t left = 0;                  // of a call left to Open MPI's own module, which is timed: of drift; 0: says nothing of links
     wan::drift seen;
     wan::drift_checks checks;
     std::unique_ptr<wan::measurement> measuring;        // or what is to be measured
@@ -112,11 +113,14 @@ struct wan_comm {
     struct ruling {
         wan::manner how;
         const char *knob;           // or who else says so
+        bool learned;               // by trial: until calls take far longer
     };
     /** Whether a file asks for adaptive trees. */
     bool ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch);
     /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */
     std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
+    /** Of that what counts: not what trials have taken the place of. */
+    std::optional<ruling> said(const wan::request &r, bool blocks, size_t era) const;
 
     /** What a call takes as the model chooses, as predicted; 0: nothing serves it. */
     int64_t usually_ns(const wan::request &r, unsigned epoch);
@@ -142,6 +146,10 @@ struct wan_comm {
     /** See wan_comm_explain(). */
     std::string explain() const;
 
+    /** Of drift, of a call that Open MPI's own module serves by choice; 0: its time says nothing of links. */
+    static uint64_t left_kind(const wan::request &r);
+    /** See wan_comm_left(). */
+    void left_took(int64_t elapsed_ns);
     /** Of all ranks: see wan_comm_tune(). */
     bool decide_trials(const wan::tune_scores &scores);
 

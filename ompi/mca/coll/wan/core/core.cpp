@@ -444,6 +444,14 @@ int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE
     });
 }
 
+int wan_comm_left(wan_comm_t *comm, int64_t elapsed_ns)
+{
+    return guarded([&]() -> int {
+        comm->left_took(elapsed_ns);
+        return WAN_OK;
+    });
+}
+
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES])
 {
     return guarded([&]() -> int {
@@ -503,6 +511,10 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         if (comm->trial && call->blocks)
             comm->trial_predicted_ns = plan ? plan->predicted_ns : comm->usually_ns(r, call->epoch);
         if (!plan) {
+            if (left && call->blocks && !comm->trial) {
+                comm->trial = WAN_TRIAL_LEFT;
+                comm->left = wan_comm::left_kind(r);
+            }
             wan::report_declined(*comm, *call, r, left);
             return WAN_DECLINED;
         }

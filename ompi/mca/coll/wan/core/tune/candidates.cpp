@@ -140,7 +140,7 @@ std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const re
 }
 
 std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
-                                             const tune_options &o)
+                                             const tune_options &o, const std::optional<manner> &standing)
 {
     const std::vector<plan> all = candidates(t, f, w, r);
     const std::optional<plan> usual = choose(t, f, w, r);       // among equals not always the first one
@@ -188,6 +188,13 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     }
     found.insert(found.end(), more.begin(), more.end());
     found.resize(std::min<size_t>(found.size(), 1 + o.others()));
+    if (standing && o.others() && std::none_of(found.begin(), found.end(), [&](const auto &x) { return x.how == *standing; })) {
+        const auto as = standing->algo ? choose(t, f, w, r, *standing) : std::nullopt;
+        if (!standing->algo || (as && as->algo == standing->algo)) {
+            found.resize(std::min<size_t>(found.size(), o.others()));
+            found.push_back(candidate_of(*standing, as ? as->predicted_ns : own_module_ns(t, f, r).value_or(usual->predicted_ns)));
+        }
+    }
     for (auto &x : found) {
         manner same = x.how;
         same.cuts = 0;

@@ -22,9 +22,9 @@ struct tune_options {
     unsigned others() const { return trials > 1 ? trials - 1 : trials; }
 };
 
-/** The model's choice first; empty: none of our algorithms serves. */
+/** The model's choice first; empty: none of our algorithms serves.  standing: what serves, in place of the last one if it is not among them. */
 std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
-                                             const tune_options &o);
+                                             const tune_options &o, const std::optional<manner> &standing = std::nullopt);
 
 /** As the model chooses within a manner, or, where that does not go with this call, with its algorithm. */
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r, const manner &m);

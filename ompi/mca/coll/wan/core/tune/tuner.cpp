@@ -16,8 +16,6 @@ namespace {
 constexpr uint64_t calls_before = 2;
 /** Of a class, for which a choice stands at least, whatever else changes but links. */
 constexpr uint64_t calls_between = 200;
-/** Of so many that Open MPI's own module serves by choice, one is ours. */
-constexpr uint64_t calls_seen = 16;
 /** Per mille of what serves: too little to change for. */
 constexpr int64_t little = 970;
 
@@ -42,16 +40,29 @@ size_t tuner::find(const call_class &c) const
     return static_cast<size_t>(it - classes_.begin());
 }
 
-std::optional<manner> tuner::chosen(const call_class &c, unsigned epoch) const
+std::optional<manner> tuner::chosen(const call_class &c, unsigned epoch, const std::optional<manner> &known) const
 {
     const size_t i = find(c);
     if (i == classes_.size())
-        return std::nullopt;
+        return known;
     const auto &history = slots_[i].history;
     for (auto it = history.rbegin(); it != history.rend(); ++it)
         if (it->since <= epoch)
-            return it->ours;
-    return std::nullopt;
+            return known && !it->doubted ? known : it->ours;
+    return known;
+}
+
+bool tuner::doubted(const call_class &c) const
+{
+    const size_t i = find(c);
+    return i < classes_.size() && slots_[i].doubted && classes_[i].candidates.size() > 1;
+}
+
+tuner::learned tuner::serving(const slot &s)
+{
+    if (!s.history.empty() && (!s.known || s.history.back().doubted))
+        return s.history.back();
+    return {0, s.known, s.known && s.known->algo ? s.known : std::nullopt};
 }
 
 void tuner::round_begin(size_t i, enum slot::round which, std::vector<unsigned> candidates)
@@ -63,21 +74,23 @@ void tuner::round_begin(size_t i, enum slot::round which, std::vector<unsigned> 
     s.at = 0;
 }
 
-tuner::service tuner::begin(const call_class &c, const std::function<std::vector<candidate>()> &make)
+tuner::service tuner::begin(const call_class &c, const makes &make, const std::optional<manner> &known)
 {
     size_t i = find(c);
     if (i == classes_.size()) {
         if (i == most_classes)
-            return {};
+            return {known};
         classes_.push_back({.what = c});
         slots_.emplace_back();
     }
     state &x = classes_[i];
     slot &s = slots_[i];
     ++x.calls;
-    const auto standing = [&]() -> std::optional<manner> {
-        return s.history.empty() ? std::nullopt : s.history.back().how;
-    };
+    s.known = known;
+    s.uses_known |= known.has_value();
+    const auto standing = [&] { return serving(s).how; };
+    if (known && !s.doubted)
+        return {standing()};
     if (x.phase == state::phase::counting) {
         if (s.waited++ < calls_before)
             return {standing()};
@@ -88,7 +101,7 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
             return {standing()};
         }
         const auto was = standing();
-        x.candidates = make();
+        x.candidates = make(was);
         x.standing = 0;
         for (size_t k = 0; was && k < x.candidates.size(); ++k)
             if (x.candidates[k].how == *was)
@@ -104,11 +117,8 @@ tuner::service tuner::begin(const call_class &c, const std::function<std::vector
         const bool alone = x.candidates[0].least_ns > 0;
         round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
     }
-    if (x.phase == state::phase::settled) {
-        const auto how = standing();
-        // Now and then one of ours, by whose time links are seen to change.
-        return {how && !how->algo && x.calls % calls_seen == 0 ? std::nullopt : how};
-    }
+    if (x.phase == state::phase::settled)
+        return {standing()};
     candidate &next = x.candidates[s.turns[s.at]];
     const int64_t usual_ns = x.candidates[0].predicted_ns;
     const bool opens = s.round == slot::round::first, last = s.at + 1 == s.turns.size();
@@ -225,12 +235,13 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     s.waited = 0;
     x.standing = best_of(x, x.standing, false);
     const size_t ours = best_of(x, ours_instead(x), true);
-    learned now{epoch, std::nullopt, std::nullopt};
+    learned now{epoch, std::nullopt, std::nullopt, s.doubted};
+    const learned before = serving(s);
     if (x.standing)
         now.how = x.candidates[x.standing].how;
     if (ours)
         now.ours = x.candidates[ours].how;
-    if (s.history.empty() ? !now.how && !now.ours : s.history.back().how == now.how && s.history.back().ours == now.ours)
+    if (before.how == now.how && before.ours == now.ours)
         return false;
     s.history.push_back(std::move(now));
     return true;
@@ -247,18 +258,24 @@ void tuner::forget(unsigned epoch)
     }
     for (slot &s : slots_) {
         s.waited = 0;
+        s.uses_known = false;   // until it serves again
         if (!s.history.empty() && (s.history.back().how || s.history.back().ours))
-            s.history.push_back({epoch, std::nullopt, std::nullopt});
+            s.history.push_back({epoch, std::nullopt, std::nullopt, s.doubted});
     }
 }
 
 void tuner::reopen()
 {
-    for (size_t i = 0; i < classes_.size(); ++i)
-        if (classes_[i].phase == state::phase::settled && classes_[i].starts < most_starts && classes_[i].calls >= slots_[i].settled + calls_between) {
-            classes_[i].phase = state::phase::counting;
-            slots_[i].waited = 0;
+    for (size_t i = 0; i < classes_.size(); ++i) {
+        state &x = classes_[i];
+        slot &s = slots_[i];
+        const bool by_known = s.uses_known && !s.doubted && x.phase != state::phase::trying;
+        if ((x.phase == state::phase::settled || by_known) && x.starts < most_starts && x.calls >= s.settled + calls_between) {
+            x.phase = state::phase::counting;
+            s.waited = 0;
+            s.doubted = s.uses_known;
         }
+    }
 }
 
 } // namespace wan

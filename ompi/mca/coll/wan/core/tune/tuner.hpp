@@ -8,6 +8,8 @@
  *          ^                                                                                                     |
  *          +-------------- links were measured anew, or calls take far longer: a few times <---------------------+
  *
+ * What is known already, from an earlier job or another communicator, is taken for settled, until calls take far longer.
+ *
  * The model's choice has served before, and what differs from it by segments alone needs no other connections: these are
  * timed at once.  Of all others the first call opens connections, and its time counts against them only: what takes more than
  * twice as long as the best so far, connections aside, is not called again.
@@ -91,11 +93,14 @@ public:
         bool trial = false;             // it is timed: record() comes next
     };
 
+    /** What serves, if that is not the model's choice, among them. */
+    using makes = std::function<std::vector<candidate>(const std::optional<manner> &standing)>;
     /**
-     * A blocking call of a class.  `make`: the candidates of its first trials, what the model chooses
-     * first; asked for only where trials begin.  One candidate: nothing is tried.
+     * A blocking call of a class.  `make`: the candidates of its trials, what the model chooses
+     * first; asked for only where trials begin.  One candidate: nothing is tried.  `known`: what was learned elsewhere of
+     * such a call serves, and nothing is tried until reopen().
      */
-    service begin(const call_class &c, const std::function<std::vector<candidate>()> &make);
+    service begin(const call_class &c, const makes &make, const std::optional<manner> &known = std::nullopt);
 
     /**
      * What the trial that has begun is predicted to take, of a call like the first of its class; 0: there is none, or not any more.
@@ -109,10 +114,12 @@ public:
     bool decide(const tune_scores &combined, unsigned epoch);
 
     /**
-     * A call that does not block, made in an epoch: as was decided before that.  Never Open MPI's own module, which
+     * A call that does not block, made in an epoch: as was decided before that, or is known of it, never Open MPI's own module, which
      * serves such calls by other functions than those that were tried.
      */
-    std::optional<manner> chosen(const call_class &c, unsigned epoch) const;
+    std::optional<manner> chosen(const call_class &c, unsigned epoch, const std::optional<manner> &known = std::nullopt) const;
+    /** Whether what is known elsewhere of a class does not count any more, or is being tried. */
+    bool doubted(const call_class &c) const;
 
     /** From `epoch` on nothing is known, and the model's choices serve: links have changed. */
     void forget(unsigned epoch);
@@ -135,6 +142,7 @@ private:
     struct learned {
         unsigned since;                 // epoch
         std::optional<manner> how, ours;    // of blocking calls; of others; none: as the model chooses
+        bool doubted = false;           // in place of what is known elsewhere, too
     };
     struct slot {
         enum class round : uint8_t { alone, first, warm, again } round = round::first;     // alone: the model's choice; warm: what needed connections
@@ -143,6 +151,9 @@ private:
         unsigned waited = 0;
         int64_t added_ns = 0;           // by trials, as predicted
         uint64_t settled = 0;           // at which call of the class
+        bool uses_known = false;        // it has served
+        bool doubted = false;           // but calls take longer, or less
+        std::optional<manner> known;    // of the last call
         std::vector<learned> history;
         std::vector<int64_t> samples;   // of this round, by turn
     };
@@ -152,6 +163,8 @@ private:
     size_t trying_ = SIZE_MAX;          // class of the trial under way
 
     size_t find(const call_class &c) const;
+    /** What serves now. */
+    static learned serving(const slot &s);
     static size_t ours_instead(const state &x);
     static size_t best_of(const state &x, size_t standing, bool ours);
     static bool too_slow(const state &x, const candidate &c);

@@ -1,0 +1,258 @@
+/*
+ * What an earlier job or communicator learned, across the C boundary: a link that changes is noticed in few calls, whether they are
+ * ours or left to Open MPI's own module, and what is learned then takes its place.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm.hpp"
+#include "tune/choices.hpp"
+#include "tune/manner.hpp"
+#include "watched_job.hpp"
+
+#include <fstream>
+#include <set>
+
+namespace {
+
+using namespace wan_test;
+
+constexpr int64_t ms = 1'000'000;
+
+/** Ranks that have read the same file; calls take as long as the test says on each. */
+struct learned_job {
+    params p;
+    std::vector<comm_ptr> comms;
+    fabric f;
+    unsigned epoch = 0;
+    wan_collective_t collective = WAN_ALLREDUCE;
+    int looks = 0, learned = 0, asked = 0, left = 0, trials = 0;
+    std::string how;            // the last call was served
+
+    learned_job(const std::vector<const char *> &sites, const std::string &text, const char *knob = "coll_wan_tune_file", int64_t interval = 50)
+        : f(static_cast<int>(sites.size()))
+    {
+        file_of_links file;
+        std::ofstream(file.path) << text;
+        p.check_interval = interval;
+        p.tune_trials = 3;
+        p.tune_excess = 1000;
+        p.tune_share = 100;
+        p.tree_peers = 10;
+        (std::string(knob) == "coll_wan_rules" ? p.rules : p.tune_file) = file.path.data();
+        wan_message_t faults;
+        (void)wan_params_check(&p, &faults);
+        for (int r = 0; r < static_cast<int>(sites.size()); ++r)
+            comms.push_back(open(p, peers_of(sites), r));
+        p.rules = p.tune_file = nullptr;
+    }
+
+    std::string begin()
+    {
+        std::string why = bring_up(comms, f);
+        epoch = static_cast<unsigned>(comms[0]->known.size() - 1);
+        return why;
+    }
+
+    using times = std::function<int64_t(int rank)>;
+
+    /** A blocking call of `count` elements, and what the glue does before, beside and after it. */
+    std::string call(size_t count, const times &time)
+    {
+        std::vector<std::vector<uint32_t>> in(comms.size(), std::vector<uint32_t>(count, 1)), out(in);
+        f.extent = sizeof(uint32_t);
+        size_t declined = 0;
+        std::set<std::string> plans;
+        std::set<int> flags;
+        int root = 0;
+        int64_t pause_ns = 0;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            wan_call_t call = call_of(collective, 0, count, 4, in[r].data(), out[r].data());
+            call.epoch = epoch;
+            call.blocks = true;
+            const int begun = wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &f.ends[r].run);
+            WAN_CHECK(begun == WAN_OK || begun == WAN_DECLINED);
+            declined += begun == WAN_DECLINED;
+            plans.insert(begun == WAN_OK ? wan::print(wan::manner_of(*f.ends[r].run->plan)) : "open_mpi");
+            flags.insert(wan_comm_trial(comms[r].get(), &root, &pause_ns));
+        }
+        WAN_CHECK(plans.size() == 1 && flags.size() == 1);
+        how = *plans.begin();
+        const bool timed = (*flags.begin() & WAN_TRIAL) != 0, by_own = *flags.begin() == WAN_TRIAL_LEFT;
+        WAN_CHECK(by_own == (declined > 0 && !timed));
+        left += by_own;
+        trials += timed;
+        std::array<int64_t, WAN_CHECK_VOTES> votes{}, mine{};
+        size_t due = 0;
+        for (size_t r = 0; r < comms.size() && !timed; ++r) {
+            due += wan_comm_check(comms[r].get(), collective, f.clock, mine.data()) == WAN_DONE;
+            for (size_t i = 0; i < votes.size(); ++i)
+                votes[i] = r == 0 ? mine[i] : std::min(votes[i], mine[i]);
+        }
+        WAN_CHECK(due == 0 || due == comms.size());
+        asked += due > 0;
+        int64_t longest = 0;
+        for (size_t r = 0; r < comms.size(); ++r)
+            longest = std::max(longest, time(static_cast<int>(r)));
+        if (!declined) {
+            WAN_CHECK(f.run_all() == WAN_DONE);
+            for (auto &e : f.ends) {
+                wan_run_release(e.run);
+                e.run = nullptr;
+                e.scratch.clear();
+            }
+        }
+        f.clock += declined ? longest : 0;
+        for (size_t r = 0; r < comms.size() && by_own; ++r)
+            WAN_CHECK(wan_comm_left(comms[r].get(), time(static_cast<int>(r))) == WAN_OK);
+        if (timed)
+            return tried(time);
+        for (size_t r = 0; r < comms.size() && due; ++r)
+            due += wan_comm_check_answer(comms[r].get(), votes.data()) == WAN_DONE;
+        WAN_CHECK(due <= comms.size() || due == 2 * comms.size());
+        return due > comms.size() ? look() : "";
+    }
+
+    std::string tried(const times &time)
+    {
+        std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
+        size_t due = 0, changed = 0;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            due += wan_comm_tried(comms[r].get(), time(static_cast<int>(r)), mine.data()) == WAN_DONE;
+            for (size_t i = 0; i < all.size(); ++i)
+                all[i] = std::max(all[i], mine[i]);
+        }
+        WAN_CHECK(due == 0 || due == comms.size());
+        for (size_t r = 0; r < comms.size() && due; ++r)
+            changed += wan_comm_tune(comms[r].get(), all.data()) == WAN_DONE;
+        WAN_CHECK(changed == 0 || changed == comms.size());
+        epoch += changed > 0;
+        return "";
+    }
+
+    std::string look()
+    {
+        ++looks;
+        int said = WAN_DONE;
+        while (said == WAN_DONE)
+            if (std::string why = measure(comms, f, &said); !why.empty())
+                return why;
+        learned += said == WAN_OK;
+        epoch += said == WAN_OK;
+        return "";
+    }
+
+    std::string calls(int n, const times &time, size_t count = 8)
+    {
+        for (int i = 0; i < n; ++i)
+            if (std::string why = call(count, time); !why.empty())
+                return why;
+        return "";
+    }
+};
+
+/** A way that becomes ten times as long: ten calls later what was chosen over the old one serves no more. */
+std::string check_change()
+{
+    int number = 0;
+    for (const char *knob : {"coll_wan_tune_file", "coll_wan_rules"})
+        for (const bool all_see : {true, false})
+            for (int phase = 0; phase < 8; ++phase) {
+                const std::string a = "a" + std::to_string(number), b = "b" + std::to_string(number++);
+                learned_job j({a.c_str(), a.c_str(), b.c_str(), b.c_str()}, "allreduce: open_mpi\n", knob);
+                if (std::string why = j.begin(); !why.empty())
+                    return why;
+                // (After questions that are far apart, since it is not known yet how long calls take.)
+                if (std::string why = j.calls(100 + phase, [](int) { return 12 * ms; }); !why.empty())
+                    return why;
+                const std::string name = std::string(knob) + ", " + std::to_string(phase) + (all_see ? "" : ", one sees it");
+                WAN_CHECK_THAT(j.left == 100 + phase && j.how == "open_mpi" && j.asked > 10 && j.asked < 40 && j.looks == 0 && j.trials == 0,
+                               name + ": asked " + std::to_string(j.asked) + ", looked " + std::to_string(j.looks));
+                j.f.otherwise = [](auto &found) {
+                    found[wan::fact::farthest_ns] *= 10;
+                    found[wan::fact::first_pair_ns] *= 10;
+                };
+                int call = 0;
+                for (; call < 30 && j.learned == 0; ++call)
+                    if (std::string why = j.call(8, [&](int rank) { return (all_see || rank == 3 ? 120 : 12) * ms; }); !why.empty())
+                        return why;
+                WAN_CHECK_THAT(j.learned == 1 && call < 10, name + ": " + std::to_string(call) + " calls");
+                if (std::string why = j.call(8, [](int) { return 120 * ms; }); !why.empty())
+                    return why;
+                // Rules are as given, whatever links are like.
+                WAN_CHECK_THAT((j.how == "open_mpi") == (std::string(knob) == "coll_wan_rules"), name + ": " + j.how);
+            }
+    return "";
+}
+
+/** What says nothing of links: calls in which not all wait for all, and where nothing asks. */
+std::string check_others()
+{
+    learned_job rooted({"r1", "r1", "r2", "r2"}, "bcast: open_mpi\nscan: open_mpi\n"), never({"n1", "n2"}, "allreduce: open_mpi\n", "coll_wan_tune_file", 0);
+    for (learned_job *j : {&rooted, &never})
+        if (std::string why = j->begin(); !why.empty())
+            return why;
+    for (const wan_collective_t c : {WAN_BCAST, WAN_SCAN}) {
+        rooted.collective = c;
+        for (const int64_t took : {12 * ms, 120 * ms}) {
+            if (std::string why = rooted.calls(100, [took](int) { return took; }); !why.empty())
+                return why;
+            for (const auto &job : rooted.comms)
+                WAN_CHECK(job->seen.look(ms, true).slower == 1000);
+        }
+    }
+    WAN_CHECK(rooted.left == 400 && rooted.asked == 0);
+    for (int call = 0; call < 200; ++call)
+        if (std::string why = never.call(8, [&](int) { return (call < 100 ? 12 : 120) * ms; }); !why.empty())
+            return why;
+    WAN_CHECK(never.left == 200 && never.asked == 0 && never.looks == 0);
+    return "";
+}
+
+/** Calls that take longer over the same links: after so many calls as for others, what was learned is tried beside the rest. */
+std::string check_doubt()
+{
+    for (const bool own : {true, false})
+        for (const bool late : {true, false}) {
+            const std::string a = std::string(own ? "o" : "w") + (late ? "1" : "2"), b = a + "b";
+            learned_job j({a.c_str(), a.c_str(), b.c_str(), b.c_str()}, own ? "allreduce: open_mpi\n" : "allreduce: rabenseifner\n");
+            if (std::string why = j.begin(); !why.empty())
+                return why;
+            const std::string known = own ? "open_mpi" : "rabenseifner";
+            const size_t count = 64;
+            const auto usual = [](int) { return 12 * ms; };
+            if (std::string why = j.calls(late ? 210 : 40, usual, count); !why.empty())
+                return why;
+            WAN_CHECK(j.how.starts_with(known) && j.trials == 0);
+            for (const auto &c : j.comms)
+                c->look();
+            if (std::string why = j.look(); !why.empty())
+                return why;
+            WAN_CHECK(j.learned == 0);
+            // What is known takes ten times as long as all else.
+            const auto slow = [&](int) { return (j.how.starts_with(known) ? 120 : 12) * ms; };
+            for (int call = 0; call < 60 && j.trials < 12; ++call) {
+                const int before = j.trials;
+                if (std::string why = j.call(count, slow); !why.empty())
+                    return why;
+                WAN_CHECK_THAT(j.trials > before || j.how.starts_with(known) || j.epoch > 1, j.how + " serves before trials have ended");
+            }
+            WAN_CHECK_THAT((j.trials > 3) == late && j.how.starts_with(known) != late, known + ": " + std::to_string(j.trials) + " trials, " + j.how + " serves");
+            if (!late)
+                continue;
+            // It is kept, and calls that do not block get it.
+            const auto rules = wan::chosen().of(j.comms[0]->topo);
+            WAN_CHECK(rules.size() == 1 && wan::print(rules[0].how).substr(0, 4) == j.how.substr(0, 4));
+            const auto &class_of_all = j.comms[0]->tuning.classes();
+            WAN_CHECK(class_of_all.size() == 1 && class_of_all[0].starts == 1);
+            WAN_CHECK(std::any_of(class_of_all[0].candidates.begin(), class_of_all[0].candidates.end(), [&](const auto &x) { return print(x.how) == known && x.measured_ns > 0; }));
+        }
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_others>), cmocka_unit_test(test<check_doubt>)};
+    return cmocka_run_group_tests_name("boundary_learned", tests, nullptr, nullptr);
+}
