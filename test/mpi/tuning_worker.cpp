@@ -7,8 +7,10 @@
  *     allreduce: 60 calls, 40 served, 20 left
  *
  * --copy: and once more on a copy of MPI_COMM_WORLD; --part: on a communicator without the last rank alone.
+ * --behind: a rank that is no root comes 40 ms late each time, of Allreduce and Bcast alone.  --slow: such a rank has what is sent to it 20 ms
+ * late, of Bcast alone.  --farther: Allreduce alone, a rank comes 3 ms late, after 60 calls 30 ms; how often links were looked at is printed.
  *
- * Usage: tuning_worker [--late|--copy|--part]
+ * Usage: tuning_worker [--late|--copy|--part|--behind|--slow|--farther]
  * Exit code 1 when a result is wrong.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -18,6 +20,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
 #include <numeric>
 #include <thread>
 
@@ -101,12 +104,26 @@ const kind kinds[] = {
      }, -20, -20},
 };
 
+bool drags;             // this rank's progress takes long
+
+/** False where Open MPI's progress cannot be told to. */
+bool drag()
+{
+    const auto add = reinterpret_cast<int (*)(int (*)())>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+    return add && add([] {
+        if (drags)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return 0;
+    }) == 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
     const auto asked = [&](const char *word) { return argc > 1 && !std::strcmp(argv[1], word); };
     const bool late = asked("--late"), copy = asked("--copy"), part = asked("--part");
+    const bool behind = asked("--behind"), slow = asked("--slow"), farther = asked("--farther");
     int provided;
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
@@ -126,6 +143,7 @@ int main(int argc, char **argv)
     for (const kind &k : kinds)
         for (const char *what : {"served_", "left_", "declined_"})
             names.push_back(what + std::string(k.name));
+    names.push_back("links_looked_at");
     wan_counters counters;
     if (!counters.open(names)) {
         std::fprintf(stderr, "tuning_worker: coll/wan is not there\n");
@@ -144,20 +162,35 @@ int main(int argc, char **argv)
     MPI_Barrier(comm);
     for (size_t i = 0; i < flying; ++i)
         begin(i);
+    const int odd = 1;      // no root
+    if (slow && me == odd && !drag()) {
+        std::fprintf(stderr, "tuning_worker: no opal_progress_register\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     const auto elements = [](int n) { return static_cast<size_t>(n < 0 ? -n * ranks : n); };
     for (const kind &k : kinds) {
         std::vector<int> in(elements(k.in)), out(elements(k.out));
         const size_t at = static_cast<size_t>(&k - kinds) * 3;
+        const auto is = [&](const char *name) { return !std::strcmp(k.name, name); };
+        if ((behind && !is("allreduce") && !is("bcast")) || (slow && !is("bcast")) || (farther && !is("allreduce")))
+            continue;
+        drags = slow && me == odd;
         const unsigned long long before[] = {counters[at], counters[at + 1], counters[at + 2]};
-        for (int round = 0; round < rounds; ++round) {
+        const int calls = farther ? 2 * rounds : rounds;
+        for (int round = 0; round < calls; ++round) {
+            if (me == odd && (behind || farther))
+                std::this_thread::sleep_for(std::chrono::milliseconds(behind ? 40 : round < rounds ? 3 : 30));
             if (late && round % ranks == me)
                 std::this_thread::sleep_for(std::chrono::milliseconds(2));
             k.call(round, in, out);
         }
         if (me == 0)
-            std::printf("%s: %d calls, %llu served, %llu left, %llu declined\n", k.name, rounds, counters[at] - before[0],
+            std::printf("%s: %d calls, %llu served, %llu left, %llu declined\n", k.name, calls, counters[at] - before[0],
                         counters[at + 1] - before[1], counters[at + 2] - before[2]);
+        drags = false;
     }
+    if (me == 0 && farther)
+        std::printf("links looked at: %llu\n", counters[names.size() - 1]);
     MPI_Waitall(flying, requests.data(), MPI_STATUSES_IGNORE);
     for (size_t i = 0; i < flying; ++i)
         expect(got[i].front() == sum_of(static_cast<int>(i)) && got[i].back() == sum_of(static_cast<int>(i)));
