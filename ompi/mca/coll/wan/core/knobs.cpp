@@ -77,7 +77,7 @@ const std::array<wan_knob_t, 26 + WAN_COLLECTIVES> knobs{{
      "Per cent of the time of the calls of a collective and a size that trials may add to it, both as predicted, 1 to 100: trials wait until "
      "calls have taken so long. 100: no limit, each call is a trial until all have ended"},
     {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,
-     "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells. Read by "
+     "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells until calls take far longer. Read by "
      "every process: where they do not all read the same, nobody uses it. Empty: none"},
     {"links_file", WAN_KNOB_STRING, offsetof(wan_params_t, links_file), 0, 0, 0, 4, false,
      "File in which the first rank of a job keeps what was measured of the links between its sites, for later jobs, which then have a "
