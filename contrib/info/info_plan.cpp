@@ -35,6 +35,8 @@ struct outlook {
     std::optional<wan_comm::ruling> said;       // by a file of rules
     std::string outranked;              // by another component, and so nothing of ours is chosen; "": not
     bool by_trees = false;              // asked for by name, or by a rule
+    bool no_trees = false;              // they do not serve it, whoever asks
+    std::string refused;                // by those trees, and why; "": not, or nobody asks for them
     std::vector<entry> entries;
 
     outlook(const cluster &c, const wan::request &r)
@@ -44,7 +46,13 @@ struct outlook {
         outranked = c.outranked();
         if (outranked.empty())
             said = comm.ruled(r, true, 0);
-        by_trees = outranked.empty() && (comm.wants_trees[r.collective] || (said && said->how.along_trees));
+        const bool asked = outranked.empty() && (comm.wants_trees[r.collective] || (said && said->how.along_trees));
+        const std::string why = comm.trees_refuse(r);
+        by_trees = asked && why.empty();
+        no_trees = !why.empty();
+        if (asked && !by_trees)
+            refused = (comm.wants_trees[r.collective] ? std::string("coll_wan_") + wan_collective_name(r.collective) + "_algorithm" : said->knob)
+                      + std::string(" names adaptive trees, which ") + why;
         if (!outranked.empty())
             chosen.reset();
         else if (!said || said->how.along_trees)
@@ -68,7 +76,7 @@ struct outlook {
     /** Of a call that nothing is chosen for. */
     std::string why_not() const
     {
-        return !outranked.empty() ? outranked : said ? ruled_text() : "no algorithm of coll/wan can, within these parameters";
+        return !outranked.empty() ? outranked : !ruled_text().empty() ? ruled_text() : "no algorithm of coll/wan can, within these parameters";
     }
     /** What to do about that. */
     const char *remedy() const
@@ -76,10 +84,12 @@ struct outlook {
         return !outranked.empty() ? "leave that parameter out" : said ? "change that rule" : "leave some of them out";
     }
     /** Which parameter decided; nullptr: prediction. */
-    const char *ruled_by() const { return !outranked.empty() ? "coll_wan_priority" : said ? said->knob : nullptr; }
+    const char *ruled_by() const { return !outranked.empty() ? "coll_wan_priority" : said && refused.empty() ? said->knob : nullptr; }
     /** "", or that a file of rules has chosen. */
     std::string ruled_text() const
     {
+        if (!refused.empty())
+            return refused;
         if (!said)
             return "";
         return std::string(said->knob) + (chosen && said->how.algo && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
@@ -175,8 +185,8 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
                 std::cout << "      " << time_text(p.predicted_ns) << "  " << print(p) << "\n";
     }
     if (wan::adaptive_serves(r.collective))
-        std::printf("%c %-14s %10s%s %6s %9s  only by name; its trees are found in the job\n", o.by_trees ? '*' : ' ',
-                    wan::adaptive.name, "-", column("-").c_str(), "-", "-");
+        std::printf("%c %-14s %10s%s %6s %9s  %s\n", o.by_trees ? '*' : ' ', wan::adaptive.name, "-", column("-").c_str(), "-", "-",
+                    o.no_trees ? "cannot serve this call here" : "only by name; its trees are found in the job");
     std::fflush(stdout);
     if (o.by_trees)
         std::cout << "\nBlocking calls take adaptive trees, which no plan tells; calls that they do not serve:\n";
@@ -186,7 +196,7 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
         return;
     }
     const wan::traffic t(c.topo(), *o.chosen, r);
-    std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.said ? "\n  " + o.ruled_text() : "") << "\n  across sites: " << size_text(t.across.bytes)
+    std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.ruled_text().empty() ? "" : "\n  " + o.ruled_text()) << "\n  across sites: " << size_text(t.across.bytes)
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
               << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "

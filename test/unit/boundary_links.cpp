@@ -90,6 +90,7 @@ std::string check_long_gather()
     params p;
     p.tree_threshold = 1024;
     p.algorithm[WAN_GATHER] = wan::adaptive_enumerator(WAN_GATHER);
+    p.explain = 1;
     fabric f(4);
     std::vector<comm_ptr> comms;
     for (int r = 0; r < 4; ++r)
@@ -113,6 +114,15 @@ std::string check_long_gather()
             wan_run_release(run);
             WAN_CHECK_THAT((std::string(said).find("adaptive") != std::string::npos) == (count < 256), std::to_string(count) + ": " + said);
         }
+    std::string text(static_cast<size_t>(wan_comm_explain(comms[0].get(), nullptr, 0)), ' ');
+    wan_comm_explain(comms[0].get(), text.data(), text.size() + 1);
+    const auto count_of = [&](const std::string &words) {
+        int n = 0;
+        for (size_t at = 0; (at = text.find(words, at)) != text.npos; ++at)
+            ++n;
+        return n;
+    };
+    WAN_CHECK_THAT(count_of("\n  chosen: coll_wan_gather_algorithm names it\n") == 2 && count_of("\n  chosen: coll_wan_gather_algorithm names adaptive trees, which take no blocks of 1024 bytes (coll_wan_tree_threshold) or more: of the rest predicted to be the fastest\n") == 2, text);
     return "";
 }
 

@@ -41,7 +41,7 @@ uint64_t mix(uint64_t h, uint64_t v)
 } // namespace
 
 wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p)
-    : topo(std::move(t)), me(rank), checks(p.check_interval * 1'000'000), measures(p.measure_share > 0), deferred(p.measure_share)
+    : topo(std::move(t)), me(rank), tree_threshold(static_cast<uint64_t>(p.tree_threshold)), checks(p.check_interval * 1'000'000), measures(p.measure_share > 0), deferred(p.measure_share)
 {
     for (int c = 0; c < WAN_COLLECTIVES; ++c) {
         wish[c].threshold_bytes = static_cast<uint64_t>(p.threshold);
@@ -475,6 +475,17 @@ std::optional<wan_comm::ruling> wan_comm::said(const wan::request &r, bool block
     return all && all->learned && tuning.doubted(wan::class_of(topo, r)) ? std::nullopt : all;
 }
 
+std::string wan_comm::trees_refuse(const wan::request &r) const
+{
+    // Who passes on a Gather keeps all blocks from below until they are sent: long ones go by other algorithms.
+    if (r.collective == WAN_GATHER && r.bytes / static_cast<uint64_t>(topo.size()) >= tree_threshold)
+        return "take no blocks of " + std::to_string(tree_threshold) + " bytes (coll_wan_tree_threshold) or more";
+    const bool alone = !(wants_trees[WAN_REDUCE] && wants_trees[WAN_ALLREDUCE]);
+    if (wants_trees[r.collective] && wan::kind_of(r.collective).operation && wish[r.collective].stable && alone)
+        return "give other results in stable mode than the algorithms of Reduce or Allreduce";
+    return "";
+}
+
 bool wan_comm::ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch)
 {
     std::lock_guard hold(lock);
@@ -592,7 +603,13 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
         return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
     if (w.algo)
         return "";
-    if (const auto told = said(r, blocks, era); told && (how ? told->how.algo == how->algo : told->how.along_trees))
+    const auto told = said(r, blocks, era);
+    if (how && (wants_trees[r.collective] || (told && told->how.along_trees))) {
+        const std::string what = trees_refuse(r);
+        return (wants_trees[r.collective] ? std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm" : told->knob) + std::string(" names adaptive trees, which ")
+               + (what.empty() ? "do not serve such calls" : what) + ": of the rest predicted to be the fastest";
+    }
+    if (told && (how ? told->how.algo == how->algo : told->how.along_trees))
         return std::string(told->knob) + " says so";
     for (const wan::tuner::state &s : tuning.classes())
         if (how && s.what == wan::class_of(topo, r) && s.candidates.size() > 1)

@@ -34,6 +34,7 @@ struct wan_comm {
     int me;
     wan::wishes wish[WAN_COLLECTIVES];
     bool wants_trees[WAN_COLLECTIVES] = {};     // adaptive ones
+    uint64_t tree_threshold;            // bytes of a block
     wan::adaptive_service *trees = nullptr;     // once they are open
     wan::adaptive_service::member *node = nullptr;                  // of the first stream (wan_call_t)
     std::function<wan::adaptive_service::member *(unsigned stream, int64_t now_ns)> node_open;    // one more; with the lock of `trees`
@@ -115,6 +116,8 @@ struct wan_comm {
         const char *knob;           // or who else says so
         bool learned;               // by trial: until calls take far longer
     };
+    /** Why adaptive trees do not serve such a call where a name or a rule gives it to them; "": they do, as far as its size and kind go. */
+    std::string trees_refuse(const wan::request &r) const;
     /** Whether a file asks for adaptive trees. */
     bool ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch);
     /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which of `known`. */

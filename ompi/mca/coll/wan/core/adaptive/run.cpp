@@ -73,15 +73,11 @@ joining joining_of(const wan_comm &comm, const wan_call_t &call)
 
 bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r)
 {
-    const bool reduces = kind_of(call.collective).operation;
-    // (Who passes on a Gather keeps all blocks from below until they are sent: long ones go by other algorithms.)
-    const auto too_long = [&] { return call.collective == WAN_GATHER && comm.node->node().tree_for(call.root, bytes_of(call)).bandwidth; };
     // (Open MPI itself calls collectives in MPI_Finalize, for files that are still open: after all processes are quiet.)
-    if (!comm.node || comm.trees->is_quiet() || call.internal || !call.dense || call.counts_vary || call.element_bytes > adaptive_most_payload || too_long())
+    if (!comm.node || comm.trees->is_quiet() || call.internal || !call.dense || call.counts_vary || call.element_bytes > adaptive_most_payload)
         return false;
-    if (!comm.wants_trees[call.collective])
-        return adaptive_serves(call.collective) && comm.ruled_along_trees(r, call.blocks, call.epoch);
-    return !(reduces && comm.wish[call.collective].stable && !(comm.wants_trees[WAN_REDUCE] && comm.wants_trees[WAN_ALLREDUCE]));
+    const bool asked = comm.wants_trees[call.collective] || (adaptive_serves(call.collective) && comm.ruled_along_trees(r, call.blocks, call.epoch));
+    return asked && comm.trees_refuse(r).empty();
 }
 
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
