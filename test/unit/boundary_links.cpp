@@ -7,6 +7,7 @@
 #include "adaptive/service.hpp"
 #include "comm.hpp"
 #include "model/probe.hpp"
+#include "tune/choices.hpp"
 #include "watched_job.hpp"
 
 #include <memory>
@@ -162,6 +163,55 @@ std::string check_change()
     if (std::string why = j.calls(3000); !why.empty())
         return why;
     WAN_CHECK_THAT(j.learned == 2, "links became faster, learned " + std::to_string(j.learned) + " times");
+    return "";
+}
+
+/**
+ * A level inside sites that is looked at first is no change: trees stay, and what was learned; links that change are one.  So it is where they
+ * were measured on another communicator.
+ */
+std::string check_levels()
+{
+    for (const bool elsewhere : {false, true}) {
+        const std::string a = elsewhere ? "g1/s/r" : "h1/s/r", b = elsewhere ? "g2/s/r" : "h2/s/r", a1 = a + "1", a2 = a + "2", b1 = b + "1", b2 = b + "2";
+        watched_job j({a1.c_str(), a2.c_str(), b1.c_str(), b2.c_str()}, 0);
+        const auto levels = [](auto &found, int64_t ns) {
+            for (size_t i = wan::fact::first_level_ns; i < wan::fact::end; ++i)
+                found[i] = i < wan::fact::level_byte_ps ? ns : 0;
+        };
+        j.f.otherwise = [&](auto &found) { levels(found, 0); };
+        if (std::string why = bring_up(j.comms, j.f); !why.empty())
+            return why;
+        trees_of_job trees(j);
+        WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
+        const wan_comm &c = *j.comms[0];
+        const auto knows_levels = [&] { return c.known.back().level_ns != decltype(c.known.back().level_ns){}; };
+        WAN_CHECK(!knows_levels());
+        wan::rules learned;
+        wan::input_error error;
+        WAN_CHECK(wan::rules::parse("allreduce: rabenseifner\n", "f", learned, error, true));
+        wan::chosen().keep(c.topo, c.sites_key(), learned.of(c.topo));
+        for (const int64_t farther : {1, 10}) {
+            wan::fact_vector now = c.learned;
+            j.f.otherwise = [&](auto &found) {
+                levels(found, 300'000'000);
+                if (found[wan::fact::farthest_ns] > 0)
+                    found[wan::fact::farthest_ns] *= farther, found[wan::fact::first_pair_ns] *= farther;
+            };
+            j.f.otherwise(now);
+            int said = WAN_DONE;
+            for (const auto &x : j.comms)
+                elsewhere ? x->adopt(now) : x->look();
+            while (!elsewhere && said == WAN_DONE)
+                if (std::string why = measure(j.comms, j.f, &said); !why.empty())
+                    return why;
+            const std::string name = std::string(elsewhere ? "elsewhere, " : "here, ") + std::to_string(farther) + ": ";
+            WAN_CHECK_THAT(knows_levels() && (elsewhere || said == WAN_OK), name + j.description());
+            WAN_CHECK_THAT(elsewhere || c.counters.links_changed == (farther == 10), name + std::to_string(c.counters.links_changed));
+            WAN_CHECK_THAT((trees.settle() > 0) == (farther == 10), name + "trees");
+            WAN_CHECK_THAT(elsewhere || wan::chosen().of(c.topo).empty() == (farther == 10), name + "what was learned");
+        }
+    }
     return "";
 }
 
@@ -454,6 +504,6 @@ std::string check_share()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_timeout>), cmocka_unit_test(test<check_all_trees>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_timeout>), cmocka_unit_test(test<check_all_trees>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }
