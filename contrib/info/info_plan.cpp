@@ -161,7 +161,11 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
 {
     std::cout << c.describe() << "\n\n" << title_of(r, bytes) << ":\n\n";
     const auto column = [&](const std::string &text) { return w.simulate ? format(" %10s", text.c_str()) : std::string(); };
-    std::printf("  %-14s %10s%s %6s %9s\n", "algorithm", "predicted", column("simulated").c_str(), "n", "segment");
+    size_t longest = 14;
+    for (const entry &e : o.entries)
+        longest = std::max(longest, std::string(e.algo->name).size());
+    const int wide = static_cast<int>(longest);
+    std::printf("  %-*s %10s%s %6s %9s\n", wide, "algorithm", "predicted", column("simulated").c_str(), "n", "segment");
     std::vector<const entry *> order;
     for (const entry &e : o.entries)
         order.push_back(&e);
@@ -171,11 +175,11 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
     });
     for (const entry *e : order) {
         if (!e->best) {
-            std::printf("  %-14s %10s%s %6s %9s  cannot serve this call here\n", e->algo->name, "-", column("-").c_str(), "-", "-");
+            std::printf("  %-*s %10s%s %6s %9s  cannot serve this call here\n", wide, e->algo->name, "-", column("-").c_str(), "-", "-");
             continue;
         }
         const auto line = [&](const wan::plan &p, const char *name, bool chosen) {
-            std::printf("%c %-14s %10s%s %6s %9s%s\n", chosen ? '*' : ' ', name, time_text(p.predicted_ns).c_str(),
+            std::printf("%c %-*s %10s%s %6s %9s%s\n", chosen ? '*' : ' ', wide, name, time_text(p.predicted_ns).c_str(),
                         column(simulated_text(*e)).c_str(), links_of(p).c_str(), segment_of(p, r).c_str(),
                         e->algo->automatic ? "" : "  reference, only by name");
         };
@@ -185,7 +189,7 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
                 std::cout << "      " << time_text(p.predicted_ns) << "  " << print(p) << "\n";
     }
     if (wan::adaptive_serves(r.collective))
-        std::printf("%c %-14s %10s%s %6s %9s  %s\n", o.by_trees ? '*' : ' ', wan::adaptive.name, "-", column("-").c_str(), "-", "-",
+        std::printf("%c %-*s %10s%s %6s %9s  %s\n", o.by_trees ? '*' : ' ', wide, wan::adaptive.name, "-", column("-").c_str(), "-", "-",
                     o.no_trees ? "cannot serve this call here" : "only by name; its trees are found in the job");
     std::fflush(stdout);
     if (o.by_trees)
@@ -234,12 +238,15 @@ json outlook_json(const cluster &c, const wan::request &r, const outlook &o, uin
     return out;
 }
 
+/** Of a column of the table. */
+std::string heading(const wan::algorithm &a) { return a.automatic ? a.name : "(" + std::string(a.name) + ")"; }
+
 /** A line of the table, with a mark at what a job would take, as plan_print has it. */
 void row_print(const outlook &o, const wan::request &r, uint64_t bytes)
 {
     std::printf("%10s", size_text(bytes).c_str());
     for (const entry &e : o.entries)
-        std::printf(" %12s%c", !e.best ? "-" : e.run ? simulated_text(e).c_str() : time_text(e.best->predicted_ns).c_str(),
+        std::printf(" %*s%c", std::max(12, static_cast<int>(heading(*e.algo).size()) - 1), !e.best ? "-" : e.run ? simulated_text(e).c_str() : time_text(e.best->predicted_ns).c_str(),
                     !o.by_trees && o.chosen && o.chosen->algo == e.algo ? '*' : ' ');
     if (wan::adaptive_serves(r.collective))
         std::printf(" %12s%c", "-", o.by_trees ? '*' : ' ');
@@ -343,7 +350,7 @@ int compare_run(const plan_words &w)
         if (head) {
             std::printf("%10s", "bytes");
             for (const entry &e : o.entries)
-                std::printf(" %13s", (e.algo->automatic ? e.algo->name : "(" + std::string(e.algo->name) + ")").c_str());
+                std::printf(" %13s", heading(*e.algo).c_str());
             if (wan::adaptive_serves(collective))
                 std::printf(" %13s", ("(" + std::string(wan::adaptive.name) + ")").c_str());
             std::printf("  chosen: n, segment\n");

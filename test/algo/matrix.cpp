@@ -61,7 +61,7 @@ void report(const char *what, const std::map<std::string, tally> &counts, std::c
 {
     size_t runs = 0;
     for (const auto &[name, n] : counts) {
-        std::printf("%s: %-24s %6zu topologies %8zu plans %9zu runs\n", what, name.c_str(), n.topologies, n.plans, n.runs);
+        std::printf("%s: %-28s %6zu topologies %8zu plans %9zu runs\n", what, name.c_str(), n.topologies, n.plans, n.runs);
         runs += n.runs;
     }
     std::printf("%s: %zu runs in %.1f s\n", what, runs, std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());

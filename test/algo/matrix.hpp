@@ -187,6 +187,21 @@ inline uint64_t expected_crossing(const topology &t, const std::vector<site_id> 
                 if (site_of(to) == site_at(b))
                     sum += size_of(from, to);
         }
+        if (name == "bruck") {      // each block hop by hop, by slots
+            sum = 0;
+            for (int from = 0; from < t.size(); ++from)
+                for (int to = 0; to < t.size(); ++to) {
+                    const int distance = (t.slot_of(to) - t.slot_of(from) + t.size()) % t.size();
+                    int at = t.slot_of(from);
+                    for (int bit = 1; bit <= distance; bit *= 2)
+                        if (distance & bit) {
+                            const int next = (at + bit) % t.size();
+                            sum += site_of(t.rank_of(at)) == site_at(a) && site_of(t.rank_of(next)) == site_at(b) ? o.count : 0;
+                            at = next;
+                        }
+                }
+            return sum;
+        }
         if (p.algo->collective == WAN_ALLTOALL || name == "direct")
             return sum;
         return sum / static_cast<uint64_t>(t.rank_count(site_at(a)))
@@ -257,11 +272,11 @@ inline int possible_gateways(const topology &t, const plan &p, int s)
 
 /**
  * Whether shared_ways knows exactly what an algorithm lets cross: not of those whose shares are rounded
- * ("ordered", "counterpart"), or that hear by other trees ("leaders", bcast "tree"), nor of Scan.
+ * ("ordered", "counterpart", "bruck"), or that hear by other trees ("leaders", bcast "tree"), nor of Scan.
  */
 inline bool crossing_is_told(const algorithm &a)
 {
-    return a.crosses != crossing::by_entries && a.crosses != crossing::by_share && std::string_view(a.name) != "ordered" && a.collective != WAN_SCAN && a.collective != WAN_EXSCAN;
+    return a.crosses != crossing::by_entries && a.crosses != crossing::by_share && a.crosses != crossing::by_hops && std::string_view(a.name) != "ordered" && a.collective != WAN_SCAN && a.collective != WAN_EXSCAN;
 }
 
 /** "" or what is wrong with the traffic: bytes exactly, senders at most n, and n where there are n gateways. */

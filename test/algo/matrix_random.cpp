@@ -95,7 +95,7 @@ std::string check_random()
     for (const algorithm *a : algorithms())
         WAN_CHECK_THAT(counts[name_of(*a)] > 30, a->name);
     for (const auto &[name, n] : counts)
-        std::printf("random: %-24s %5zu runs\n", name.c_str(), n);
+        std::printf("random: %-28s %5zu runs\n", name.c_str(), n);
     return "";
 }
 

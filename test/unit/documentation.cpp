@@ -257,7 +257,7 @@ std::string check_guides()
         for (int c = WAN_COLLECTIVES - 1; c >= 0; --c)      // reduce_scatter before reduce
             all += (all.empty() ? "" : "|") + collective_name(collective_at(c));
         return all;
-    }() + ") `([a-z]+)`"), path("`((?:core|doc|contrib|test|ompi|opal)/[A-Za-z0-9_./-]+|[a-z_]+\\.[ch])`");
+    }() + ") `([a-z_]+)`"), path("`((?:core|doc|contrib|test|ompi|opal)/[A-Za-z0-9_./-]+|[a-z_]+\\.[ch])`");
     const auto each = [](const std::string &text, const std::regex &what, auto f) {
         for (std::sregex_iterator at(text.begin(), text.end(), what), end; at != end; ++at)
             f(*at);

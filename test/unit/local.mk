@@ -3,6 +3,7 @@
 
 if HAVE_CMOCKA
 unit_tests = \
+	test/unit/alltoall \
 	test/unit/builder \
 	test/unit/discovery \
 	test/unit/documentation \
@@ -51,6 +52,9 @@ unit_headers = test/unit/unit.hpp test/unit/scripted_port.hpp test/algo/matrix.h
 EXTRA_DIST += doc/add-an-algorithm.md doc/administrator.md doc/algorithms.md doc/architecture.md doc/btl-udp.md doc/figures.md doc/limits.md doc/report.md doc/sites.md doc/tuning.md
 EXTRA_DIST += test/README.md test/golden/plans.txt test/golden/schedules.txt ompi/mca/coll/wan/REFERENCE.md
 
+test_unit_alltoall_SOURCES = test/unit/alltoall.cpp test/unit/planned.hpp $(unit_headers)
+test_unit_alltoall_CPPFLAGS = $(unit_cppflags)
+test_unit_alltoall_LDADD = $(unit_libs)
 test_unit_builder_SOURCES = test/unit/builder.cpp $(unit_headers)
 test_unit_builder_CPPFLAGS = $(unit_cppflags)
 test_unit_builder_LDADD = $(unit_libs)

@@ -158,6 +158,9 @@ std::string golden_text()
     show("sites of 4 and 3 hosts", d, "allreduce rabenseifner links 2 inner ring");
     show("2 sites of 5 hosts: 4 blocks in both", e, "bcast vandegeijn root 0 links 5");
     show("3 sites of 2 hosts", f, "allreduce counterpart");
+    show("2 sites of 2 hosts", a, "alltoall pair_light_barrier");
+    show("2 sites of 2 hosts", a, "alltoall ring_one_barrier");
+    show("2 sites of 2 hosts", a, "alltoall bruck");
     show("2 sites of 2 hosts with 2 ranks each", c, "bcast tree root 3 lambda 2 entries 2");
     return text;
 }

@@ -38,8 +38,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/allreduce_rabenseifner.cpp \
 	ompi/mca/coll/wan/core/algo/allreduce_twotier.cpp \
 	ompi/mca/coll/wan/core/algo/barrier_leaders.cpp \
+	ompi/mca/coll/wan/core/algo/alltoall_bruck.cpp \
 	ompi/mca/coll/wan/core/algo/alltoall_bundled.cpp \
 	ompi/mca/coll/wan/core/algo/alltoall_direct.cpp \
+	ompi/mca/coll/wan/core/algo/alltoall_steps.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_chain.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_farfirst.cpp \
 	ompi/mca/coll/wan/core/algo/bcast_tree.cpp \
@@ -75,6 +77,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/algo/shares.cpp \
 	ompi/mca/coll/wan/core/algo/shares.hpp \
 	ompi/mca/coll/wan/core/algo/sites.hpp \
+	ompi/mca/coll/wan/core/algo/step_times.hpp \
 	ompi/mca/coll/wan/core/algo/turns.hpp \
 	ompi/mca/coll/wan/core/collective.hpp \
 	ompi/mca/coll/wan/core/comm.cpp \

@@ -34,6 +34,7 @@ constexpr int turn = 70, grant = 71;            // who sends next
 constexpr int exchange = 68;                    // to the owners of blocks
 constexpr int node_hand = 11;                   // from lane 0 to who speaks for the host
 constexpr int piece = 80, most_pieces = 16;     // + k: part of a block, or of a bundle
+constexpr int barrier = 128;                    // + step
 constexpr int vector = 128;                     // blocks round a site: + part * (site * steps + step)
 } // namespace label
 

@@ -21,7 +21,9 @@ extern const algorithm exscan_leaders, exscan_collect, exscan_chain, exscan_runs
 extern const algorithm allgather_direct, allgather_counterpart, allgather_leaders;
 extern const algorithm gather_direct, gather_bundled, scatter_direct, scatter_bundled;
 extern const algorithm reduce_scatter_direct, reduce_scatter_sites, reduce_scatter_pairwise, reduce_scatter_runs, reduce_scatter_swap;
-extern const algorithm alltoall_direct, alltoall_bundled;
+extern const algorithm alltoall_direct, alltoall_bundled, alltoall_simple, alltoall_pair, alltoall_ring, alltoall_pair_light_barrier,
+    alltoall_ring_light_barrier, alltoall_pair_one_barrier, alltoall_ring_one_barrier, alltoall_pair_mpi_barrier,
+    alltoall_ring_mpi_barrier, alltoall_bruck;
 
 std::span<const algorithm *const> algorithms()
 {
@@ -66,6 +68,16 @@ std::span<const algorithm *const> algorithms()
         &reduce_scatter_swap,
         &alltoall_direct,
         &alltoall_bundled,
+        &alltoall_simple,
+        &alltoall_pair,
+        &alltoall_ring,
+        &alltoall_pair_light_barrier,
+        &alltoall_ring_light_barrier,
+        &alltoall_pair_one_barrier,
+        &alltoall_ring_one_barrier,
+        &alltoall_pair_mpi_barrier,
+        &alltoall_ring_mpi_barrier,
+        &alltoall_bruck,
     };
     return all;
 }

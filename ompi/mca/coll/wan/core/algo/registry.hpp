@@ -49,10 +49,11 @@ enum uses : uint16_t {
 
 /**
  * How often what crosses does: as seldom as it can, to each entry of a site, from or to each rank, for each run of them, from each host;
- * each of the S sites' shares of it, to the site that combines it, and from there: 2/S times, one after the other.
+ * each of the S sites' shares of it, to the site that combines it, and from there: 2/S times, one after the other; an Alltoall's
+ * blocks as often as their hops of 1, 2, 4, ... slots do.
  */
-enum class crossing : uint8_t { once, by_entries, by_rank, by_run, by_host, by_share };
-constexpr size_t crossings = static_cast<size_t>(crossing::by_share) + 1;
+enum class crossing : uint8_t { once, by_entries, by_rank, by_run, by_host, by_share, by_hops };
+constexpr size_t crossings = static_cast<size_t>(crossing::by_hops) + 1;
 
 /** A set of associations. */
 constexpr uint8_t computes(association a) { return static_cast<uint8_t>(1u << static_cast<unsigned>(a)); }

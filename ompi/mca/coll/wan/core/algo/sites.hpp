@@ -104,6 +104,22 @@ inline int64_t lanes_up_ns(const topology &t, const facts &f, int64_t bytes)
 /** Blocks that travel together are copied one by one where ranks are not in the order of slots. */
 inline int64_t sorted_ns(const topology &t, const facts &f, int64_t bytes) { return t.in_slot_order() ? 0 : copied_ns(f, bytes); }
 
+/** Of the blocks for the ranks 0, 1, ... further on, those that go `d` of it, a power of two, in one hop. */
+constexpr int64_t hopping(int64_t ranks, int64_t d) { return ranks / (2 * d) * d + std::max<int64_t>(0, ranks % (2 * d) - d); }
+
+/** Blocks that hop from site a to site b, another one, where all ranks' go 1, 2, 4, ... slots further, around. */
+inline int64_t hops_across(const topology &t, int a, int b)
+{
+    const int64_t all = t.size(), first_a = t.first_slot(site_at(a)), first_b = t.first_slot(site_at(b));
+    const auto common = [&](int64_t from, int64_t to) {
+        return std::max<int64_t>(0, std::min(from + t.rank_count(site_at(a)), to + t.rank_count(site_at(b))) - std::max(from, to));
+    };
+    int64_t sum = 0;
+    for (int64_t d = 1; d < all && a != b; d *= 2)
+        sum += hopping(all, d) * (common(first_a + d, first_b) + common(first_a + d, first_b + all));
+    return sum;
+}
+
 /** How a broadcast from `home` goes from site to site. */
 struct site_route {
     int home, sites;

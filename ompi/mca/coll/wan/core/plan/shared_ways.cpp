@@ -77,6 +77,10 @@ int64_t crossing_copies(const topology &t, wan_collective_t c, crossing kind, in
     case crossing::by_run: return t.run_count(site_at(a));
     case crossing::by_host: return t.node_count(site_at(a));
     case crossing::by_share: return 2;
+    case crossing::by_hops: {
+        const int64_t pairs = int64_t{t.rank_count(site_at(a))} * t.rank_count(site_at(b));
+        return c == WAN_ALLTOALL ? (hops_across(t, a, b) + pairs - 1) / pairs : 1;
+    }
     case crossing::once:
     case crossing::by_entries: break;
     }

@@ -19,7 +19,7 @@ namespace wan {
  */
 uint64_t least_crossing(const topology &t, const request &r, int home, site_order order, int a, int b);
 
-/** How often that is multiplied by what an algorithm says of itself; crossing::by_entries: once for each, by_share: its shares. */
+/** How often that is multiplied by what an algorithm says of itself; crossing::by_entries: once for each, by_share: its shares, by_hops: rounded up. */
 int64_t crossing_copies(const topology &t, wan_collective_t c, crossing kind, int a, int b);
 
 /** Of one call; empty where no rate is known. */
