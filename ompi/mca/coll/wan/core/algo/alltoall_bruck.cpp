@@ -72,6 +72,7 @@ void build(const topology &t, const plan &, builder &b)
         b.copy_shifted(by_distance, buffer::out, numbers(i, i + 1), (slot + ranks - i) % ranks - i);
 }
 
+/** (Where P is no power of two, the last step need not wait for all before it: up to a latency less.) */
 int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
 {
     const int64_t all = t.size(), lanes = widest_node(t), bytes = static_cast<int64_t>(r.bytes);
@@ -85,19 +86,15 @@ int64_t cost(const topology &t, const facts &f, const request &r, const plan &)
     }
     // What shares an uplink: all that leaves a site.
     int64_t shared = 0;
-    for (int a = 0; a < t.site_count(); ++a) {
-        int64_t leaving = 0;
-        for (int b = 0; b < t.site_count(); ++b)
-            leaving += hops_across(t, a, b);
-        shared = std::max(shared, untold_uplink_ns(f, site_at(a), bytes, leaving, all));
-    }
+    for (int s = 0; s < t.site_count(); ++s)
+        shared = std::max(shared, untold_uplink_ns(f, site_at(s), bytes, hops * t.rank_count(site_at(s)) - hops_across(t, s, s), all));
     return std::max(times.end_ns(), f.widest_ns() + shared) + 2 * copied_ns(f, bytes);
 }
 
-/** In at most four operations a rank; of two ranks it is `direct` with copies. */
+/** Its four operations a rank are copies, which take longer to build than sends; of two ranks it is `direct` with copies. */
 bool serves(const topology &t, const request &r)
 {
-    return t.size() > 2 && t.size() <= most_slots && !r.counts_vary;
+    return t.size() > 2 && t.size() <= most_slots / 2 && !r.counts_vary;
 }
 
 } // namespace

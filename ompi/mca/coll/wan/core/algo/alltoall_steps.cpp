@@ -57,7 +57,7 @@ struct peers_of_step {
 
     bool by_bits() const { return std::has_single_bit(static_cast<unsigned>(ranks)); }
     int first_step() const { return how.with == peers::pair && !by_bits() ? 0 : 1; }
-    int around(int i) const { return (i % ranks + ranks) % ranks; }
+    int around(int i) const { return i < 0 ? i + ranks : i < ranks ? i : i - ranks; }
     int to(int slot, int k) const { return how.with == peers::ring ? around(slot + k) : by_bits() ? slot ^ k : around(k - slot); }
     int from(int slot, int k) const { return how.with == peers::ring ? around(slot - k) : to(slot, k); }
 };

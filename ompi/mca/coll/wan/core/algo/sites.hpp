@@ -107,7 +107,7 @@ inline int64_t sorted_ns(const topology &t, const facts &f, int64_t bytes) { ret
 /** Of the blocks for the ranks 0, 1, ... further on, those that go `d` of it, a power of two, in one hop. */
 constexpr int64_t hopping(int64_t ranks, int64_t d) { return ranks / (2 * d) * d + std::max<int64_t>(0, ranks % (2 * d) - d); }
 
-/** Blocks that hop from site a to site b, another one, where all ranks' go 1, 2, 4, ... slots further, around. */
+/** Blocks that hop from site a to site b, or inside of it, where all ranks' go 1, 2, 4, ... slots further, around. */
 inline int64_t hops_across(const topology &t, int a, int b)
 {
     const int64_t all = t.size(), first_a = t.first_slot(site_at(a)), first_b = t.first_slot(site_at(b));
@@ -115,7 +115,7 @@ inline int64_t hops_across(const topology &t, int a, int b)
         return std::max<int64_t>(0, std::min(from + t.rank_count(site_at(a)), to + t.rank_count(site_at(b))) - std::max(from, to));
     };
     int64_t sum = 0;
-    for (int64_t d = 1; d < all && a != b; d *= 2)
+    for (int64_t d = 1; d < all; d *= 2)
         sum += hopping(all, d) * (common(first_a + d, first_b) + common(first_a + d, first_b + all));
     return sum;
 }

@@ -36,7 +36,8 @@ public:
     }
 
     int size() const { return static_cast<int>(at_.size()); }
-    int slot(int i) const { return (i % size() + size()) % size(); }
+    /** Around once at most. */
+    int slot(int i) const { return i < 0 ? i + size() : i < size() ? i : i - size(); }
 
     /** Slot s sends `bytes` to to(s), which is another one or itself: no step; `ready`: when it has heard that to(s) has come. */
     template <typename To, typename From> void step(To to, From from, int64_t bytes, int64_t busy_ns, bool ready)
