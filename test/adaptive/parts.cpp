@@ -211,6 +211,50 @@ std::string check_near_first()
     return "";
 }
 
+/** Transfers while operations are under way: a twentieth of the time until all took half a second, then a hundredth; anew when links have changed. */
+std::string check_transfers_share()
+{
+    constexpr int64_t ms = 1'000'000, takes = 50 * ms;
+    std::vector<std::pair<int, tell_kind>> sent;
+    adaptive_options o;
+    o.peers = 40;
+    neighbours n(o, 60, 0, [&](int to, const tell_message &m) {
+        if (m.what == tell_kind::ping || (m.what == tell_kind::bulk && m.last))
+            sent.emplace_back(to, m.what);
+    });
+    std::vector<int64_t> begun;
+    int64_t now = 0;
+    const auto go_on = [&](size_t transfers) {
+        while (begun.size() < transfers) {
+            n.step(now, true);
+            if (sent.empty()) {
+                now = std::max(now + 1, n.deadline());
+                continue;
+            }
+            const auto [to, what] = sent.back();
+            sent.pop_back();
+            tell_message answer;
+            answer.what = what == tell_kind::bulk ? tell_kind::bulk_done : tell_kind::pong;
+            answer.hint = -1;
+            if (what == tell_kind::bulk)
+                begun.push_back(now);
+            now += what == tell_kind::bulk ? takes : ms / 10;
+            answer.value_ns = takes;
+            n.receive(to, answer, now);
+        }
+    };
+    go_on(14);
+    for (size_t i = 1; i < begun.size(); ++i) {
+        const int64_t pause = begun[i] - begun[i - 1] - takes;
+        WAN_CHECK_THAT(pause == (i < 10 ? 20 : 100) * takes, std::to_string(i) + ": " + std::to_string(pause / ms) + " ms");
+    }
+    begun.clear();
+    n.measure_again();
+    go_on(4);
+    WAN_CHECK_THAT(begun[3] - begun[2] == 21 * takes, "links that may have changed are measured as slowly as those that are known");
+    return "";
+}
+
 /** A ping carries as much as it is told to, and its answer as much as it did. */
 std::string check_ping_bytes()
 {
@@ -240,6 +284,7 @@ int main()
         cmocka_unit_test(test<check_messages>),
         cmocka_unit_test(test<check_near>),
         cmocka_unit_test(test<check_near_first>),
+        cmocka_unit_test(test<check_transfers_share>),
         cmocka_unit_test(test<check_ping_bytes>),
     };
     return cmocka_run_group_tests_name("adaptive parts", tests, nullptr, nullptr);

@@ -22,8 +22,9 @@ constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
 constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr int pings_at_once = 4;
-/** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time. */
-constexpr int64_t bulk_share = 20;
+/** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time, as long as all of
+ *  them have taken less than half a second; then a hundredth. */
+constexpr int64_t first_share = 20, first_ns = 500'000'000, later_share = 100;
 constexpr uint64_t bulk_part = 16 << 10;
 /** So many times as far as the nearest, or as near as the farthest, is near; but not what may be another site, when the farthest is
  *  on another continent, nor what must be one, when the nearest is. */
@@ -123,6 +124,7 @@ int64_t neighbours::deadline() const
 
 void neighbours::measure_again()
 {
+    spent_ns_ = 0;
     again_ = !quiet();
     if (again_)
         return;         // when it has ended
@@ -368,12 +370,13 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         p.way.at_ns = now_ns;
         most_ = std::max(most_, p.best);
         news_.push_back(from);
+        spent_ns_ += now_ns - p.since_ns;
         if (++p.bulks < bulks_each && (p.way.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
             bulk(now_ns);
         else {
             bulk_to_ = -1;
             if (busy_ && options_.has(variant_hints))
-                pauses_until_ns_ = now_ns + bulk_share * (now_ns - p.since_ns);
+                pauses_until_ns_ = now_ns + (spent_ns_ < first_ns ? first_share : later_share) * (now_ns - p.since_ns);
         }
         return;
     }

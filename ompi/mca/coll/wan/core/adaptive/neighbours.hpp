@@ -133,6 +133,7 @@ private:
     bool again_ = false;                // to be measured again once it is quiet
     std::vector<int> again_wanted_;     // and whose bandwidth, then
     int64_t now_ns_ = 0, bulks_from_ns_ = -1, pauses_until_ns_ = 0;
+    int64_t spent_ns_ = 0;              // by transfers
     int bulks_ = 0;                     // asked for because they are near
     uint64_t most_ = 0;
     int64_t largest_ns_ = 0, least_ns_ = 0;
