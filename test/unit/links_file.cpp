@@ -5,7 +5,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "measure/contradictions.hpp"
+#include "collective.hpp"
 #include "measure/links_file.hpp"
+#include "plan/planner.hpp"
 
 #include "unit.hpp"
 
@@ -69,8 +71,13 @@ std::string check_faults()
         {"sites a b\ninside_ns -4\n", "f:2", "'inside_ns' wants one"},
         {"sites a b\ninside_ns 4x\n", "f:2", "'inside_ns' wants one"},
         {"sites a b\ninside_ns 99999999999999999999\n", "f:2", "'inside_ns' wants one"},
-        {"sites a b\ninside_ns 1000000000001\n", "f:2", "'inside_ns' wants one"},
-        {"sites a b\none_way_ns a b 9000000000000000000\n", "f:2", "'one_way_ns' wants two"},
+        {"sites a b\nlink_hosts a b 1000000000001\n", "f:2", "10^12 at most"},
+        {"sites a b\ninside_ns 100000000001\n", "f:2", "'inside_ns' wants one"},
+        {"sites a b\none_way_ns a b 9000000000000000000\n", "f:2", "'one_way_ns' wants two sites and a positive whole number, 10^11 at most, not '9000000000000000000'"},
+        {"sites a b\nlevel3_ns 100000000001\n", "f:2", "'level3_ns' wants one positive whole number, 10^11 at most, not '100000000001'"},
+        {"sites a b\nlevel_byte_ps 1000000001\n", "f:2", "'level_byte_ps' wants one positive whole number, 10^9 at most, not '1000000001'"},
+        {"sites a b\nbyte_ps 1000000001\n", "f:2", "10^9 at most"},
+        {"sites a b\nlink_ps a b 1000000001\n", "f:2", "'link_ps' wants two sites and a positive whole number, 10^9 at most, not '1000000001'"},
         {"sites a b\none_way_ns a c 4\n", "f:2", "'c' is none of the sites"},
         {"sites a b\none_way_ns a a 4\n", "f:2", "from 'a' to itself"},
         {"sites a b\none_way_ns a b\n", "f:2", "wants two sites"},
@@ -86,6 +93,42 @@ std::string check_faults()
         WAN_CHECK_THAT(!links_file::parse(c.text, "f", l, error), c.text);
         WAN_CHECK_THAT(error.where == c.where && error.what.find(c.what) != std::string::npos && !error.remedy.empty(), error.where + ": " + error.what);
     }
+    return "";
+}
+
+/** By the greatest figures that a file may hold, together, no prediction of a call of a few GB goes beyond its integers; what was measured beyond them is written as these. */
+std::string check_greatest()
+{
+    std::vector<place> places;
+    for (const char *site : {"a", "b"})
+        for (uint64_t h = 0; h < 32; ++h)
+            places.push_back({site, places.size(), 0, h % 4 < 2 ? "z1/r1" : "z2/r2"});
+    const topology t{places};
+    const auto most = [](const fact_name &f) {
+        const std::string_view name = f.name;
+        return name.ends_with("_ps") ? " 1000000000\n" : name.ends_with("_ns") ? " 100000000000\n" : " 1000000000000\n";
+    };
+    std::string text = "sites a b\n";
+    for (const fact_name &f : fact_names)
+        text += std::string(f.name) + most(f);
+    for (const fact_name &f : pair_fact_names)
+        text += std::string(f.name) + " a b" + most(f);
+    links_file l;
+    input_error error;
+    WAN_CHECK_THAT(links_file::parse(text, "f", l, error), error.where + error.what);
+    const facts f = facts_from(t, l.all()[0].facts);
+    WAN_CHECK(f.level_byte_ps == 1'000'000'000);
+    for (int c = 0; c < WAN_COLLECTIVES; ++c)
+        for (const uint64_t bytes : {8ull, 1ull << 20, 1ull << 32})
+            for (const plan &p : candidates(t, f, {}, {.collective = collective_at(c), .bytes = bytes}))
+                WAN_CHECK_THAT(p.predicted_ns > 0 && p.predicted_ns < INT64_MAX / 2, print(p));
+    known_links more = l.all()[0];
+    for (int64_t &x : more.facts)
+        x *= 1000;
+    links_file beyond, again;
+    beyond.keep(more);
+    WAN_CHECK_THAT(links_file::parse(beyond.print(), "f", again, error), error.where + error.what);
+    WAN_CHECK(again.print() == l.print());
     return "";
 }
 
@@ -275,7 +318,7 @@ std::string check_widths()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_round>), cmocka_unit_test(test<check_faults>), cmocka_unit_test(test<check_save>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_round>), cmocka_unit_test(test<check_faults>), cmocka_unit_test(test<check_greatest>), cmocka_unit_test(test<check_save>),
                                 cmocka_unit_test(test<check_contradictions>),
                                 cmocka_unit_test(test<check_wide_sites>), cmocka_unit_test(test<check_widths>)};
     return cmocka_run_group_tests_name("links_file", tests, nullptr, nullptr);

@@ -27,16 +27,22 @@ std::vector<std::string> words_of(std::string_view line)
     return words;
 }
 
-/** A quarter of an hour, a byte a second, a TB/s: beyond, predictions do not fit their integers. */
-constexpr int64_t most_number = 1'000'000'000'000;
+/** A TB/s and the like; 100 s, 8 kb/s: beyond, predictions of calls of a few GB do not fit their integers. */
+constexpr int64_t most_number = 1'000'000'000'000, most_ns = 100'000'000'000, most_byte_ps = 1'000'000'000;
+
+int64_t most_of(const fact_name &f)
+{
+    const std::string_view name = f.name;
+    return name.ends_with("_ps") ? most_byte_ps : name.ends_with("_ns") ? most_ns : most_number;
+}
 
 /** Positive, or 0 where that is allowed. */
-std::optional<int64_t> number(const std::string &text, int64_t least = 1)
+std::optional<int64_t> number(const std::string &text, int64_t least = 1, int64_t most = most_number)
 {
     int64_t n = 0;
     const char *const end = text.data() + text.size();
     const auto [at, error] = std::from_chars(text.data(), end, n);
-    return error == std::errc{} && at == end && n >= least && n <= most_number ? std::optional(n) : std::nullopt;
+    return error == std::errc{} && at == end && n >= least && n <= most ? std::optional(n) : std::nullopt;
 }
 
 std::optional<size_t> index_of(const known_links &l, const std::string &site)
@@ -61,22 +67,28 @@ std::optional<std::pair<size_t, size_t>> pair_of(const known_links &l, const std
     return std::nullopt;
 }
 
+std::string range_of(const fact_name &f)
+{
+    const int64_t most = most_of(f);
+    return std::string("positive whole number, ") + (most == most_byte_ps ? "10^9" : most == most_ns ? "10^11" : "10^12") + " at most";
+}
+
 /** A line of a block; what is wrong with it, "" if nothing. */
 std::string line_take(known_links &l, const std::vector<std::string> &w)
 {
     std::string fault;
     for (const fact_name &f : fact_names)
         if (w[0] == f.name) {
-            const auto n = w.size() == 2 ? number(w[1]) : std::nullopt;
+            const auto n = w.size() == 2 ? number(w[1], 1, most_of(f)) : std::nullopt;
             l.facts[f.place] = n.value_or(0);
-            return n ? "" : "'" + w[0] + "' wants one positive whole number, 10^12 at most";
+            return n ? "" : "'" + w[0] + "' wants one " + range_of(f) + (w.size() == 2 ? ", not '" + w[1] + "'" : "");
         }
     for (const fact_name &f : pair_fact_names) {
         if (w[0] != f.name)
             continue;
-        const auto n = w.size() == 4 ? number(w[3]) : std::nullopt;
+        const auto n = w.size() == 4 ? number(w[3], 1, most_of(f)) : std::nullopt;
         if (!n)
-            return "'" + w[0] + "' wants two sites and a positive whole number, 10^12 at most";
+            return "'" + w[0] + "' wants two sites and a " + range_of(f) + (w.size() == 4 ? ", not '" + w[3] + "'" : "");
         const auto p = pair_of(l, w[1], w[2], fault);
         const auto place = p ? fact_of_pair(static_cast<int>(p->first), static_cast<int>(p->second), static_cast<int>(l.sites.size()), f.place) : std::nullopt;
         if (place)
@@ -159,12 +171,12 @@ std::string links_file::print() const
         s += '\n';
         for (const fact_name &f : fact_names)
             if (l.facts[f.place] > 0)
-                s += std::string(f.name) + ' ' + std::to_string(l.facts[f.place]) + '\n';
+                s += std::string(f.name) + ' ' + std::to_string(std::min(l.facts[f.place], most_of(f))) + '\n';
         for (const fact_name &f : pair_fact_names)
             for (size_t a = 0; a < n; ++a)
                 for (size_t b = a + 1; b < n; ++b)
                     if (const auto place = fact_of_pair(static_cast<int>(a), static_cast<int>(b), static_cast<int>(n), f.place); place && l.facts[*place] > 0)
-                        s += std::string(f.name) + ' ' + l.sites[a] + ' ' + l.sites[b] + ' ' + std::to_string(l.facts[*place]) + '\n';
+                        s += std::string(f.name) + ' ' + l.sites[a] + ' ' + l.sites[b] + ' ' + std::to_string(std::min(l.facts[*place], most_of(f))) + '\n';
         for (size_t a = 0; a < n; ++a)
             for (size_t b = 0; b < n; ++b)
                 if (const site_way &w = l.ways[a][b]; w.rtt_ns > 0)
