@@ -160,6 +160,7 @@ public:
                 continue;
             }
             ++handled;
+            repeated += e.again;
             if (e.from >= 0) {
                 if (net.link && !e.again)
                     events_.push({now + static_cast<int64_t>(latency_ns(e.to, e.from)), ++number_, e.from, e.to, {}, 0, e.bytes.size()});
@@ -187,7 +188,7 @@ public:
     std::mt19937_64 random;
     std::vector<std::unique_ptr<process>> all;
     int64_t now = 0;
-    uint64_t handled = 0, repeated = 0;
+    uint64_t handled = 0, repeated = 0;         // events; of them, messages that have come before
     /** May change a message on its way. */
     std::function<void(int from, int to, std::vector<std::byte> &)> meddle;
 
@@ -250,10 +251,8 @@ private:
     {
         int64_t &last = last_[pair_index(from, to)];
         last = std::max(last + 1, at);
-        if (net.repeats > 0 && uniform(0, 1) < net.repeats) {
-            ++repeated;
+        if (net.repeats > 0 && uniform(0, 1) < net.repeats)
             events_.push({last + 1 + static_cast<int64_t>(uniform(0, 1) * (below(2) ? 100 : 2) * static_cast<double>(net.far_ns)), ++number_, to, from, bytes, 0, 0, true});
-        }
         events_.push({last, ++number_, to, from, std::move(bytes)});
     }
 

@@ -365,6 +365,24 @@ void adaptive_node::operation_message(int from, const tell_message &m)
         ++stray_;
 }
 
+bool adaptive_node::numbers::take(uint64_t number)
+{
+    constexpr uint64_t bits = 64;
+    if (number > last) {
+        const uint64_t further = number - last;
+        before = further < bits ? before << further : 0;
+        if (further <= bits)
+            before |= uint64_t{1} << (further - 1);
+        last = number;
+        return true;
+    }
+    const uint64_t behind = last - number;
+    if (behind == 0 || behind > bits || before >> (behind - 1) & 1)
+        return false;
+    before |= uint64_t{1} << (behind - 1);
+    return true;
+}
+
 void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t now_ns)
 {
     tell_message m;
@@ -374,9 +392,7 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
         ++stray_;
         return;
     }
-    if (uint64_t &last = come_[from]; m.number > last)
-        last = m.number;
-    else if (m.number) {
+    if (m.number && !come_[from].take(m.number)) {
         ++repeated_;
         return;
     }

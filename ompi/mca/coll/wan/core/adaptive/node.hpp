@@ -163,7 +163,14 @@ private:
     std::map<int, known_pace> paces_;           // to whom operations were sent faster than the way took them
     lead lead_;
     std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that
-    std::map<int, uint64_t> sent_, come_;       // messages to a process; the number of the last one from it
+    /** Numbers that have come from a process: the highest, and which of those 64 before it (bit 0: the last but one). */
+    struct numbers {
+        uint64_t last = 0, before = 0;
+        /** False: it has come, or is so old that it has. */
+        bool take(uint64_t number);
+    };
+    std::map<int, uint64_t> sent_;              // messages to a process
+    std::map<int, numbers> come_;
     uint64_t next_op_ = 0, stray_ = 0, repeated_ = 0;
     int64_t now_ns_ = 0, next_ns_ = 0;      // next: when step() is due
     adaptive_counters counters_;
