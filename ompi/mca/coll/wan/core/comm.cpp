@@ -585,7 +585,11 @@ uint64_t wan_comm::left_kind(const wan::request &r)
 void wan_comm::left_took(int64_t elapsed_ns)
 {
     std::lock_guard hold(lock);
-    if (std::exchange(trial, 0) == WAN_TRIAL_LEFT && left)
+    if (std::exchange(trial, 0) != WAN_TRIAL_LEFT)
+        return;
+    if (measuring_to_ != purpose::widen)        // they gain nothing by widths
+        took(elapsed_ns);
+    if (left)
         seen.record(left, elapsed_ns);
 }
 

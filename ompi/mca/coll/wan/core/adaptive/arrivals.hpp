@@ -44,7 +44,8 @@ public:
         else if (rtt_ns_)
             rtt_ns_ = std::min(rtt_ns_, took_ns);
         const auto took_ns = std::max({least_ns, now_ns - m.last_ns, m.sent_ns - m.last_sent_ns});
-        rate_ = std::max(rate_, static_cast<uint64_t>(static_cast<__int128>(come_ - m.before) * 1'000'000'000 / took_ns));
+        if (come_ - m.before >= tells_bytes)
+            rate_ = std::max(rate_, static_cast<uint64_t>(static_cast<__int128>(come_ - m.before) * 1'000'000'000 / took_ns));
     }
     /** bytes/s, the most; 0: nothing has come lately. */
     uint64_t rate(int64_t now_ns) const
@@ -59,6 +60,8 @@ private:
     /** What has been seen is believed for one to two of these; a way that is never idle has nothing newer to say of how far it is. */
     static constexpr int64_t holds_ns = 2'000'000'000;
     static constexpr int64_t least_ns = 1'000;
+    /** Fewer do not fill any way: how fast they came tells how often somebody sent. */
+    static constexpr uint64_t tells_bytes = 16 << 10;
     void next_period(int64_t now_ns)
     {
         const bool old = now_ns - since_ns_ > 2 * holds_ns;
