@@ -95,6 +95,19 @@ struct outlook {
         return std::string(said->knob) + (chosen && said->how.algo && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
                                                                                    : " says so");
     }
+    /** "", or why what is predicted to be a little faster was not chosen. */
+    std::string instead_of(const wan::topology &t) const
+    {
+        const entry *fastest = nullptr;
+        for (const entry &e : entries)
+            if (e.best && e.algo->automatic && (!fastest || e.best->predicted_ns < fastest->best->predicted_ns))
+                fastest = &e;
+        if (!fastest || !chosen || !ruled_text().empty() || fastest->best->predicted_ns >= chosen->predicted_ns
+            || chosen->predicted_ns > fastest->best->predicted_ns + fastest->best->predicted_ns / 16
+            || chosen->algo->senders(t, *chosen) >= fastest->algo->senders(t, *fastest->best))
+            return "";
+        return "nearly as fast as " + std::string(fastest->algo->name) + ", and fewer ranks of a site send to other sites at once";
+    }
     /** The best of each algorithm, and what was chosen. */
     void simulate_all(const cluster &c, const wan_call_t &call)
     {
@@ -200,7 +213,8 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
         return;
     }
     const wan::traffic t(c.topo(), *o.chosen, r);
-    std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.ruled_text().empty() ? "" : "\n  " + o.ruled_text()) << "\n  across sites: " << size_text(t.across.bytes)
+    std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.ruled_text().empty() ? "" : "\n  " + o.ruled_text())
+              << (o.instead_of(c.topo()).empty() ? "" : "\n  " + o.instead_of(c.topo())) << "\n  across sites: " << size_text(t.across.bytes)
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
               << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "

@@ -6,8 +6,8 @@
 #include "info_report.hpp"
 #include "info_report_several.hpp"
 #include "info_table.hpp"
+#include "text_file.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -137,10 +137,9 @@ void summary_print(const json &r)
 json report_read(const std::string &file)
 {
     const std::string remedy = ": give a file that a job wrote with --mca coll_wan_report FILE.json";
-    std::ifstream in(file);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in.is_open() || in.bad() || std::filesystem::is_directory(file))
-        throw wrong_word(file + " cannot be read" + remedy);
+    std::string text;
+    if (wan::input_error error; !wan::text_file_read(file, text, error))
+        throw wrong_word(file + " cannot be read: " + error.what + remedy);
     json r = json::parse(text, nullptr, false);
     if (r.is_discarded() && text.find("\"report of coll/wan\"") != text.npos)
         throw wrong_word(file + " is a report of coll/wan that is cut off or damaged: let the job write it again, to a disk with room for it");

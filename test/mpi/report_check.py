@@ -321,6 +321,19 @@ class Numbers(Job):
             self.assertIn('rank 3: wan_bytes', out)     # the job runs
             self.assertEqual(os.listdir(self.dir), [])
 
+    def test_file_of_others(self):
+        """What is no report stays; a report is replaced."""
+        mine = os.path.join(self.dir, 'mine.json')
+        with open(mine, 'w', encoding='utf-8') as f:
+            f.write('{"my": "data"}\n')
+        out = self.job('--mca', 'coll_wan_report', 'mine.json', '--mca', 'coll_wan_verbose', '1')
+        self.assertRegex(out, r'is there,\s+and\s+is\s+no\s+report\s+of\s+coll/wan')
+        self.assertIn('rank 3: wan_bytes', out)
+        with open(mine, encoding='utf-8') as f:
+            self.assertEqual(f.read(), '{"my": "data"}\n')
+        for _ in range(2):
+            self.job('--mca', 'coll_wan_report', 'run.json')
+            self.assertEqual(self.read('run.json')['what'], 'report of coll/wan')
 
     def test_profiler(self):
         """MPI_T is open in MPI_Finalize, as a profiler leaves it: Open MPI does not close the component then."""

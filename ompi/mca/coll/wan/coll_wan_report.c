@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,19 +31,40 @@ static void refuse(const wan_message_t *message)
     mca_coll_wan_message_show("bad-parameter", message);
 }
 
-/* Whether the file can be written is found out now: not after hours. */
-static bool directory_fits(wan_message_t *message)
+/* What stands there is an earlier report, or a part of one, or nothing. */
+static bool is_ours(void)
 {
+    static const char mark[] = "\"report of coll/wan\"";
+    char begins[256];
+    FILE *file = fopen(report.file, "r");
+    const size_t length = NULL == file ? 0 : fread(begins, 1, sizeof(begins) - 1, file);
+
+    if (NULL != file) {
+        fclose(file);
+    }
+    begins[length] = '\0';
+    return 0 == length || NULL != strstr(begins, mark);
+}
+
+/* Whether the file can be written is found out now: not after hours. */
+static bool file_fits(wan_message_t *message)
+{
+    struct stat there;
     char directory[PATH_MAX];
     char *slash;
 
     snprintf(directory, sizeof(directory), "%s", report.file);
     slash = strrchr(directory, '/');
     slash[slash == directory ? 1 : 0] = '\0';
-    if (0 == access(directory, W_OK | X_OK) && (0 == access(report.file, W_OK) || ENOENT == errno)) {
-        return true;
-    }
     snprintf(message->where, sizeof(message->where), "coll_wan_report");
+    if (0 == access(directory, W_OK | X_OK) && (0 == access(report.file, W_OK) || ENOENT == errno)) {
+        if (0 != stat(report.file, &there) || (S_ISREG(there.st_mode) && is_ours())) {
+            return true;
+        }
+        snprintf(message->what, sizeof(message->what), "'%.400s' is there, and is no report of coll/wan", report.file);
+        snprintf(message->remedy, sizeof(message->remedy), "name another file, or remove that one: nothing is written into it");
+        return false;
+    }
     snprintf(message->what, sizeof(message->what), "'%.400s' cannot be written: %s", report.file, strerror(errno));
     snprintf(message->remedy, sizeof(message->remedy),
              "name a file in a directory that exists on the host of rank %d, and that you may write to",
@@ -69,7 +91,7 @@ static int file_find(int spawned, wan_message_t *message)
         snprintf(message->remedy, sizeof(message->remedy), "give the report a shorter name");
         return WAN_ERR_INPUT;
     }
-    return directory_fits(message) ? WAN_OK : WAN_ERR_INPUT;
+    return file_fits(message) ? WAN_OK : WAN_ERR_INPUT;
 }
 
 /* Program and arguments, blanks between them; where that is not known, nothing. */

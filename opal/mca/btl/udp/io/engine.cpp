@@ -27,6 +27,7 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <sys/stat.h>
 #include <utility>
@@ -54,20 +55,29 @@ void say(udp_message_t *m, std::string_view where, std::string_view what, std::s
     put(m->remedy, remedy);
 }
 
-/** A secret of 16 to 65536 bytes that no other user may read; or what is wrong, "": nothing. */
-template <class Bytes> std::string key_read(const char *file, Bytes &key)
+struct key_fault {
+    std::string what, remedy;
+};
+
+/** A secret of 16 to 65536 bytes that not everybody may read and others may not write; or what is wrong with it. */
+template <class Bytes> std::optional<key_fault> key_read(const char *file, Bytes &key)
 {
+    const std::string make = "make one with: head -c 32 /dev/urandom >FILE; chmod 600 FILE; and copy it to all hosts";
     struct stat s;
+    if (::stat(file, &s) != 0)
+        return key_fault{std::string("cannot be read: ") + std::strerror(errno), make};
+    if (!S_ISREG(s.st_mode))        // opening a pipe would wait for who writes
+        return key_fault{"is no regular file", make};
+    if (s.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
+        return key_fault{s.st_mode & S_IROTH ? "can be read by everybody" : "can be written by others", "chmod 600 " + std::string(file) + ", on all hosts"};
     errno = 0;
     std::ifstream f(file, std::ios::binary);
-    if (!f || ::stat(file, &s) != 0)
-        return std::string("cannot be read: ") + std::strerror(errno);
-    if (s.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
-        return s.st_mode & S_IROTH ? "can be read by everybody: chmod 600" : "can be written by others: chmod 600";
+    if (!f)
+        return key_fault{std::string("cannot be read: ") + std::strerror(errno), make};
     key.assign(std::istreambuf_iterator<char>(f), {});
     if (f.bad() || key.size() < 16 || key.size() > 65536)
-        return "has " + std::to_string(key.size()) + " bytes, and a key 16 to 65536";
-    return "";
+        return key_fault{"has " + std::to_string(key.size()) + " bytes, and a key 16 to 65536", make};
+    return std::nullopt;
 }
 
 void say_memory(udp_message_t *m) { say(m, "memory", "there is not enough", "run fewer processes on a host"); }
@@ -366,9 +376,8 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         c.block_max = UDP_BLOCK_MAX;
         c.dead = p->dead ? p->dead * second : never;
         if (p->key_file && *p->key_file) {
-            if (const std::string why = key_read(p->key_file, e->shared); !why.empty()) {
-                say(message, "btl_udp_key_file", "'" + std::string(p->key_file) + "' " + why,
-                    "make one with: head -c 32 /dev/urandom >FILE; chmod 600 FILE; and copy it to all hosts");
+            if (const auto fault = key_read(p->key_file, e->shared)) {
+                say(message, "btl_udp_key_file", "'" + std::string(p->key_file) + "' " + fault->what, fault->remedy);
                 return UDP_ERR_INPUT;
             }
         }
@@ -393,7 +402,7 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
         }
         const uint32_t least = static_cast<uint32_t>(wire::datagram_least) + e->here.headers();
         if (p->mtu && static_cast<uint32_t>(p->mtu) < least) {
-            say(message, "btl_udp_mtu", "less than " + std::to_string(least) + " bytes", "leave it out");
+            say(message, "btl_udp_mtu", std::to_string(p->mtu) + " bytes are too few", "give " + std::to_string(least) + " to 65535, or leave it out");
             return UDP_ERR_INPUT;
         }
         if (p->mtu) {
