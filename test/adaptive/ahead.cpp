@@ -149,7 +149,7 @@ std::string check_ahead()
 /** By a way that holds more, as much as that, but no more than 16 MB; of many processes each sends less. */
 std::string check_most_ahead()
 {
-    for (const auto &[processes, rtt_ns, most] : {std::tuple{2, ms, 4 << 20}, {2, 80 * ms, 8'000'000}, {2, 800 * ms, 16 << 20}, {64, ms, 1 << 20}, {1024, ms, 256 << 10}}) {
+    for (const auto &[processes, rtt_ns, most] : {std::tuple{2, ms, 4 << 20}, {2, 80 * ms, 16'000'000}, {2, 800 * ms, 16 << 20}, {64, ms, 1 << 20}, {1024, ms, 256 << 10}}) {
         job j(processes, test_seed() + 13);
         adaptive_node &n = j.open(0, 1, up_to(processes))->node();
         n.know(1, {rtt_ns, 100'000'000, 1});

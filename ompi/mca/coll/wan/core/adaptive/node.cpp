@@ -93,15 +93,15 @@ uint64_t adaptive_node::far_bandwidth() const
     return most;
 }
 
-/** Twice what the way there holds, as what comes there shows: more would only wait, and what else there is to say behind it.  It may
- *  hold more than was measured, when others were in the way or it was shorter: twice as much is tried each time.  To begin with, what it
- *  holds as measured, there or from here (the time there may have been measured behind others); if it was not, what other far ways hold,
+/** Twice what the way there holds, as measured, there or from here, or as what comes there shows: more would only wait, and what else
+ *  there is to say behind it; with less what goes in segments would wait for room.  It may hold more than was measured, when others
+ *  were in the way or it was shorter: twice as much as comes is tried each time.  Where nothing is known, what other far ways hold,
  *  never what near ones do. */
 uint64_t adaptive_node::window(int to) const
 {
     const uint64_t come = port_.delivered(to), told = near_.bandwidth_or_told(to);
     const bool nothing = come == 0 && told == 0;
-    const uint64_t rate = nothing ? far_bandwidth() : std::max(2 * come, told);
+    const uint64_t rate = nothing ? far_bandwidth() : 2 * std::max(come, told);
     const int64_t known_ns = near_.rtt_or_largest_ns(to), seen_ns = std::min(port_.round_trip_ns(to), most_farther * known_ns);
     const auto bytes = static_cast<uint64_t>(static_cast<__int128>(rate) * (seen_ns ? seen_ns : known_ns) / 1'000'000'000);
     return std::max(nothing && near_.rtt_ns(to) > 0 && !near_.near(to) ? first_window : least_window, bytes);
