@@ -16,10 +16,7 @@
 #ifndef COLL_WAN_H
 #define COLL_WAN_H
 
-#include "coll_wan_args.h"
-#include "coll_wan_compat.h"
-
-#include "wan_core.h"
+#include "coll_wan_run.h"
 
 #include <pthread.h>
 
@@ -181,19 +178,6 @@ typedef enum wan_state {
 /* The core's, and five of the module: tags, whether ranks wait, a number for its trees, starts of persistent requests. */
 #define WAN_MODULE_VOTES (WAN_VOTES + 5)
 
-/* What progresses by itself: coll_wan_progress.c. */
-typedef enum wan_step {
-    WAN_STEP_IDLE,
-    WAN_STEP_WORKED,        /* what somebody waits for may have come: not the time to sleep */
-    WAN_STEP_OVER           /* it is not to be called again, and may be gone */
-} wan_step_t;
-
-typedef struct wan_item {
-    struct wan_item *next;
-    wan_step_t (*step)(struct wan_item *item);
-    bool call;              /* of the program's: where that calls rarely, its steps follow each other */
-} wan_item_t;
-
 /* The topology of a communicator, as this rank sees it, and what its collectives need: coll_wan_neighbors.c. */
 typedef struct wan_neighbors {
     int tag;                /* first of WAN_TAGS_NEIGHBOR, downwards */
@@ -212,7 +196,7 @@ typedef struct wan_neighbors {
 
 typedef struct mca_coll_wan_request mca_coll_wan_request_t;
 
-typedef struct mca_coll_wan_module {
+struct mca_coll_wan_module {
     mca_coll_base_module_t super;
     opal_list_item_t item;          /* in the list of coll_wan_counters.c */
     struct ompi_communicator_t *comm;
@@ -238,7 +222,7 @@ typedef struct mca_coll_wan_module {
         int flags, root;            /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
         int nested;                 /* calls in it that the saved module makes */
         int64_t began_ns;
-        struct mca_coll_wan_question *question;     /* beside one that is left by choice; NULL: none */
+        mca_coll_wan_question_t question;           /* beside one that is left by choice */
     } trial;
     struct {
         wan_item_t item;
@@ -259,7 +243,7 @@ typedef struct mca_coll_wan_module {
     struct {
         WAN_EACH(WAN_SAVED)
     } saved;                        /* who would serve without us; NULL where nobody does */
-} mca_coll_wan_module_t;
+};
 
 OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
 
@@ -314,8 +298,6 @@ int mca_coll_wan_links_measure(mca_coll_wan_module_t *module, bool *anew);
  * BROKEN on error.
  */
 int mca_coll_wan_links_refresh(mca_coll_wan_module_t *module);
-/* Whether links are to be measured: what ranks ask each other beside a blocking call. */
-typedef struct mca_coll_wan_question mca_coll_wan_question_t;
 /*
  * A few times while links are assumed, whatever becomes of the call: whether it is time by now.  Begins *question in any case.
  * OMPI_ code; on error the state is BROKEN, and nothing is under way.
@@ -326,8 +308,8 @@ int mca_coll_wan_links_defer(mca_coll_wan_module_t *module, const wan_args_t *ar
  * nothing of links.  OMPI_ code; on error the state is BROKEN, and nothing is under way.
  */
 int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
-/* Likewise beside a call that the saved module serves by choice; *question: NULL, or of malloc(). */
-int mca_coll_wan_links_ask_left(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t **question);
+/* Likewise beside a call that the saved module serves by choice; begins *question in any case. */
+int mca_coll_wan_links_ask_left(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
 /*
  * After that call: whether the next blocking call is to look at links.  Returns call_rc, or what
  * failed here; the state is BROKEN then.
@@ -372,55 +354,6 @@ void mca_coll_wan_trees_finalize(void);
 void mca_coll_wan_trees_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_trees_close(void);
 
-/* What a call that the core declines gets, the same on all ranks: nothing was sent. */
-#define WAN_NOT_OURS 1
-
-/* ---- a call: coll_wan_call.c ------------------------------------------------ */
-
-/* One buffer of the caller in blocks, and what the core is told of it, in bytes. */
-typedef struct wan_side {
-    char *user;
-    int blocks;
-    int count;
-    const int *counts, *displs;
-    const MPI_Aint *offsets;        /* in place of displs, in bytes */
-    struct ompi_datatype_t *type;
-    struct ompi_datatype_t *const *types;
-    const wan_edges_t *edges;       /* NULL, or along which blocks go: others are nobody's */
-    int only;               /* block to be packed, -1: all */
-    char *base;             /* of what the core sees */
-    size_t each, total;
-    size_t *bytes;          /* of each block; NULL: `each` */
-    ptrdiff_t *at;          /* where each begins; NULL: one after the other */
-    char *packed;           /* NULL: the core works in the caller's memory */
-} wan_side_t;
-
-typedef struct mca_coll_wan_bound {
-    wan_call_t call;
-    struct ompi_datatype_t *datatype;   /* of the elements that the core counts */
-    struct ompi_op_t *op;
-    bool nothing;           /* no bytes on any rank: done without a run */
-    bool unpack;            /* recv, if packed */
-    wan_side_t send, recv;
-    void *temporary;
-    size_t *counts;
-    char token[1];          /* a barrier's buffer */
-} mca_coll_wan_bound_t;
-
-/* Which of the core's a blocking collective is. */
-wan_collective_t mca_coll_wan_core_of(wan_mpi_t what);
-/* Of a block, or of all where there are none; 0 where ranks need not all give the same. */
-size_t mca_coll_wan_common_bytes(const wan_args_t *args);
-/* Describes a call and packs what must be packed; OMPI_ code, nothing is held on error. */
-int mca_coll_wan_bind(mca_coll_wan_bound_t *bound, const wan_args_t *args,
-                      mca_coll_wan_module_t *module);
-/* After the run: to where the caller wants it. */
-int mca_coll_wan_bound_finish(mca_coll_wan_bound_t *bound);
-void mca_coll_wan_bound_release(mca_coll_wan_bound_t *bound);
-
-/* What was bound is still read or written by somebody: its memory is leaked. */
-void mca_coll_wan_bound_abandon(mca_coll_wan_bound_t *bound);
-
 /* ---- arguments that outlive the call: coll_wan_keep.c ------------------------- */
 
 typedef struct wan_kept_args {
@@ -450,38 +383,6 @@ WAN_EACH(WAN_DECLARE)
 int mca_coll_wan_saved_start(mca_coll_wan_module_t *module, const wan_args_t *args,
                              bool persistent, ompi_request_t **request);
 
-/* ---- one run over the PML: coll_wan_port_pml.c ----------------------------- */
-
-struct wan_post;
-struct wan_scratch;
-
-typedef struct mca_coll_wan_port {
-    struct ompi_communicator_t *comm;
-    struct ompi_datatype_t *datatype;
-    struct ompi_op_t *op;           /* NULL where there is none */
-    int tag;                        /* of label 0; label k has tag - k */
-    wan_run_t *run;
-    struct wan_post *flying;        /* posted and not yet reaped; the owner's alone */
-    struct wan_post *landed;        /* completed by some thread, to be reaped by the owner */
-    struct wan_post *spare;
-    struct wan_scratch *scratch;
-    int error;                      /* first error code of Open MPI that a post returned */
-} mca_coll_wan_port_t;
-
-extern const wan_port_t mca_coll_wan_port_pml;
-
-void mca_coll_wan_port_construct(mca_coll_wan_port_t *port, struct ompi_communicator_t *comm,
-                                 struct ompi_datatype_t *datatype, struct ompi_op_t *op);
-/* Label k of the run travels as tag - k. */
-void mca_coll_wan_port_bind(mca_coll_wan_port_t *port, wan_run_t *run, int tag);
-/* Frees the requests of posts that have completed; true when none is left. */
-bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port);
-/* Where processes use threads, finds completions that called nobody back. */
-void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port);
-/* After an error: cancels what can be cancelled and gives up the rest; whether there was a rest. */
-bool mca_coll_wan_port_cancel(mca_coll_wan_port_t *port);
-void mca_coll_wan_port_destruct(mca_coll_wan_port_t *port);
-
 /* ---- a call that is ours: coll_wan_run.c, coll_wan_request.c ------------------ */
 
 /* The three forms of a call on a communicator that is served, or might be; an OMPI_ code or WAN_NOT_OURS. */
@@ -490,62 +391,6 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
                        ompi_request_t **request);
 /* Starts what waits in line, if it may. */
 void mca_coll_wan_line_move(mca_coll_wan_module_t *module);
-
-/* ---- items that progress by themselves: coll_wan_progress.c --------------------- */
-
-void mca_coll_wan_progress_add(wan_item_t *item);
-/* Whether this thread is stepping one. */
-bool mca_coll_wan_progress_inside(void);
-void mca_coll_wan_progress_close(void);
-
-/* ---- runs: coll_wan_run.c --------------------------------------------------------- */
-
-/* Idle passes between looks for lost callbacks: rare, and a look costs all that is flying. */
-#define WAN_SWEEP_PASSES 1024
-
-/* A run of a call, with its port, from `tag` on downwards; OMPI_ code or WAN_NOT_OURS, nothing is held then. */
-int mca_coll_wan_run_open(mca_coll_wan_module_t *module, const mca_coll_wan_bound_t *bound,
-                          int tag, mca_coll_wan_port_t *port, wan_run_t **run);
-/*
- * Releases a run that ended with `code`; its port may still be reaped.  bound: what it works on,
- * NULL where that is not the caller's.  Returns an OMPI_ code.
- */
-int mca_coll_wan_run_close(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound,
-                           int code);
-/* Runs to the end and releases it, whatever happens.  Returns an OMPI_ code. */
-int mca_coll_wan_run_wait(wan_run_t *run, mca_coll_wan_port_t *port, mca_coll_wan_bound_t *bound);
-/* Ours, in a blocking call while SERVING: combines values[count] over all ranks; in no counter.  OMPI_ code or WAN_NOT_OURS. */
-int mca_coll_wan_run_combine(mca_coll_wan_module_t *module, int64_t *values, int count, ompi_op_t *op);
-/* The same for any collective with that root, in which all ranks may give the same values. */
-int mca_coll_wan_run_internal(mca_coll_wan_module_t *module, wan_collective_t collective, int root,
-                              int64_t *values, int count, ompi_op_t *op);
-/*
- * The same Allreduce, beside the next blocking call, which moves it: begin, make the call, end, which waits for the rest.
- * The values are the caller's until then.  begin: as above, nothing is under way unless OMPI_SUCCESS.
- */
-typedef struct mca_coll_wan_beside {
-    wan_item_t item;
-    bool left;              /* progress moves it; atomic */
-    unsigned passes;        /* idle ones, of that */
-    mca_coll_wan_bound_t bound;
-    mca_coll_wan_port_t port;
-    wan_run_t *run;         /* NULL: nothing is under way */
-    bool ended;
-    int code;               /* of the core, the last */
-} mca_coll_wan_beside_t;
-struct mca_coll_wan_question {
-    mca_coll_wan_beside_t beside;
-    int64_t votes[WAN_CHECK_VOTES];
-};
-int mca_coll_wan_beside_begin(mca_coll_wan_module_t *module, mca_coll_wan_beside_t *beside, int64_t *values, int count,
-                              ompi_op_t *op);
-/* From now on progress moves it, beside a call of the saved module. */
-void mca_coll_wan_beside_leave(mca_coll_wan_beside_t *beside);
-int mca_coll_wan_beside_end(mca_coll_wan_beside_t *beside);
-/* At coll_wan_verbose 3: one line for each plan that this communicator has not had before. */
-void mca_coll_wan_run_say(mca_coll_wan_module_t *module, const wan_run_t *run);
-/* The one place that maps codes of the core to Open MPI's. */
-int mca_coll_wan_code(int code, const wan_run_t *run, const mca_coll_wan_port_t *port);
 
 /* ---- counters: coll_wan_counters.c ----------------------------------------- */
 

@@ -10,7 +10,6 @@
 #include "coll_wan.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The core's words: the first line is of sites, what follows, "" before they are known, of links.  Returns that. */
@@ -251,31 +250,16 @@ int mca_coll_wan_links_ask(mca_coll_wan_module_t *module, wan_collective_t colle
                           wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), question->votes));
 }
 
-int mca_coll_wan_links_ask_left(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t **question)
+int mca_coll_wan_links_ask_left(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
 {
-    int64_t votes[WAN_CHECK_VOTES];
-    const int code = wan_comm_check(module->view, collective, mca_coll_wan_port_pml.now_ns(NULL), votes);
-    int rc = OMPI_SUCCESS;
+    int rc;
 
-    *question = NULL;
-    if (WAN_OK == code) {
-        return OMPI_SUCCESS;
+    question->beside.run = NULL;
+    rc = mca_coll_wan_links_ask(module, collective, question);
+    if (NULL != question->beside.run) {
+        mca_coll_wan_beside_leave(&question->beside);
     }
-    *question = malloc(sizeof(**question));
-    if (NULL == *question) {
-        mca_coll_wan_module_break(module, OMPI_ERR_OUT_OF_RESOURCE);
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    (*question)->beside.run = NULL;
-    memcpy((*question)->votes, votes, sizeof(votes));
-    rc = question_begin(module, *question, code);
-    if (NULL == (*question)->beside.run) {
-        free(*question);
-        *question = NULL;
-        return rc;
-    }
-    mca_coll_wan_beside_leave(&(*question)->beside);
-    return OMPI_SUCCESS;
+    return rc;
 }
 
 int mca_coll_wan_links_answer(mca_coll_wan_module_t *module, mca_coll_wan_question_t *question, int call_rc)

@@ -43,15 +43,8 @@ static int left_begin(mca_coll_wan_module_t *module, wan_collective_t collective
 /* With what the call ended. */
 static int left_end(mca_coll_wan_module_t *module, int rc)
 {
-    mca_coll_wan_question_t *question = module->trial.question;
-
     (void) wan_comm_left(module->serving, mca_coll_wan_port_pml.now_ns(NULL) - module->trial.began_ns);
-    module->trial.question = NULL;
-    if (NULL != question) {
-        rc = mca_coll_wan_links_answer(module, question, rc);
-        free(question);
-    }
-    return rc;
+    return mca_coll_wan_links_answer(module, &module->trial.question, rc);
 }
 
 int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)

@@ -19,6 +19,7 @@ plugin_LTLIBRARIES = mca_coll_wan.la
 mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan.h \
 	ompi/mca/coll/wan/coll_wan_args.h \
+	ompi/mca/coll/wan/coll_wan_run.h \
 	ompi/mca/coll/wan/coll_wan_call.c \
 	ompi/mca/coll/wan/coll_wan_compat.h \
 	ompi/mca/coll/wan/coll_wan_component.c \
