@@ -1,6 +1,6 @@
 /*
  * What a user gave a parameter, as it is written: Open MPI knows no ranges, reads text that is no
- * number as 0, and keeps the default where an enumerator does not know a name.
+ * number as 0 and numbers beyond 64 bits as others, and keeps the default where an enumerator does not know a name.
  *
  * For components' glue; include "opal/mca/base/mca_base_vari.h" before.
  *
@@ -9,10 +9,12 @@
 #ifndef WAN_GIVEN_H
 #define WAN_GIVEN_H
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "wan_number.h"
 
 /*
  * The text of the registered parameter `name` ("coll_wan_links"), NULL for its default.  Open MPI keeps that of parameter
@@ -46,15 +48,6 @@ static inline const char *wan_given(const char *name, const char **file)
     }
 }
 
-/* As Open MPI reads numbers. */
-static inline bool wan_given_number(const char *given)
-{
-    char *end;
-
-    (void) strtoll(given, &end, 0);
-    return end != given && strlen(end) <= 1 && NULL != strchr("kKmMgG", *end);
-}
-
 /*
  * The text of the parameter `name` of a component ("coll_wan"), NULL for its default; in `quoted`: "'many'", or "'many', in FILE".
  */
@@ -69,6 +62,38 @@ static inline const char *wan_given_quoted(const char *component, const char *na
         snprintf(quoted, size, "'%.64s'%s%.256s", given, NULL != file ? ", in " : "", NULL != file ? file : "");
     }
     return given;
+}
+
+/*
+ * Whether a component's parameter has a number within its range; else false, with what is wrong.  By what was given: the
+ * `value` that Open MPI made of it may be another.
+ */
+static inline bool wan_given_fits(const char *component, const char *name, int64_t value, int64_t least, int64_t most, char *what, size_t size)
+{
+    char quoted[224];
+    const char *given = wan_given_quoted(component, name, quoted, sizeof(quoted));
+
+    switch (NULL == given ? WAN_NUMBER_GOOD : wan_number_read(given, &value)) {
+    case WAN_NUMBER_NONE:
+        snprintf(what, size, "%s is not a number", quoted);
+        return false;
+    case WAN_NUMBER_TOO_LARGE:
+        snprintf(what, size, "%s is too large", quoted);
+        return false;
+    case WAN_NUMBER_TOO_SMALL:
+        snprintf(what, size, "%s is too small", quoted);
+        return false;
+    case WAN_NUMBER_GOOD:
+        break;
+    }
+    if (value >= least && value <= most) {
+        return true;
+    }
+    if (NULL == given) {
+        snprintf(quoted, sizeof(quoted), "'%" PRId64 "'", value);
+    }
+    snprintf(what, size, "%s is outside the allowed range", quoted);
+    return false;
 }
 
 #endif

@@ -64,12 +64,16 @@ static void knob_reset(const wan_knob_t *knob)
     }
 }
 
-static void knob_refuse(const wan_knob_t *knob, const char *what)
+static void knob_check_number(const wan_knob_t *knob)
 {
+    int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
+                                               : *(int64_t *) knob_storage(knob);
     wan_message_t message;
 
+    if (wan_given_fits("coll_wan", knob->name, value, knob->minimum, knob->maximum, message.what, sizeof(message.what))) {
+        return;
+    }
     snprintf(message.where, sizeof(message.where), "coll_wan_%s", knob->name);
-    snprintf(message.what, sizeof(message.what), "%s", what);
     snprintf(message.remedy, sizeof(message.remedy),
              "give a number from %" PRId64 " to %" PRId64 "; the default %" PRId64 " is used now",
              knob->minimum, knob->maximum, knob->initial);
@@ -90,24 +94,6 @@ static void knob_refuse_name(const wan_knob_t *knob)
              wan_knob_enumerator(knob, (int) knob->initial, NULL));
     mca_coll_wan_message_show("bad-parameter", &message);
     knob_reset(knob);
-}
-
-static void knob_check_number(const wan_knob_t *knob)
-{
-    int64_t value = WAN_KNOB_INT == knob->type ? *(int *) knob_storage(knob)
-                                               : *(int64_t *) knob_storage(knob);
-    char text[448], quoted[384];
-    const char *given = wan_given_quoted("coll_wan", knob->name, quoted, sizeof(quoted));
-
-    if (NULL != given && !wan_given_number(given)) {
-        snprintf(text, sizeof(text), "%s is not a number", quoted);
-        knob_refuse(knob, text);
-        return;
-    }
-    if (value < knob->minimum || value > knob->maximum) {
-        snprintf(text, sizeof(text), "the value %" PRId64 " is outside the allowed range", value);
-        knob_refuse(knob, text);
-    }
 }
 
 static int knob_enumerator(const wan_knob_t *knob, mca_base_var_enum_t **enumerator)
@@ -155,11 +141,11 @@ static int knob_register(const wan_knob_t *knob)
     if (NULL != enumerator) {
         OBJ_RELEASE(enumerator);
     }
-    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
+    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc && WAN_KNOB_ENUM == knob->type) {
         knob_refuse_name(knob);
         return OMPI_SUCCESS;
     }
-    if (0 > rc) {
+    if (0 > rc && OPAL_ERR_VALUE_OUT_OF_BOUNDS != rc) {     /* of a number: it is more than an int holds */
         return rc;
     }
     if (WAN_KNOB_INT == knob->type || WAN_KNOB_INT64 == knob->type) {

@@ -105,14 +105,8 @@ static void knob_check(const udp_knob_t *knob)
 {
     int64_t value = UDP_KNOB_INT == knob->type ? *(int *) knob_storage(knob) : *(int64_t *) knob_storage(knob);
     udp_message_t message;
-    char quoted[192];
-    const char *given = wan_given_quoted("btl_udp", knob->name, quoted, sizeof(quoted));
 
-    if (NULL != given && !wan_given_number(given)) {
-        snprintf(message.what, sizeof(message.what), "%s is not a number", quoted);
-    } else if (value < knob->minimum || value > knob->maximum) {
-        snprintf(message.what, sizeof(message.what), "the value %" PRId64 " is outside the allowed range", value);
-    } else {
+    if (wan_given_fits("btl_udp", knob->name, value, knob->minimum, knob->maximum, message.what, sizeof(message.what))) {
         return;
     }
     snprintf(message.where, sizeof(message.where), "btl_udp_%s", knob->name);
@@ -188,11 +182,11 @@ static int knob_register(const udp_knob_t *knob)
     if (NULL != enumerator) {
         OBJ_RELEASE(enumerator);
     }
-    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
+    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc && UDP_KNOB_ENUM == knob->type) {
         knob_refuse_name(knob);
         return OPAL_SUCCESS;
     }
-    if (0 > rc) {
+    if (0 > rc && OPAL_ERR_VALUE_OUT_OF_BOUNDS != rc) {     /* of a number: it is more than an int holds */
         return rc;
     }
     if (UDP_KNOB_INT == knob->type || UDP_KNOB_INT64 == knob->type) {
@@ -215,12 +209,22 @@ static void limits_check(mca_btl_base_module_t *btl)
 
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); ++i) {
         udp_message_t message;
+        char quoted[192];
+        const char *given = wan_given_quoted("btl_udp", limits[i].name, quoted, sizeof(quoted));
+        int64_t value = (int64_t) *limits[i].bytes;
+        const wan_number_t read = NULL == given ? WAN_NUMBER_GOOD : wan_number_read(given, &value);
+        const bool held = WAN_NUMBER_GOOD == read && value >= 0;    /* else Open MPI has made some other number of it */
 
-        if (*limits[i].bytes <= UDP_BLOCK_MAX) {
+        if (*limits[i].bytes <= UDP_BLOCK_MAX && (held || WAN_NUMBER_NONE == read)) {
             continue;
         }
         snprintf(message.where, sizeof(message.where), "btl_udp_%s", limits[i].name);
-        snprintf(message.what, sizeof(message.what), "the value %zu is too large", *limits[i].bytes);
+        if (held || NULL == given) {
+            snprintf(message.what, sizeof(message.what), "the value %zu is too large", *limits[i].bytes);
+        } else {
+            snprintf(message.what, sizeof(message.what), "%s is %s", quoted,
+                     WAN_NUMBER_TOO_LARGE == read ? "too large" : "no number of bytes");
+        }
         snprintf(message.remedy, sizeof(message.remedy), "give %d at most; that is used now", UDP_BLOCK_MAX);
         mca_btl_udp_message_show("bad-parameter", &message);
         *limits[i].bytes = UDP_BLOCK_MAX;
