@@ -4,10 +4,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "tune/choices.hpp"
 #include "watched_job.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
+
+#include <unistd.h>
 
 namespace {
 
@@ -200,6 +204,81 @@ std::string check_read_once()
     return "";
 }
 
+/** Whether files can be kept is said when the job begins, and nothing is made; where nothing will be learned, nothing is said. */
+std::string check_keep()
+{
+    char name[] = "/tmp/wan-keep-XXXXXX";
+    const std::string dir = mkdtemp(name) ? name : "";
+    WAN_CHECK(!dir.empty());
+    params p;
+    std::string said;
+    const auto keep = [&](std::string links, std::string learned) {
+        said.clear();
+        p.links_file = links.data();
+        p.tune_file = learned.data();
+        wan_message_t m{};
+        int code, refused = 0, which = 0;
+        for (; (code = wan_params_keep(&p, which, &m)) != WAN_DECLINED && which < 10; ++which)
+            if (code == WAN_ERR_INPUT)
+                said += std::to_string(++refused) + ": " + m.where + ": " + m.what + ": " + m.remedy + "\n";
+        p.links_file = p.tune_file = nullptr;
+        return refused;
+    };
+    p.measure_share = 20;
+    p.tune_trials = 3;
+    WAN_CHECK(keep("", "") == 0 && keep(dir + "/links", dir + "/learned") == 0 && std::filesystem::is_empty(dir));
+    WAN_CHECK(keep(dir + "/none/links", dir + "/learned") == 1);
+    WAN_CHECK_THAT(said.find("1: " + dir + "/none/links (coll_wan_links_file): there is no directory " + dir + "/none: Give a path") == 0, said);
+    WAN_CHECK(keep(dir + "/links", dir + "/none/learned") == 1 && said.find("learned (coll_wan_tune_file): there is no directory") != said.npos);
+    WAN_CHECK_THAT(keep(dir + "/none/links", dir + "/none/learned") == 2, said);
+    // Another kind of file: what is learned would not be written into it.
+    std::ofstream(dir + "/thesis") << "\\documentclass{book}\n";
+    WAN_CHECK_THAT(keep("", dir + "/thesis") == 1 && said.find("none of what jobs learn") != said.npos, said);
+    std::ofstream(dir + "/rules") << "bcast: chain\nbcast: teleport\n";
+    WAN_CHECK(keep("", dir + "/rules") == 0);
+    p.tune_trials = 0;
+    WAN_CHECK(keep(dir + "/none/links", dir + "/none/learned") == 1);
+    p.measure_share = 0;
+    WAN_CHECK(keep(dir + "/none/links", dir + "/none/learned") == 0);
+    std::filesystem::remove_all(dir);
+    return "";
+}
+
+/** What is kept at the end goes where it was when the job began, wherever the program went; that one file fails costs only that one. */
+std::string check_save()
+{
+    file_of_links file;
+    watched_job j({"q1", "q1", "q2", "q2"}, 1, file.path.data());
+    wan_message_t message{};
+    int steps = 0, answer = 0;
+    if (std::string why = begin(j, &steps, &answer); !why.empty())
+        return why;
+    j.p.links_file = file.path.data();
+    WAN_CHECK(wan_params_check(&j.p, &message) == WAN_OK);
+    const auto here = std::filesystem::current_path();
+    std::filesystem::current_path("/");
+    const int code = wan_comm_save(j.comms[0].get(), &j.p, &message);
+    std::filesystem::current_path(here);
+    WAN_CHECK_THAT(code == WAN_OK && file.text().find("sites q1 q2\n") != std::string::npos, std::string(message.what) + ": " + file.text());
+    // With something learned, too.
+    const int sizes[] = {2, 2};
+    const wan::topology t = wan::topology::blocks(sizes);
+    wan::rules learned;
+    wan::input_error none;
+    WAN_CHECK(wan::rules::parse("bcast: chain\n", "f", learned, none));
+    wan::chosen().keep(t, "of a test", learned.of(t));
+    std::string nowhere = "/nowhere/learned", nor = "/nowhere/links";
+    j.p.tune_file = nowhere.data();
+    std::remove(file.path.c_str());
+    WAN_CHECK(wan_comm_save(j.comms[0].get(), &j.p, &message) == WAN_ERR_INPUT && message.where == nowhere);
+    WAN_CHECK_THAT(file.text().find("sites q1 q2\n") != std::string::npos, "links are lost by that");
+    j.p.links_file = nor.data();
+    WAN_CHECK(wan_comm_save(j.comms[0].get(), &j.p, &message) == WAN_ERR_INPUT && message.where == nowhere);
+    WAN_CHECK_THAT(std::string(message.what).find("; " + nor + ": ") != std::string::npos, message.what);
+    wan::chosen().forget("of a test");
+    return "";
+}
+
 /** What a map tells of bandwidths is compared when these are measured, after the rest; each kind is said once. */
 std::string check_contradictions()
 {
@@ -252,6 +331,7 @@ std::string check_contradictions()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_file>), cmocka_unit_test(test<check_read_once>), cmocka_unit_test(test<check_contradictions>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_file>), cmocka_unit_test(test<check_read_once>), cmocka_unit_test(test<check_keep>), cmocka_unit_test(test<check_save>),
+                                cmocka_unit_test(test<check_contradictions>)};
     return cmocka_run_group_tests_name("boundary_files", tests, nullptr, nullptr);
 }

@@ -1,5 +1,6 @@
 /*
- * Files that several jobs change: nothing is lost by who does so at once, links and modes stay, and nobody waits for ever.
+ * Files that several jobs change: nothing is lost by who does so at once, nor on a full disk, links and modes stay, and nobody
+ * waits for ever.  Whether a file can be written is known before.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -10,7 +11,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,8 +26,31 @@
 namespace {
 
 bool no_locks = false;      // on this file system
+enum { room, full, full_at_the_end } disk = room;      // at the end: written files say so when they are closed
 
 } // namespace
+
+extern "C" ssize_t write(int fd, const void *bytes, size_t size)
+{
+    static bool half;
+    half = !half;
+    if (disk != full || fd < 3)
+        return syscall(SYS_write, fd, bytes, size);
+    if (half && size > 1)
+        return syscall(SYS_write, fd, bytes, size / 2);
+    errno = ENOSPC;
+    return -1;
+}
+
+extern "C" int close(int fd)
+{
+    const bool written = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY;
+    const int rc = static_cast<int>(syscall(SYS_close, fd));
+    if (disk != full_at_the_end || !written)
+        return rc;
+    errno = ENOSPC;
+    return -1;
+}
 
 extern "C" int flock(int fd, int operation) noexcept
 {
@@ -40,8 +66,8 @@ using namespace wan;
 using namespace wan_test;
 
 struct directory {
-    std::string path = "text_file." + std::to_string(getpid());
-    directory() { std::filesystem::create_directory(path); }
+    std::string path;
+    explicit directory(const std::string &where = "") : path(where + "text_file." + std::to_string(getpid())) { std::filesystem::create_directory(path); }
     ~directory() { std::filesystem::remove_all(path); }
     std::string file(const char *name) const { return path + '/' + name; }
 };
@@ -134,6 +160,106 @@ std::string check_place()
     return "";
 }
 
+/** What was there stays, nothing else is left, and it is said what helps. */
+std::string check_full_disk()
+{
+    const directory d;
+    const std::string file = d.file("file"), none = d.file("none");
+    input_error e;
+    const auto files = [&] { return std::distance(std::filesystem::directory_iterator(d.path), {}); };
+    for (const auto how : {full, full_at_the_end}) {
+        std::ofstream(file) << "old\n";
+        disk = how;
+        const bool changed = append(file, "more\n", e);
+        disk = room;
+        WAN_CHECK_THAT(!changed && text_of(file) == "old\n" && files() == 1, text_of(file));
+        WAN_CHECK_THAT(e.where == file && e.what.find(std::strerror(ENOSPC)) != e.what.npos && e.remedy.find("Free space") == 0, e.what + ": " + e.remedy);
+        for (const std::string &f : {file, none}) {
+            disk = how;
+            errno = 0;
+            const bool written = wan_file_write(f.c_str(), "another text\n") == WAN_OK;
+            const int why = errno;
+            disk = room;
+            WAN_CHECK_THAT(!written && why == ENOSPC && text_of(file) == "old\n" && files() == 1, f + ": " + std::strerror(why) + ": " + text_of(file));
+        }
+    }
+    WAN_CHECK(append(file, "more\n", e) && text_of(file) == "old\nmore\n");
+    std::set<std::string> remedies;
+    for (const int why : {ENOSPC, EDQUOT, EROFS, EACCES})
+        remedies.insert(wan_write_remedy(why));
+    WAN_CHECK(remedies.size() == 4);
+    return "";
+}
+
+/** A whole file: new ones with the usual mode, others with theirs, at the other end of a link. */
+std::string check_write()
+{
+    const directory d;
+    const std::string file = d.file("file"), to_it = d.file("link"), other = d.file("other");
+    struct stat s;
+    std::filesystem::create_symlink("file", to_it);
+    const mode_t mask = umask(027);
+    const bool made = text_file_write(to_it, "one\n");
+    umask(mask);
+    WAN_CHECK(made && std::filesystem::is_symlink(to_it) && text_of(file) == "one\n" && stat(file.c_str(), &s) == 0 && (s.st_mode & 07777) == 0640);
+    WAN_CHECK(chmod(file.c_str(), 0606) == 0 && text_file_write(to_it, "two\n") && text_of(file) == "two\n");
+    WAN_CHECK(stat(file.c_str(), &s) == 0 && (s.st_mode & 07777) == 0606);
+    WAN_CHECK(text_file_write(other, "") && std::filesystem::file_size(other) == 0);
+    WAN_CHECK(!text_file_write(d.file("none/file"), "x") && errno == ENOENT);
+    WAN_CHECK(!text_file_write(d.path, "x") && std::filesystem::is_directory(d.path));
+    return "";
+}
+
+/** As somebody who may not do everything, in a process of its own. */
+template <class F> bool as_nobody(F f)
+{
+    const pid_t p = fork();
+    if (p == 0)
+        _exit((geteuid() != 0 || seteuid(65534) == 0) && f() ? 0 : 1);
+    int status = -1;
+    return waitpid(p, &status, 0) == p && status == 0;
+}
+
+std::string check_changeable()
+{
+    const directory d("/tmp/");
+    const std::string file = d.file("file"), none = d.file("none"), to_none = d.file("to none"), lost = d.file("lost"), round = d.file("round");
+    input_error e;
+    std::ofstream(file) << "old\n";
+    std::filesystem::create_symlink("none", to_none);
+    std::filesystem::create_symlink("nowhere/file", lost);
+    std::filesystem::create_symlink("round", round);
+    const auto before = std::filesystem::last_write_time(d.path);
+    const auto refused = [&](const std::string &f, const char *why) {
+        e = {};
+        return !text_file_changeable(f, e) && e.where == f && e.what.find(why) != e.what.npos && !e.remedy.empty();
+    };
+    // One that is not there yet is what a first job has.
+    for (const std::string &good : {file, none, to_none, std::string("text_file.none")})
+        WAN_CHECK_THAT(text_file_changeable(good, e), good + ": " + e.what);
+    WAN_CHECK_THAT(refused(d.file("nowhere/file"), "there is no directory /tmp/"), e.what);
+    WAN_CHECK_THAT(refused(lost, "there is no directory /tmp/"), e.what);
+    WAN_CHECK_THAT(refused(file + "/file", std::strerror(ENOTDIR)), e.what);
+    WAN_CHECK_THAT(refused(d.path, "this is a directory"), e.what);
+    WAN_CHECK_THAT(refused("/dev/null", "not a regular file"), e.what);
+    WAN_CHECK_THAT(refused(round, std::strerror(ELOOP)), e.what);
+    WAN_CHECK(text_of(file) == "old\n" && !std::filesystem::exists(none) && !std::filesystem::exists("text_file.none") && std::filesystem::last_write_time(d.path) == before);
+    // A directory that may not be written to; one in which another user's file may not be replaced.  What it says is so.
+    WAN_CHECK(chmod(d.path.c_str(), 0555) == 0);
+    WAN_CHECK(as_nobody([&] { return refused(file, std::strerror(EACCES)) && refused(none, std::strerror(EACCES)) && !append(file, "x", e); }));
+    if (geteuid() == 0) {
+        WAN_CHECK(chmod(d.path.c_str(), 01777) == 0);
+        WAN_CHECK(as_nobody([&] { return refused(file, "another user's") && !append(file, "x", e) && text_file_changeable(none, e) && append(none, "x", e); }));
+        WAN_CHECK(chown(file.c_str(), 65534, static_cast<gid_t>(-1)) == 0);
+        WAN_CHECK(as_nobody([&] { return text_file_changeable(file, e) && append(file, "x", e); }));
+        // The file need not be writable, as its directory is.
+        WAN_CHECK(chmod(d.path.c_str(), 0777) == 0 && chmod(file.c_str(), 0444) == 0);
+        WAN_CHECK(as_nobody([&] { return text_file_changeable(file, e) && append(file, "x", e) && !text_file_write(file, "x"); }));
+    }
+    WAN_CHECK(chmod(d.path.c_str(), 0755) == 0);
+    return "";
+}
+
 std::string check_without_locks()
 {
     const directory d;
@@ -161,6 +287,7 @@ std::string check_without_locks()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_together>), cmocka_unit_test(test<check_place>), cmocka_unit_test(test<check_without_locks>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_together>), cmocka_unit_test(test<check_place>), cmocka_unit_test(test<check_full_disk>),
+                                cmocka_unit_test(test<check_write>), cmocka_unit_test(test<check_changeable>), cmocka_unit_test(test<check_without_locks>)};
     return cmocka_run_group_tests_name("text_file", tests, nullptr, nullptr);
 }

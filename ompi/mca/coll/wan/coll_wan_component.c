@@ -256,6 +256,12 @@ static int component_open(void)
         if (WAN_OK == rc && '\0' != faults.what[0] && 0 == OPAL_PROC_MY_NAME.vpid) {
             WAN_VERBOSE(1, "%s: %s; %s", faults.where, faults.what, faults.remedy);
         }
+        for (int which = 0, code = WAN_OK; 0 == OPAL_PROC_MY_NAME.vpid && WAN_DECLINED != code; ++which) {
+            code = wan_params_keep(&component->params, which, &faults);
+            if (WAN_ERR_INPUT == code) {
+                mca_coll_wan_message_show("cannot-keep", &faults);
+            }
+        }
     }
     if (WAN_OK != rc) {
         WAN_VERBOSE(1, "this process stays out: %s", WAN_ERR_NOMEM == rc ? "no memory" : "a defect of coll/wan");

@@ -85,7 +85,7 @@ static int file_find(int spawned, wan_message_t *message)
         here[0] = '\0';
     }
     if (snprintf(report.file, sizeof(report.file), "%s%s%s", here, '\0' == here[0] ? "" : "/", name)
-        >= (int) sizeof(report.file) - 8) {
+        >= (int) sizeof(report.file) - 16) {
         snprintf(message->where, sizeof(message->where), "coll_wan_report");
         snprintf(message->what, sizeof(message->what), "the path is too long");
         snprintf(message->remedy, sizeof(message->remedy), "give the report a shorter name");
@@ -232,31 +232,6 @@ void mca_coll_wan_report_finalizes(void)
 
 /* ---- the end -------------------------------------------------------------------------- */
 
-/* Whole or not at all: beside it first, then in its place. */
-static bool file_write(const char *text)
-{
-    char part[PATH_MAX + 8];
-    const size_t size = strlen(text);
-    FILE *file;
-    bool written;
-
-    snprintf(part, sizeof(part), "%s.part", report.file);
-    file = fopen(part, "w");
-    if (NULL == file) {
-        return false;
-    }
-    written = size == fwrite(text, 1, size, file);
-    written = 0 == fclose(file) && written;
-    written = written && 0 == rename(part, report.file);
-    if (!written) {
-        const int error = errno;
-
-        (void) unlink(part);
-        errno = error;
-    }
-    return written;
-}
-
 static void summary_say(char *lines)
 {
     char *next;
@@ -280,8 +255,10 @@ void mca_coll_wan_report_close(void)
     }
     if (WAN_OK != wan_report_text(report.book, report.ranks, &json, &summary)) {
         WAN_VERBOSE(0, "no memory for the report: %s is not written", report.file);
-    } else if (!file_write(json)) {
-        WAN_VERBOSE(0, "the report %s cannot be written: %s", report.file, strerror(errno));
+    } else if (WAN_OK != wan_file_write(report.file, json)) {
+        const int why = errno;
+
+        WAN_VERBOSE(0, "the report %s cannot be written: %s. %s", report.file, strerror(why), wan_write_remedy(why));
     } else if (0 == OPAL_PROC_MY_NAME.vpid) {
         summary_say(summary);
         WAN_VERBOSE(0, "the report is %s; wan-info report shows it, with --html FILE as a page", report.file);

@@ -179,6 +179,15 @@ int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size);
  * cannot be read.  WAN_OK with message->what: lines of the file of what was learned are left out ("": none).
  */
 int wan_params_check(const wan_params_t *params, wan_message_t *message);
+/*
+ * Then, of the process that will call wan_comm_save(): whether the file `which` (from 0) could be written now, so that a user learns it before
+ * hours of a job, not after; nothing is made.  WAN_ERR_INPUT: not; WAN_OK: it could, or nothing will be written; WAN_DECLINED: there are no more.
+ */
+int wan_params_keep(const wan_params_t *params, int which, wan_message_t *message);
+/* A file as a whole: where that fails, WAN_ERR_INPUT with errno, what was there stays. */
+int wan_file_write(const char *file, const char *text);
+/* What to do then: a sentence. */
+const char *wan_write_remedy(int error);
 
 /* ---- sites -------------------------------------------------------------- */
 
@@ -388,7 +397,7 @@ int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices and why, class by class; a line where there were no calls.  Length as by snprintf. */
 int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size);
 
-/* Keeps what was learned, by trial on any communicator of this process, in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written. */
+/* Keeps what was learned, by trial on any communicator of this process, in params->tune_file and params->links_file.  WAN_ERR_INPUT: one cannot be written, or both. */
 int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message);
 
 /* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */

@@ -11,6 +11,7 @@
 #include "guarded.hpp"
 #include "measure/processor.hpp"
 #include "report/entry.hpp"
+#include "text_file.hpp"
 #include "topo/site_name.hpp"
 #include "tune/choices.hpp"
 #include "vectors.hpp"
@@ -76,6 +77,8 @@ std::string told(const wan_knob_t &knob, int64_t value)
     const char *word = knob.type == WAN_KNOB_ENUM ? wan_knob_enumerator(&knob, static_cast<int>(value), nullptr) : nullptr;
     return word ? word : std::to_string(value);
 }
+
+bool named(const char *file) { return file && *file; }
 
 /** Mb/s of so many ps a byte: slow ones with three digits. */
 std::string mbit_words(int64_t ps)
@@ -474,16 +477,44 @@ int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
 int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message)
 {
     return guarded([&]() -> int {
-        wan::input_error error;
-        const auto wanted = [](const char *file) { return file && *file; };
-        const auto links = wanted(params->links_file) ? comm->links() : std::nullopt;
-        if ((!wanted(params->tune_file) || wan::rules_save(params->tune_file, wan::chosen().all(), error))
-            && (!links || wan::links_save(params->links_file, *links, error)))
+        wan::input_error error, other;
+        const auto links = named(params->links_file) ? comm->links() : std::nullopt;
+        const bool rules_kept = !named(params->tune_file) || wan::rules_save(wan::files().path_of(params->tune_file), wan::chosen().all(), error);
+        const bool links_kept = !links || wan::links_save(wan::files().path_of(params->links_file), *links, rules_kept ? error : other);
+        if (rules_kept && links_kept)
             return WAN_OK;
+        if (!other.what.empty())        // neither
+            error.what += "; " + other.where + ": " + other.what;
         wan::message_fill(*message, error);
         return WAN_ERR_INPUT;
     });
 }
+
+int wan_params_keep(const wan_params_t *params, int which, wan_message_t *message)
+{
+    if (which > 1)
+        return WAN_DECLINED;
+    return guarded([&]() -> int {
+        // Where nothing will be learned, nothing is lost: a file may be given to be read only.
+        const char *const file = which == 0 ? params->tune_file : params->links_file;
+        if (!named(file) || (which == 0 ? params->tune_trials : params->measure_share) == 0)
+            return WAN_OK;
+        wan::input_error error;
+        const std::string path = wan::files().path_of(file);
+        if (which == 0 ? wan::rules_savable(path, error) : wan::text_file_changeable(path, error))
+            return WAN_OK;
+        error.where += which == 0 ? " (coll_wan_tune_file)" : " (coll_wan_links_file)";
+        wan::message_fill(*message, error);
+        return WAN_ERR_INPUT;
+    });
+}
+
+int wan_file_write(const char *file, const char *text)
+{
+    return guarded([&]() -> int { return wan::text_file_write(file, text) ? WAN_OK : WAN_ERR_INPUT; });
+}
+
+const char *wan_write_remedy(int error) { return wan::write_remedy(error); }
 
 int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *port, void *port_ctx, wan_run_t **run)
 {

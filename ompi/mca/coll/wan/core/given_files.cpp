@@ -5,6 +5,8 @@
  */
 #include "given_files.hpp"
 
+#include <filesystem>
+
 namespace wan {
 
 namespace {
@@ -33,6 +35,8 @@ bool given_files::begin(const wan_params_t &p, input_error &error)
     learned_.clear();
     links_.clear();
     hints_.clear();
+    std::error_code unknown;
+    began_in_ = std::filesystem::current_path(unknown).string();
     const auto good = [&](auto &all, const char *file, auto read) {
         const std::string name = name_of(file);
         if (name.empty() || read(name, all[name], error))
@@ -54,6 +58,12 @@ std::optional<known_links> given_files::links_of(const std::string &file, const 
     std::lock_guard hold(lock_);
     const known_links *l = kept(links_, file, read_links).find(sites);
     return l ? std::optional(*l) : std::nullopt;
+}
+
+std::string given_files::path_of(const std::string &file)
+{
+    std::lock_guard hold(lock_);
+    return file.starts_with('/') || began_in_.empty() ? file : began_in_ + '/' + file;
 }
 
 link_hints given_files::hints_of(const std::string &map)

@@ -31,9 +31,12 @@ public:
     std::optional<known_links> links_of(const std::string &file, const std::vector<std::string> &sites);
     /** Of a map. */
     link_hints hints_of(const std::string &map);
+    /** Where a file is that one of these parameters names, wherever the program has gone since the job began. */
+    std::string path_of(const std::string &file);
 
 private:
     std::mutex lock_;
+    std::string began_in_;      // a directory; "": not known
     std::map<std::string, rules> rules_, learned_;      // all by file
     std::map<std::string, links_file> links_;
     std::map<std::string, link_hints> hints_;

@@ -5,8 +5,10 @@
  */
 #include "text_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -37,11 +39,9 @@ struct opened {
         std::swap(fd, o.fd);
         return *this;
     }
-    ~opened()
-    {
-        if (fd >= 0)
-            close(fd);
-    }
+    ~opened() { finish(); }
+    /** False where what was written did not arrive, which some file systems say only now. */
+    bool finish() { return fd < 0 || close(std::exchange(fd, -1)) == 0; }
 };
 
 /** For writing, which locks of network file systems want; for reading where its directory alone may be written to.  Makes it where it is missing. */
@@ -87,19 +87,28 @@ bool write_all(int fd, const std::string &text)
     return true;
 }
 
-/** By a new file that takes its place, with its mode and group; what is wrong in errno. */
-bool replace(const std::string &file, const opened &old, const std::string &text)
+/** A new file beside `place`, open; its name.  Who may use it: its owner at first, or all whom the umask lets. */
+opened open_beside(const std::string &place, bool for_all, std::string &name)
 {
-    struct stat was;
-    const std::unique_ptr<char, decltype(&std::free)> place(realpath(file.c_str(), nullptr), &std::free);
-    if (!place || fstat(old.fd, &was) != 0)
-        return false;
-    std::string fresh = place.get() + std::string(".XXXXXX");
-    const opened f(mkstemp(fresh.data()));
+    opened f;
+    for (int n = 0; f.fd < 0 && n < 100; ++n) {
+        name = place + '.' + std::to_string(getpid()) + '.' + std::to_string(n);
+        f = opened(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_all ? 0666 : 0600));
+        if (f.fd < 0 && errno != EEXIST)
+            break;
+    }
+    return f;
+}
+
+/** By a new file that takes its place, with mode and group of what `was` there, if anything; what is wrong in errno. */
+bool replace(const std::string &place, const struct stat *was, const std::string &text)
+{
+    std::string fresh;
+    opened f = open_beside(place, !was, fresh);
     if (f.fd < 0)
         return false;
-    [[maybe_unused]] const int group = fchown(f.fd, static_cast<uid_t>(-1), was.st_gid);       // if that may be
-    if (fchmod(f.fd, was.st_mode & 0777) == 0 && write_all(f.fd, text) && std::rename(fresh.c_str(), place.get()) == 0)
+    [[maybe_unused]] const int group = was ? fchown(f.fd, static_cast<uid_t>(-1), was->st_gid) : 0;       // if that may be
+    if ((!was || fchmod(f.fd, was->st_mode & 0777) == 0) && write_all(f.fd, text) && f.finish() && std::rename(fresh.c_str(), place.c_str()) == 0)
         return true;
     const int why = errno;
     std::remove(fresh.c_str());
@@ -107,7 +116,46 @@ bool replace(const std::string &file, const opened &old, const std::string &text
     return false;
 }
 
+std::string directory_of(const std::string &file)
+{
+    const size_t slash = file.rfind('/');
+    return slash == file.npos ? "." : file.substr(0, std::max<size_t>(slash, 1));
+}
+
+/** Where a file is, or would be made: links are followed, also one to what there is not.  "": nowhere, why in errno. */
+std::string place_of(const std::string &file)
+{
+    std::string at = file;
+    for (int links = 0; links < 40; ++links) {
+        if (const std::unique_ptr<char, decltype(&std::free)> place(realpath(at.c_str(), nullptr), &std::free); place)
+            return place.get();
+        char target[PATH_MAX];
+        const int why = errno;
+        const ssize_t length = readlink(at.c_str(), target, sizeof target);
+        if (why != ENOENT || length < 0)
+            return (errno = why) == ENOENT ? at : "";
+        const std::string to(target, static_cast<size_t>(length));
+        at = to.starts_with('/') ? to : directory_of(at) + '/' + to;
+    }
+    errno = ELOOP;
+    return "";
+}
+
 } // namespace
+
+const char *write_remedy(int error)
+{
+    switch (error) {
+    case ENOSPC:
+        return "Free space on that disk, or give a path on another one.";
+    case EDQUOT:
+        return "Your share of that disk is used up: delete files of yours there, or give a path on another one.";
+    case EROFS:
+        return "Nothing can be written on that file system: give a path on another one.";
+    default:
+        return "Give a path in a directory that exists on the first rank's host and that you may write to.";
+    }
+}
 
 bool text_file_read(const std::string &file, std::string &text, input_error &error)
 {
@@ -155,14 +203,50 @@ bool text_file_change(const std::string &file, const std::function<bool(std::str
     const opened old = lock(file);
     std::string text;
     if (old.fd >= 0) {
+        struct stat was;
         if (!text_file_read(file, text, error) || !change(text, error))
             return false;
-        if (replace(file, old, text))
+        if (const std::string place = place_of(file); !place.empty() && fstat(old.fd, &was) == 0 && replace(place, &was, text))
             return true;
     }
-    error = {file, std::string("what was learned cannot be written: ") + std::strerror(errno),
-             "Give a path in a directory that exists on the first rank's host and that you may write to."};
+    const int why = errno;
+    error = {file, std::string("what was learned cannot be written: ") + std::strerror(why), write_remedy(why)};
     return false;
+}
+
+bool text_file_changeable(const std::string &file, input_error &error)
+{
+    const auto refuse = [&](int why, const std::string &what) {
+        error = {file, what, write_remedy(why)};
+        return false;
+    };
+    struct stat above, there;
+    const std::string place = place_of(file), directory = directory_of(place);
+    if (place.empty())
+        return refuse(errno, std::string("the path leads nowhere: ") + std::strerror(errno));
+    if (stat(directory.c_str(), &above) != 0)
+        return refuse(errno, errno == ENOENT ? "there is no directory " + directory : directory + ": " + std::strerror(errno));
+    const bool exists = stat(place.c_str(), &there) == 0;
+    if (exists && !S_ISREG(there.st_mode))
+        return refuse(0, S_ISDIR(there.st_mode) ? "this is a directory, not a file" : "this is not a regular file");
+    // What is written is a new file that takes the other's place: the directory must allow that, the file itself need not.
+    if (faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+        return refuse(errno, "no file can be made in " + directory + ": " + std::strerror(errno));
+    if (const uid_t me = geteuid(); exists && (above.st_mode & S_ISVTX) && me != 0 && me != there.st_uid && me != above.st_uid)
+        return refuse(0, "it is another user's, in a directory where only the owner may replace a file");
+    return true;
+}
+
+bool text_file_write(const std::string &file, const std::string &text)
+{
+    struct stat was;
+    const std::string place = place_of(file);
+    if (place.empty())
+        return false;
+    if (stat(place.c_str(), &was) != 0)
+        return errno == ENOENT && replace(place, nullptr, text);
+    // Who has protected it means that.
+    return faccessat(AT_FDCWD, place.c_str(), W_OK, AT_EACCESS) == 0 && replace(place, &was, text);
 }
 
 } // namespace wan

@@ -24,6 +24,15 @@ bool text_file_read(const std::string &file, std::string &text, input_error &err
  */
 bool text_file_change(const std::string &file, const std::function<bool(std::string &text, input_error &error)> &change, input_error &error);
 
+/** Whether that could be done now, for all that is known without doing it; makes and changes nothing. */
+bool text_file_changeable(const std::string &file, input_error &error);
+
+/** Makes a file, or a new one in place of a regular one, which stays as it is where that fails: false, and why in errno. */
+bool text_file_write(const std::string &file, const std::string &text);
+
+/** What to do where that fails with such an errno: a sentence. */
+const char *write_remedy(int error);
+
 } // namespace wan
 
 #endif

@@ -267,6 +267,13 @@ std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::stat
     return all;
 }
 
+bool rules_savable(const std::string &file, input_error &error)
+{
+    std::string text;
+    return text_file_changeable(file, error)
+           && (access(file.c_str(), F_OK) != 0 || (text_file_read(file, text, error) && put_in_place(text, file, {}, error)));
+}
+
 bool rules_save(const std::string &file, const std::vector<rule> &learned, input_error &error)
 {
     if (learned.empty())

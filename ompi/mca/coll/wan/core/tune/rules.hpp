@@ -74,6 +74,8 @@ std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::stat
 
 /** Adds them to a file in place of those there for the same calls; all else in it stays, also what other jobs add meanwhile: see text_file_change(). */
 bool rules_save(const std::string &file, const std::vector<rule> &learned, input_error &error);
+/** Whether that could be done now: see text_file_changeable(); not where the file holds something else, either. */
+bool rules_savable(const std::string &file, input_error &error);
 
 } // namespace wan
 
