@@ -34,6 +34,21 @@ std::string check_open()
     WAN_CHECK(wanted == static_cast<int>(std::strlen(text)));
     char small[8];
     WAN_CHECK(wan_comm_describe(c.get(), small, sizeof small) == wanted && std::string(small) == "2 sites");
+    // Of many sites the first are named, and how many there are.
+    for (const int n : {2, 16, 17, 201}) {
+        std::vector<std::string> names;
+        for (int s = 0; s < n; ++s)
+            names.push_back("site" + std::to_string(s));
+        std::vector<const char *> many;
+        for (const std::string &s : names)
+            many.push_back(s.c_str());
+        const auto wide = open(p, peers_of(many), 0);
+        std::string told(static_cast<size_t>(wan_comm_describe(wide.get(), nullptr, 0)) + 1, 0);
+        wan_comm_describe(wide.get(), told.data(), told.size());
+        WAN_CHECK_THAT(told.find(std::to_string(n) + " sites: site0 (1 host, 1 rank), site1 (1 host, 1 rank)") == 0 && told.size() < 500, told);
+        const std::string last = n <= 16 ? "site" + std::to_string(n - 1) + " (1 host, 1 rank)" : "site11 (1 host, 1 rank), and " + std::to_string(n - 12) + " more";
+        WAN_CHECK_THAT(told.find(last) + last.size() + 1 == told.size(), told);
+    }
     // Before agreement nothing can be run.
     wan_run_t *run = nullptr;
     fabric f(3);

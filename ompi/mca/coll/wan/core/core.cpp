@@ -89,6 +89,32 @@ std::string mbit_words(int64_t ps)
     return text;
 }
 
+/** A list for people, of which so many are written; of few more all are. */
+class short_list {
+public:
+    short_list(std::ostream &s, int size, const char *between, const char *before = "") : s_(s), size_(size), between_(between), before_(before) {}
+    /** Whether the next one is to be written, and what comes before it. */
+    bool next()
+    {
+        const bool shown = seen_ < most || size_ <= most + 4;
+        if (shown)
+            s_ << (seen_ ? between_ : before_);
+        ++seen_;
+        return shown;
+    }
+    void end(const char *what)
+    {
+        if (seen_ > most && size_ > most + 4)
+            s_ << between_ << "and " << seen_ - most << " more" << what;
+    }
+
+private:
+    static constexpr int most = 12;
+    std::ostream &s_;
+    int size_, seen_ = 0;
+    const char *between_, *before_;
+};
+
 /** What is known of the levels inside sites: by how many of them two hosts share. */
 std::string levels_words(const wan::facts &f)
 {
@@ -622,11 +648,13 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
         const auto &t = comm->topo;
         const auto counted = [](int n, const char *what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
         s << counted(t.site_count(), "site") << ": ";
+        short_list sites(s, t.site_count(), ", ");
         for (int i = 0; i < t.site_count(); ++i) {
             const wan::site_id site{static_cast<uint32_t>(i)};
-            s << (i ? ", " : "") << t.site_name(site) << " (" << counted(t.node_count(site), "host") << ", "
-              << counted(t.rank_count(site), "rank") << ")";
+            if (sites.next())
+                s << t.site_name(site) << " (" << counted(t.node_count(site), "host") << ", " << counted(t.rank_count(site), "rank") << ")";
         }
+        sites.end("");
         if (!comm->known.empty()) {
             const auto &f = comm->known.back();
             s << (f.assumed ? "\nassumed: " : "\n") << "farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
@@ -637,15 +665,20 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
                 s << "; eager limit " << f.eager_bytes << " bytes";
             if (f.copy_ps != wan::facts{}.copy_ps || f.reduce_ps != wan::facts{}.reduce_ps)
                 s << "; copying " << f.copy_ps << ", combining " << f.reduce_ps << " ps a byte";
+            const auto told = [](const auto &all) { return static_cast<int>(std::count_if(all.begin(), all.end(), [](int64_t ps) { return ps > 0; })); };
+            short_list uplinks(s, told(f.uplink_ps), "; ", "; ");
             for (size_t i = 0; i < f.uplink_ps.size(); ++i)
-                if (f.uplink_ps[i] > 0)
-                    s << "; uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";
+                if (f.uplink_ps[i] > 0 && uplinks.next())
+                    s << "uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";
+            uplinks.end(" uplinks");
+            short_list links(s, told(f.link_ps) / 2, "; ", "; ");
             for (int a = 0; !f.link_ps.empty() && a < f.sites; ++a)
                 for (int b = a + 1; b < f.sites; ++b)
-                    if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0)
-                        s << "; link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
+                    if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0 && links.next())
+                        s << "link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
                           << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << mbit_words(ps) << " Mb/s"
                           << (f.pair(f.flow_ps, a, b) > 0 ? ", " + mbit_words(f.pair(f.flow_ps, a, b)) + " a connection" : "");
+            links.end(" links");
         }
         return WAN_OK;
     });
