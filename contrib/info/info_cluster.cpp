@@ -39,7 +39,7 @@ std::vector<host> shape_hosts(const std::string &text)
         if (sites > 0 && sites <= 1000 && hosts > 0)
             sizes.assign(static_cast<size_t>(sites), hosts);
     } else {
-        std::istringstream parts(text);
+        std::istringstream parts(text + '+');
         for (std::string part; std::getline(parts, part, '+');)
             sizes.push_back(whole(part));
     }
@@ -116,7 +116,14 @@ std::vector<host> hosts_named(const cluster_words &words, const std::string &map
         if (!wan::hostlist::parse(words.hosts, list, what))
             throw wrong_word("--hosts: " + what + ": write names and ranges such as n[001-016],gw1");
         names_take(list, hosts);
-        return hosts;
+        std::map<std::string, size_t> known;        // twice: two ranks of it, as in mpirun's --host
+        std::vector<host> all;
+        for (host &h : hosts)
+            if (const auto [it, fresh] = known.try_emplace(h.name, all.size()); fresh)
+                all.push_back(std::move(h));
+            else
+                ++all[it->second].slots;
+        return all;
     }
     if (!words.hostfile.empty())
         return hostfile_hosts(words.hostfile);
@@ -284,11 +291,11 @@ void cluster::links_tell(const cluster_words &words)
     if (!words.nic.empty())
         comm_->learned[wan::fact::byte_ps] = std::max<int64_t>(1, 1'000'000'000'000 / rate_of(words.nic, "--nic"));
     if (!words.eager.empty())
-        comm_->machine.eager_bytes = static_cast<int64_t>(size_parse(words.eager));
+        comm_->machine.eager_bytes = static_cast<int64_t>(size_parse(words.eager, "--eager"));
     comm_->learn();
     wan::facts &f = comm_->known.back();
     if (!words.burst.empty())
-        f.burst_bytes = static_cast<int64_t>(size_parse(words.burst));
+        f.burst_bytes = static_cast<int64_t>(size_parse(words.burst, "--burst"));
     if (!words.uplink.empty()) {
         f.uplink_ps.resize(static_cast<size_t>(f.sites));
         for (int64_t &ps : f.uplink_ps)

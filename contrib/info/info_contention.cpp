@@ -76,7 +76,7 @@ int contention_run(const contention_words &words)
     const int ranks = static_cast<int>(all_ranks);
     if (ranks < 2)
         throw wrong_word("an exchange takes two ranks: name more hosts, or --ranks-per-host");
-    const auto bytes = static_cast<double>(size_parse(words.size));
+    const auto bytes = static_cast<double>(size_parse(words.size, "--size"));
     const auto rate = static_cast<double>(rate_of(words.rate, "--rate")), latency_ns = static_cast<double>(latency_of(words.latency, "--latency"));
     const double share = f.share(places, words.per_host);
     const auto all = predicted(ranks, latency_ns, bytes / rate * 1e9 / share);

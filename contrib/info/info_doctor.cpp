@@ -12,6 +12,7 @@
 #include "info_reach.hpp"
 #include "info_words.hpp"
 #include "wan_config.h"
+#include "wan_number.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -376,17 +376,18 @@ parameters parameters_seen(findings &f, const open_mpi &mpi)
             f.wrong(e.what(), "Processes refuse it, too, and use the default.");
         }
     }
+    wan_message_t fault;
+    for (int which = 0, code = WAN_OK; code != WAN_DECLINED; ++which)
+        if ((code = wan_params_keep(&params.values(), which, &fault)) == WAN_ERR_INPUT)
+            f.note(std::string(fault.where) + " could not be written, if rank 0 were here: " + fault.what, fault.remedy);
     return params;
 }
 
-/** As Open MPI reads numbers; nullopt: it is none. */
+/** As Open MPI reads numbers; nullopt: it is none, or takes it for another one. */
 std::optional<int64_t> number_of(const std::string &text)
 {
-    char *end = nullptr;
-    const int64_t value = std::strtoll(text.c_str(), &end, 0);
-    static const std::map<std::string, int> shifts = {{"", 0}, {"k", 10}, {"K", 10}, {"m", 20}, {"M", 20}, {"g", 30}, {"G", 30}};
-    const auto shift = shifts.find(end);
-    return end == text.c_str() || shift == shifts.end() ? std::nullopt : std::optional(value << shift->second);
+    int64_t value = 0;
+    return wan_number_read(text.c_str(), &value) == WAN_NUMBER_GOOD ? std::optional(value) : std::nullopt;
 }
 
 /** Whether a process took something else than was given, and so its default. */
@@ -534,6 +535,8 @@ void reach_judge(findings &f, const std::string &where)
 int doctor_run(const doctor_words &w)
 {
     findings f;
+    if (w.answer && !w.udp.empty())
+        throw wrong_word("--udp and --answer: one host answers (wan-info doctor --answer PORT), another one asks (wan-info doctor --udp HOST:PORT): give one of them");
     if (w.answer)
         return reach_answer(w.answer, w.answer_seconds);
     (void)rate_of(w.rate, "--rate");

@@ -44,14 +44,6 @@ wan::links_file read(const std::string &file)
     return l;
 }
 
-std::string names_of(const wan::known_links &l)
-{
-    std::string s;
-    for (const std::string &name : l.sites)
-        s += (s.empty() ? "" : ", ") + name;
-    return s;
-}
-
 std::vector<figure> figures_of(const wan::known_links &l)
 {
     using wan::fact;
@@ -102,9 +94,9 @@ struct pair_of_figures {
 };
 
 /** What both know; sites that one alone knows are left out. */
-std::vector<std::pair<std::string, std::vector<pair_of_figures>>> compared(const wan::links_file &a, const wan::links_file &b)
+std::vector<std::pair<std::vector<std::string>, std::vector<pair_of_figures>>> compared(const wan::links_file &a, const wan::links_file &b)
 {
-    std::vector<std::pair<std::string, std::vector<pair_of_figures>>> all;
+    std::vector<std::pair<std::vector<std::string>, std::vector<pair_of_figures>>> all;
     for (const wan::known_links &l : a.all()) {
         const wan::known_links *other = b.find(l.sites);
         if (!other)
@@ -115,7 +107,7 @@ std::vector<std::pair<std::string, std::vector<pair_of_figures>>> compared(const
             const auto at = std::find_if(theirs.begin(), theirs.end(), [&](const figure &x) { return x.name == f.name; });
             rows.push_back({f, at == theirs.end() ? std::nullopt : std::optional(at->value)});
         }
-        all.emplace_back(names_of(l), std::move(rows));
+        all.emplace_back(l.sites, std::move(rows));
     }
     return all;
 }
@@ -126,7 +118,7 @@ int one_print(const wan::links_file &l, bool as_json)
     for (const wan::known_links &k : l.all()) {
         json block{{"sites", k.sites}, {"figures", json::array()}};
         if (!as_json)
-            std::cout << names_of(k) << "\n";
+            std::cout << some_of(k.sites) << "\n";
         for (const figure &f : figures_of(k)) {
             if (as_json)
                 block["figures"].push_back({{"name", f.name}, {f.unit, f.value}});
@@ -156,9 +148,9 @@ int both_print(const wan::links_file &a, const wan::links_file &b, bool as_json)
     json out = json::array();
     int differing = 0;
     for (const auto &[names, rows] : all) {
-        json block{{"sites", names}, {"figures", json::array()}};
+        json block{{"sites", joined(names, ", ")}, {"figures", json::array()}};
         if (!as_json)
-            std::cout << names << "\n";
+            std::cout << some_of(names) << "\n";
         for (const pair_of_figures &p : rows) {
             differing += p.differs();
             if (as_json) {

@@ -87,7 +87,7 @@ std::string manual_page(const CLI::App &app)
     page << ".SH EXIT STATUS\n"
             "0: done, nothing wrong. 1: something is wrong with what was looked at (a map, an installation, a host "
             "without a site). "
-            "2: the command line is wrong; standard error says what to write.\n"
+            "2: the command line is wrong, or what it names cannot be read or written; standard error says what to do.\n"
             ".SH EXAMPLES\n"
             ".nf\n"
             "wan\\-info sites \\-\\-map /etc/wan\\-sites \\-\\-hostfile hosts\n"

@@ -304,6 +304,7 @@ int plan_run(const plan_words &w)
 {
     if (w.json + (w.schedule_of != -1) + (w.draw == "-") > 1)
         throw wrong_word("--json, --schedule and --draw - all write to standard output: give one of them");
+    ending_check("--draw", w.draw, ".svg", "a picture in SVG", "name it plan.svg; browsers show it, and rsvg-convert or Inkscape make a PDF or PNG of it");
     const wan_collective_t collective = collective_of(w.collective);
     const uint64_t bytes = size_parse(w.size);
     in_vain_refuse(w, collective, bytes != 0);
@@ -333,7 +334,7 @@ int compare_run(const plan_words &w)
     const wan_collective_t collective = collective_of(w.collective);
     in_vain_refuse(w, collective, w.sizes != plan_words{}.sizes);
     const cluster c(w.where);
-    const std::vector<uint64_t> sizes = collective == WAN_BARRIER ? std::vector<uint64_t>{0} : sizes_parse(w.sizes);
+    const std::vector<uint64_t> sizes = collective == WAN_BARRIER ? std::vector<uint64_t>{0} : sizes_parse(w.sizes, "--sizes");
     json rows = json::array();
     if (!w.json)
         std::cout << c.describe() << "\n\n"

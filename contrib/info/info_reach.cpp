@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <iostream>
@@ -136,7 +137,12 @@ std::pair<std::string, std::string> reach_place(const std::string &where)
         host = host.substr(1, host.size() - 2);
     if (colon == where.npos || host.empty() || colon + 1 == where.size())
         throw wrong_word("--udp: '" + where + "' is no HOST:PORT: give the one that `wan-info doctor --answer PORT` runs on");
-    return {host, where.substr(colon + 1)};
+    const std::string port = where.substr(colon + 1);
+    int number = 0;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (error != std::errc() || end != port.data() + port.size() || number < 1 || number > 65535)
+        throw wrong_word("--udp: '" + port + "' is no port: a number from 1 to 65535, the one that `wan-info doctor --answer PORT` has on " + host);
+    return {host, port};
 }
 
 reach reach_try(const std::string &where)

@@ -33,7 +33,7 @@ std::string sites_text(const json &communicator)
     for (const json &s : communicator.at("sites"))
         sites.push_back(s.at("site").get<std::string>() + " (" + count_text(s.at("hosts"), "host") + ", "
                         + count_text(s.at("ranks"), "rank") + ")");
-    return joined(sites, ", ");
+    return some_of(sites);
 }
 
 /** " (2.10 ms where hosts share no level, 41 us where they share 1)": where levels are known. */
@@ -153,6 +153,7 @@ json report_read(const std::string &file)
 
 int report_run(const report_words &w)
 {
+    ending_check("--html", w.html, ".html .htm", "a page in HTML", "name it run.html");
     std::string file = w.files[0];
     try {
         const json a = report_read(file);

@@ -6,13 +6,17 @@
 #include "info_words.hpp"
 
 #include "collective.hpp"
+#include "text_file.hpp"
 #include "topo/cluster_map.hpp"
+#include "wan_number.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -24,7 +28,7 @@ namespace {
 constexpr uint64_t largest_size = uint64_t{1} << 40;
 
 /** For messages only: nothing is escaped. */
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 /** The knob of "links" or "coll_wan_links"; nullptr: none. */
 const wan_knob_t *knob_named(std::string_view name)
@@ -37,12 +41,11 @@ const wan_knob_t *knob_named(std::string_view name)
     return nullptr;
 }
 
-/** The number of an enumerator or in the range. */
+/** The number of an enumerator or in the range, as jobs read it: also 64k, 0x10. */
 int64_t knob_parse(const wan_knob_t &knob, const std::string &text)
 {
     int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    const bool is_number = wan_number_read(text.c_str(), &number) == WAN_NUMBER_GOOD;
     if (knob.type == WAN_KNOB_ENUM) {
         std::string all;
         for (int k = 0; const char *name = wan_knob_enumerator(&knob, k, nullptr); ++k) {
@@ -50,12 +53,12 @@ int64_t knob_parse(const wan_knob_t &knob, const std::string &text)
                 return k;
             all += (k ? ", " : "") + std::string(name);
         }
-        throw wrong_word("coll_wan_" + std::string(knob.name) + " has no value " + quoted(text) + ": write one of "
+        throw wrong_word("coll_wan_" + std::string(knob.name) + " has no value " + in_quotes(text) + ": write one of "
                          + all);
     }
     if (!is_number || number < knob.minimum || number > knob.maximum)
         throw wrong_word("coll_wan_" + std::string(knob.name) + " is a number from " + std::to_string(knob.minimum)
-                         + " to " + std::to_string(knob.maximum) + ", not " + quoted(text));
+                         + " to " + std::to_string(knob.maximum) + ", not " + in_quotes(text));
     return number;
 }
 
@@ -69,20 +72,48 @@ std::string joined(const std::vector<std::string> &words, const char *between)
     return out;
 }
 
+std::string some_of(std::vector<std::string> words)
+{
+    constexpr size_t most = 12, few = 4;
+    if (words.size() > most + few) {
+        const std::string more = "and " + std::to_string(words.size() - most) + " more";
+        words.resize(most);
+        words.push_back(more);
+    }
+    return joined(words, ", ");
+}
+
 void write_file(const char *option, const std::string &file, const std::string &text)
 {
     if (file == "-") {
         std::cout << text;
         return;
     }
-    std::ofstream out(file);
-    if (!(out << text).flush())
-        throw wrong_word(
-            std::string(option) + ": " + file
-            + " cannot be written: give a path in a directory that you may write, or - for standard output");
+    std::error_code none;
+    bool good;
+    errno = 0;
+    if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {      // a device, a pipe
+        std::ofstream out(file);
+        good = static_cast<bool>((out << text).flush());
+    } else {
+        good = wan::text_file_write(file, text);
+    }
+    const int why = errno;
+    if (!good)
+        throw wrong_word(std::string(option) + ": " + file + " cannot be written: " + std::strerror(why) + ": "
+                         + (why == ENOSPC || why == EDQUOT || why == EROFS ? wan::write_remedy(why)
+                                                                           : "give a path in a directory that you may write, or - for standard output"));
 }
 
-uint64_t size_parse(std::string_view text)
+void ending_check(const char *option, const std::string &file, const std::string &endings, const char *what, const char *remedy)
+{
+    std::string ending = std::filesystem::path(file).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (!ending.empty() && (" " + endings + " ").find(" " + ending + " ") == std::string::npos)
+        throw wrong_word(std::string(option) + ": " + file + ": " + what + " is written, which is no " + ending + ": " + remedy);
+}
+
+uint64_t size_parse(std::string_view text, std::string_view option)
 {
     static constexpr struct { std::string_view unit; int shift; } units[] = {
         {"", 0}, {"B", 0}, {"K", 10}, {"KB", 10}, {"M", 20}, {"MB", 20}, {"G", 30}, {"GB", 30}};
@@ -95,25 +126,26 @@ uint64_t size_parse(std::string_view text)
         for (const auto &u : units)
             if (u.unit == unit && n <= largest_size >> u.shift)
                 return n << u.shift;
-    throw wrong_word(quoted(text) + " is no size: write bytes, 64K, 1M or 2G, up to 1024G");
+    throw wrong_word((option.empty() ? "" : std::string(option) + ": ") + in_quotes(text) + " is no size: write bytes, 64K, 1M or 2G, up to 1024G");
 }
 
-std::vector<uint64_t> sizes_parse(std::string_view text)
+std::vector<uint64_t> sizes_parse(std::string_view text, std::string_view option)
 {
     std::set<uint64_t> sizes;
+    const auto refuse = [&](std::string_view part) { throw wrong_word(std::string(option) + ": " + in_quotes(part) + " is no range: write 1..16M or 1..16M:4"); };
     while (true) {
         const std::string_view part = text.substr(0, text.find(','));
         const std::string_view span = part.substr(0, part.find(':'));
         if (const size_t dots = span.find(".."); dots == span.npos) {
-            sizes.insert(size_parse(span));
+            sizes.insert(size_parse(span, option));
             if (span.size() != part.size())
-                throw wrong_word(quoted(part) + " is no range: write 1..16M or 1..16M:4");
+                refuse(part);
         } else {
-            const uint64_t step = span.size() == part.size() ? 2 : size_parse(part.substr(span.size() + 1));
-            const uint64_t last = size_parse(span.substr(dots + 2));
-            uint64_t size = size_parse(span.substr(0, dots));
+            const uint64_t step = span.size() == part.size() ? 2 : size_parse(part.substr(span.size() + 1), option);
+            const uint64_t last = size_parse(span.substr(dots + 2), option);
+            uint64_t size = size_parse(span.substr(0, dots), option);
             if (step < 2 || size < 1 || last < size)
-                throw wrong_word(quoted(part) + " is no range: write 1..16M or 1..16M:4");
+                refuse(part);
             sizes.insert(size);
             while (size <= last / step)     // the product might be more than there is room for
                 sizes.insert(size *= step);
@@ -157,7 +189,7 @@ int64_t latency_of(const std::string &text, const char *option)
 {
     int64_t ns = 0;
     if (!wan::latency_parse(text, ns))
-        throw wrong_word(std::string(option) + ": " + quoted(text)
+        throw wrong_word(std::string(option) + ": " + in_quotes(text)
                          + " is no time: write a positive number and a unit (ns, us, ms, s), such as 10ms");
     return ns;
 }
@@ -167,7 +199,7 @@ int64_t rate_of(const std::string &text, const char *option)
     int64_t rate = 0;
     if (!wan::bandwidth_parse(text, rate))
         throw wrong_word(
-            std::string(option) + ": " + quoted(text)
+            std::string(option) + ": " + in_quotes(text)
             + " is no rate: write a positive number and a unit (b/s or B/s, with k, M, G or T), such as 400Mb/s");
     return rate;
 }
@@ -195,9 +227,9 @@ wan_collective_t collective_of(std::string_view text)
                     return wan::collective_at(c);
     }
     if (asked.starts_with("neighbor_") || asked.starts_with("ineighbor_"))
-        throw wrong_word(quoted(text) + " has no plan: it goes straight along the edges of the program's topology, so that there is nothing to choose: "
+        throw wrong_word(in_quotes(text) + " has no plan: it goes straight along the edges of the program's topology, so that there is nothing to choose: "
                          "for another collective write one of " + collective_names());
-    throw wrong_word(quoted(text) + " is no collective of coll/wan: write one of " + collective_names());
+    throw wrong_word(in_quotes(text) + " is no collective of coll/wan: write one of " + collective_names());
 }
 
 parameters::parameters()
@@ -227,7 +259,7 @@ parameters::parameters(const std::vector<std::string> &settings) : parameters()
     for (const std::string &s : settings) {
         const size_t equals = s.find('=');
         if (equals == s.npos)
-            throw wrong_word(quoted(s) + " is no setting: write NAME=VALUE, such as links=4");
+            throw wrong_word(in_quotes(s) + " is no setting: write NAME=VALUE, such as links=4");
         set(s.substr(0, equals), s.substr(equals + 1));
         told_.push_back((s.starts_with("coll_wan_") ? "" : "coll_wan_") + s);
     }
@@ -249,7 +281,7 @@ void parameters::set(const std::string &name, const std::string &value)
 {
     const wan_knob_t *k = knob_named(name);
     if (!k)
-        throw wrong_word(quoted(name)
+        throw wrong_word(in_quotes(name)
                          + " is no parameter of coll/wan: ompi_info --param coll wan --level 9 shows all of them");
     char *at = reinterpret_cast<char *>(&values_) + k->offset;
     if (k->type == WAN_KNOB_STRING) {

@@ -35,14 +35,18 @@ template <typename... A> std::string format(const char *text, A... values)
 }
 
 std::string joined(const std::vector<std::string> &words, const char *between);
+/** "a, b, c": of many the first, and how many more there are. */
+std::string some_of(std::vector<std::string> words);
 
-/** To a file, or with - to standard output; throws wrong_word, with the option that named it. */
+/** To a file, or with - to standard output; throws wrong_word, with the option that named it.  What a file had stays where that fails. */
 void write_file(const char *option, const std::string &file, const std::string &text);
+/** Throws wrong_word for a file (not -) whose name has an ending, and none of these: ".svg .html".  what: "a picture in SVG". */
+void ending_check(const char *option, const std::string &file, const std::string &endings, const char *what, const char *remedy);
 
-/** 65536 of "64K"; binary units, at most 2^40. */
-uint64_t size_parse(std::string_view text);
+/** 65536 of "64K"; binary units, at most 2^40.  option: what it was given for, "": a size. */
+uint64_t size_parse(std::string_view text, std::string_view option = "");
 /** "1,1K,64K", "1..16M", "64K..16M:4": ascending, each once. */
-std::vector<uint64_t> sizes_parse(std::string_view text);
+std::vector<uint64_t> sizes_parse(std::string_view text, std::string_view option);
 std::string size_text(uint64_t bytes);
 
 /** "12.3 ms", three digits. */

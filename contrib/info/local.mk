@@ -49,7 +49,7 @@ wan_info_SOURCES = \
 	contrib/info/info_words.hpp \
 	contrib/info/wan_info.cpp
 nodist_wan_info_SOURCES = contrib/info/installed_text.hpp
-wan_info_CPPFLAGS = $(AM_CPPFLAGS) $(contention_cppflags) -DWAN_HELPDIR='"$(helpdir)"'
+wan_info_CPPFLAGS = $(AM_CPPFLAGS) $(contention_cppflags) -I$(top_srcdir)/opal/util -DWAN_HELPDIR='"$(helpdir)"'
 wan_info_LDADD = libwan_contention.la libwan_core.la -ldl
 
 # contrib/installed, for the doctor: one text, in whatever directory the tool is.

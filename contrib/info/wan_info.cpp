@@ -5,7 +5,7 @@
  * Here: the command line.  Next: info_cluster.hpp (the job that is thought of), info_plan.hpp,
  * info_check.hpp, info_doctor.hpp.
  *
- * Exit code: 0, 1 (something is wrong with what was looked at), 2 (with the command line).
+ * Exit code: 0, 1 (something is wrong with what was looked at), 2 (with the command line, or with reading and writing).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -23,6 +23,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 
 namespace {
@@ -205,9 +209,22 @@ void command_line::declare(CLI::App &app)
     complete.callback([&app] { std::cout << info::completion(app); });
 }
 
-/** What is wrong with the command line, and what to write, which CLI11's own words do not say.  first: its first word. */
-std::string fault_text(const CLI::App &app, const CLI::ParseError &e, const std::string &first)
+/** Words that nobody has taken, as they stand in the command line. */
+std::string unknown_words(const CLI::App &app, const std::vector<std::string> &line)
 {
+    std::vector<std::string> left = app.remaining(true), found;     // in an order of CLI11's own
+    for (const std::string &word : line)
+        if (const auto it = std::find(left.begin(), left.end(), word); it != left.end()) {
+            found.push_back("'" + word + "'");
+            left.erase(it);
+        }
+    return info::joined(found, ", ") + (found.size() == 1 ? " is" : " are") + " not known here";
+}
+
+/** What is wrong with the command line, and what to write, which CLI11's own words do not say. */
+std::string fault_text(const CLI::App &app, const CLI::ParseError &e, const std::vector<std::string> &line)
+{
+    const std::string first = line.empty() ? "" : line[0];
     if (app.get_subcommands().empty()) {
         std::string all;
         for (const CLI::App *c : app.get_subcommands([](const CLI::App *x) { return !x->get_group().empty(); }))
@@ -217,12 +234,24 @@ std::string fault_text(const CLI::App &app, const CLI::ParseError &e, const std:
     }
     const CLI::App &command = *app.get_subcommands().front();
     std::string what = e.what();
+    std::string option;     // what is before such words of CLI11's
+    const auto has = [&](const char *words) {
+        const size_t at = what.find(words);
+        option = what.substr(0, at);
+        return at != what.npos;
+    };
     if (dynamic_cast<const CLI::ExtrasError *>(&e)) {
-        what = "'" + what.substr(what.find(": ") + 2) + "' is not known here";
+        what = unknown_words(app, line);
     } else if (dynamic_cast<const CLI::RequiredError *>(&e)) {
         for (const CLI::Option *o : command.get_options())
             if (o->get_required() && o->count() == 0)
                 what = o->get_type_name() + " is missing";
+    } else if (has(": 1 required ")) {
+        what = option + ": what belongs to it is missing";
+    } else if (has(": At Most 1 required ")) {
+        what = option + " is given more than once";
+    } else if (dynamic_cast<const CLI::ConversionError *>(&e) && what.starts_with("Could not convert: ") && has(" = ")) {
+        what = option.substr(option.find(": ") + 2) + ": '" + what.substr(option.size() + 3) + "' is no number that it may be";
     }
     const std::string name = "wan-info " + command.get_name();
     return name + ": " + what + ": write, for example, " + command.get_footer().substr(example_mark.size()) + "; " + name
@@ -240,13 +269,21 @@ int main(int argc, char **argv)
     app.set_version_flag("--version", "wan-info " PACKAGE_VERSION);
     command_line given;
     given.declare(app);
+    // A variable of a shell that has nothing in it, mostly.
+    for (CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+        for (CLI::Option *o : command->get_options())
+            if (o->get_type_size() > 0)
+                o->check([](const std::string &value) { return std::string(value.empty() ? "nothing is given" : ""); });
     try {
         app.parse(argc, argv);
+        errno = 0;
+        if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout))
+            throw info::wrong_word(std::string("standard output takes no more: what is told there is not whole") + (errno ? std::string(": ") + std::strerror(errno) : ""));
         return given.code;
     } catch (const CLI::ParseError &e) {
         if (e.get_exit_code() == 0)     // --help, --version
             return app.exit(e);
-        std::cerr << fault_text(app, e, argc > 1 ? argv[1] : "") << "\n";
+        std::cerr << fault_text(app, e, {argv + std::min(argc, 1), argv + argc}) << "\n";
         return 2;
     } catch (const std::exception &e) {
         std::cerr << "wan-info: " << e.what() << "\n";
