@@ -363,7 +363,8 @@ class TableTest(unittest.TestCase):
                   point(op='reduce', root=3), point(op='reduce', root=3, setting='wan')]
         lines = table.summary_text(points, 'wan').splitlines()
         rows = {line.split()[0]: line.split()[1:] for line in lines[4:-1]}
-        self.assertEqual(lines[-1], 'wan over the fastest: 0.0% on average, 0.0% at the 95th percentile of 2 points')
+        self.assertEqual(lines[-1], 'At each point (a collective, a size), beside the fastest of all settings there (wan among them: 0% where it is the fastest), '
+                                    'wan takes 0.0% longer on average of 2 points, and at 95% of them 0.0% at most')
         self.assertEqual(rows['bcast'], ['9.00', '/', '4.50', '0.45x', '(2.00)'])      # han, not ompi
         self.assertEqual(rows['barrier'], ['20.0', '/', '10.00', '1.00x', '(2.00)'])
         self.assertEqual(sorted(rows), ['barrier', 'bcast'])
@@ -372,7 +373,7 @@ class TableTest(unittest.TestCase):
         # 500 us of the time are the empty operation's: 25% over the fastest once in 20 points, 10% over it once.
         points = [point(setting=s, bytes=size, median_us=us) for size in range(1, 21) for s, us in (
             ('tuned', 8500.0 if size == 3 else 10500.0), ('wan', 11500.0 if size == 7 else 10500.0 if size == 3 else 4500.0))]
-        self.assertIn('wan over the fastest: 1.8% on average, 10.0% at the 95th percentile of 20 points', table.summary_text(points, 'wan'))
+        self.assertIn('wan takes 1.8% longer on average of 20 points, and at 95% of them 10.0% at most', table.summary_text(points, 'wan'))
 
     def test_model(self):
         # 500 us of the time are the empty operation's.

@@ -152,8 +152,9 @@ def summary_text(points, reference):
         out += grid_text(['bytes'] + [size_text(s) for s in sizes or [0]], body)
         shown_cells += [cell for rows in ops.values() for pair in rows.values() for cell in pair]
         over = excesses(ops)
-        out.append(f'{reference} over the fastest: {100 * sum(over) / len(over):.1f}% on average, '
-                   f'{100 * statistics.percentile(over, 95):.1f}% at the 95th percentile of {len(over)} points')
+        out.append(f'At each point (a collective, a size), beside the fastest of all settings there ({reference} among them: 0% where it is the fastest), '
+                   f'{reference} takes {100 * sum(over) / len(over):.1f}% longer on average of {len(over)} points, '
+                   f'and at 95% of them {100 * statistics.percentile(over, 95):.1f}% at most')
         out.append('')
     marks = {m for cell in shown_cells for m in cell_marks(cell) if m in SUMMARY_MARKS}
     out += notes_lines(marks, shown_cells)
