@@ -247,6 +247,7 @@ std::string check_changeable()
     // A directory that may not be written to; one in which another user's file may not be replaced.  What it says is so.
     WAN_CHECK(chmod(d.path.c_str(), 0555) == 0);
     WAN_CHECK(as_nobody([&] { return refused(file, std::strerror(EACCES)) && refused(none, std::strerror(EACCES)) && !append(file, "x", e); }));
+    WAN_CHECK(as_nobody([&] { return !append(none, "x", e) && e.what.find(std::strerror(EACCES)) != e.what.npos; }));
     if (geteuid() == 0) {
         WAN_CHECK(chmod(d.path.c_str(), 01777) == 0);
         WAN_CHECK(as_nobody([&] { return refused(file, "another user's") && !append(file, "x", e) && text_file_changeable(none, e) && append(none, "x", e); }));

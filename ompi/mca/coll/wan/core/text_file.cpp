@@ -48,8 +48,14 @@ struct opened {
 opened open_to_change(const std::string &file)
 {
     constexpr int always = O_CLOEXEC | O_NONBLOCK;
-    const int fd = open(file.c_str(), O_RDWR | O_CREAT | always, 0666);
-    return opened(fd < 0 && errno != ENOENT ? open(file.c_str(), O_RDONLY | always) : fd);
+    opened f(open(file.c_str(), O_RDWR | O_CREAT | always, 0666));
+    if (f.fd >= 0 || errno == ENOENT)
+        return f;
+    const int why = errno;
+    f = opened(open(file.c_str(), O_RDONLY | always));
+    if (f.fd < 0)
+        errno = why;        // that it cannot be made is what is wrong, not that it is not there
+    return f;
 }
 
 /** A file that took its place meanwhile is another one. */
