@@ -493,6 +493,24 @@ void jobs_judge(findings &f)
         f.wrong("jobs do not find it:", said);
 }
 
+/** The ports of btl/udp, where it is told any; whether the one that is tried (`where`, "": none) is among them. */
+void ports_judge(findings &f, const open_mpi &mpi, const std::string &where)
+{
+    const auto number = [&](const std::string &name) { return number_of(mpi.parameter_value("btl:udp:param:" + name).value_or("")).value_or(0); };
+    const int64_t first = number("btl_udp_port_min"), wanted = number("btl_udp_port_range"), last = std::min<int64_t>(first + wanted, 65536) - 1;
+    if (first <= 0)
+        return;     // any free one
+    const std::string ports = std::to_string(first) + " to " + std::to_string(last) + " (btl_udp_port_min, btl_udp_port_range)";
+    if (last - first + 1 < wanted)
+        f.note("btl/udp has " + std::to_string(last - first + 1) + " ports, " + ports + ": 65535 is the last that there is",
+               "Enough, where no more processes run on a host; else set btl_udp_port_min lower.");
+    if (where.empty())
+        return;
+    if (const int64_t tried = std::stoi(reach_place(where).second); tried < first || tried > last)
+        f.note("UDP port " + std::to_string(tried) + " is tried, and jobs over btl/udp take " + ports,
+               "A firewall may let one pass and not the others: try one of these.");
+}
+
 /** What datagrams to another host, and their answers, have come to. */
 void reach_judge(findings &f, const std::string &where)
 {
@@ -571,6 +589,7 @@ int doctor_run(const doctor_words &w)
     if (!own_site_print(parameters_seen(f, mpi)))
         ++f.bad;
     kernel_judge(f, mpi, w);
+    ports_judge(f, mpi, w.udp);
     if (!w.udp.empty())
         reach_judge(f, w.udp);
     std::cout << (f.bad ? std::to_string(f.bad) + (f.bad == 1 ? " thing is wrong\n" : " things are wrong\n")
