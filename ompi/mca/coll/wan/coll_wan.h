@@ -8,7 +8,7 @@
  * wan_collective_t.
  *
  * Where to read next: coll_wan_module.c (when do we serve a communicator),
- * coll_wan_entry.c (one call), coll_wan_run.c, coll_wan_request.c (its forms),
+ * coll_wan_entry.c (one call), coll_wan_run.c, coll_wan_request.c and coll_wan_line.c (its forms),
  * coll_wan_port_pml.c (one message).
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -383,7 +383,7 @@ WAN_EACH(WAN_DECLARE)
 int mca_coll_wan_saved_start(mca_coll_wan_module_t *module, const wan_args_t *args,
                              bool persistent, ompi_request_t **request);
 
-/* ---- a call that is ours: coll_wan_run.c, coll_wan_request.c ------------------ */
+/* ---- a call that is ours: coll_wan_run.c, coll_wan_request.c, coll_wan_line.c --- */
 
 /* The three forms of a call on a communicator that is served, or might be; an OMPI_ code or WAN_NOT_OURS. */
 int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args);

@@ -2,45 +2,19 @@
  * Requests of the non-blocking and persistent forms of a call.
  *
  * A non-blocking call may not wait, not even for the agreement of a new
- * communicator: it gets its request, and stands in line.  What then turns out
- * not to be ours is started with the saved module, inside the same request.
+ * communicator: it gets its request, and stands in line (coll_wan_line.c).  What then
+ * turns out not to be ours is started with the saved module, inside the same request.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "coll_wan.h"
+#include "coll_wan_request.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* The base is what Open MPI's functions take all requests of collectives for. */
-struct mca_coll_wan_request {
-    ompi_coll_base_nbc_request_t base;
-    wan_item_t item;
-    mca_coll_wan_request_t *next;   /* in line */
-    mca_coll_wan_module_t *module;
-    wan_kept_args_t kept;
-    unsigned number;                /* of the run: its tags; WAN_NUMBER_NONE: only keeps its place in line */
-    mca_coll_wan_bound_t bound;
-    mca_coll_wan_port_t port;
-    wan_run_t *run;
-    ompi_request_t *inner;          /* the saved module's form: of a call that turned out not to be ours, or a standing one */
-    bool passed_on;                 /* inner is what is under way */
-    bool standing;                  /* persistent, made while sites are discovered: has inner from the beginning */
-    uint64_t starts;                /* of a standing one: ours beyond an agreed number */
-    unsigned passes;
-    unsigned epoch;                 /* the module's when it was made, 0 where Open MPI may have made it itself */
-    bool settling;                  /* persistent, and in line for the answer whose it is; */
-    bool wanted, orphan;            /* started, or freed, meanwhile; all three under the line's lock */
-};
-
 OBJ_CLASS_DECLARATION(mca_coll_wan_request_t);
 
-#define WAN_NUMBER_NONE (WAN_TAGS_NONBLOCKING + WAN_TAGS_PERSISTENT)
-#define WAN_NUMBER_NEIGHBOR (WAN_NUMBER_NONE + 1)      /* and more: of the neighbourhood collectives' tags */
-
-static opal_mutex_t line_lock;
 static wan_step_t request_step(wan_item_t *item);
-static int request_free(ompi_request_t **request);
 static int request_start(size_t count, ompi_request_t **requests);
 
 static int request_cancel(ompi_request_t *request, int complete)
@@ -54,7 +28,7 @@ static void request_construct(mca_coll_wan_request_t *request)
 {
     request->base.super.req_type = OMPI_REQUEST_COLL;
     request->base.super.req_status._cancelled = 0;
-    request->base.super.req_free = request_free;
+    request->base.super.req_free = mca_coll_wan_request_free;
     request->base.super.req_cancel = request_cancel;
     request->base.super.req_start = request_start;
     request->item.step = request_step;
@@ -99,20 +73,16 @@ static unsigned request_stream(const mca_coll_wan_request_t *request)
     return request->number < WAN_TAGS_NONBLOCKING ? 1 : 2 + request->number - WAN_TAGS_NONBLOCKING;
 }
 
-static int request_free(ompi_request_t **handle)
+int mca_coll_wan_request_free(ompi_request_t **handle)
 {
     mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) *handle;
     struct ompi_communicator_t *comm = request->module->comm;
-    bool settling;
 
     if (!REQUEST_COMPLETE(&request->base.super)) {
         return MPI_ERR_REQUEST;
     }
-    opal_mutex_lock(&line_lock);
-    settling = request->orphan = request->settling;
-    opal_mutex_unlock(&line_lock);
-    if (settling) {
-        *handle = MPI_REQUEST_NULL;     /* freed when its turn comes */
+    if (mca_coll_wan_line_orphan(request)) {
+        *handle = MPI_REQUEST_NULL;
         return OMPI_SUCCESS;
     }
     if (NULL != request->inner) {
@@ -129,43 +99,18 @@ static int request_free(ompi_request_t **handle)
     return OMPI_SUCCESS;
 }
 
-static void slot_set(mca_coll_wan_module_t *module, unsigned number, bool taken)
+void mca_coll_wan_request_done(mca_coll_wan_request_t *request, int rc)
 {
-    const uint64_t bit = (uint64_t) 1 << (number % 64);
-
-    if (number >= WAN_TAGS_NONBLOCKING) {
-        return;     /* a persistent request's own */
-    }
-    if (taken) {
-        __atomic_fetch_or(&module->slots[number / 64], bit, __ATOMIC_ACQ_REL);
-    } else {
-        __atomic_fetch_and(&module->slots[number / 64], ~bit, __ATOMIC_ACQ_REL);
-    }
-}
-
-static bool slot_taken(const mca_coll_wan_module_t *module, unsigned number)
-{
-    return number < WAN_TAGS_NONBLOCKING
-           && 0 != (__atomic_load_n(&module->slots[number / 64], __ATOMIC_ACQUIRE)
-                    & ((uint64_t) 1 << (number % 64)));
-}
-
-/* The last of a run: after this the request is its owner's. */
-static void request_done(mca_coll_wan_request_t *request, int rc)
-{
-    mca_coll_wan_module_t *module = request->module;
-
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_bound_finish(&request->bound);
     }
     mca_coll_wan_bound_release(&request->bound);
-    slot_set(module, request->number, false);
-    mca_coll_wan_line_move(module);
+    mca_coll_wan_line_done(request);
     request->base.super.req_status.MPI_ERROR = rc;
     ompi_request_complete(&request->base.super, true);
 }
 
-/* The saved module's request inside ours: true when it has ended, and ours with it. */
+/* The saved module's request inside ours: when it has ended, ours has, too. */
 static wan_step_t inner_step(mca_coll_wan_request_t *request)
 {
     int ended = 0, rc;
@@ -180,7 +125,7 @@ static wan_step_t inner_step(mca_coll_wan_request_t *request)
         ompi_request_free(&request->inner);
         request->inner = NULL;
     }
-    request_done(request, rc);
+    mca_coll_wan_request_done(request, rc);
     return WAN_STEP_OVER;
 }
 
@@ -221,13 +166,8 @@ static wan_step_t request_step(wan_item_t *item)
         return WAN_STEP_IDLE;
     }
     mca_coll_wan_port_destruct(&request->port);
-    request_done(request, request->base.super.req_status.MPI_ERROR);
+    mca_coll_wan_request_done(request, request->base.super.req_status.MPI_ERROR);
     return WAN_STEP_OVER;
-}
-
-static bool request_is_neighbor(const mca_coll_wan_request_t *request)
-{
-    return WAN_NUMBER_NEIGHBOR <= request->number;
 }
 
 /* Binds and posts.  OMPI_ code or WAN_NOT_OURS, with nothing under way; `probe`: only whether it is ours. */
@@ -243,7 +183,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
     request->bound.call.stream = request_stream(request);
     request->bound.call.asks = probe;
     if (!request->bound.nothing) {
-        const int tag = request_is_neighbor(request)
+        const int tag = mca_coll_wan_request_is_neighbor(request)
                             ? module->neighbors.tag - (int) (request->number - WAN_NUMBER_NEIGHBOR)
                             : mca_coll_wan_module_tag(module, WAN_TAGS_BLOCKING + request->number);
 
@@ -259,7 +199,7 @@ static int request_run(mca_coll_wan_request_t *request, bool probe)
         return rc;
     }
     if (request->bound.nothing) {
-        request_done(request, OMPI_SUCCESS);
+        mca_coll_wan_request_done(request, OMPI_SUCCESS);
         return OMPI_SUCCESS;
     }
     mca_coll_wan_run_say(module, request->run);
@@ -281,18 +221,11 @@ static int inner_begin(ompi_request_t *inner)
 
 static bool request_may_run(const mca_coll_wan_request_t *request)
 {
-    return request_is_neighbor(request)
+    return mca_coll_wan_request_is_neighbor(request)
            || (WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number);
 }
 
-/* Starts are counted, since ranks may come to them before and after the call in which the module begins to serve. */
-static bool request_stays_saved(const mca_coll_wan_request_t *request)
-{
-    return NULL != request->inner && !(request->standing && request->module->saved_starts < request->starts);
-}
-
-/* A call for which there is a request already: what is not ours goes on inside it. */
-static void request_go(mca_coll_wan_request_t *request)
+void mca_coll_wan_request_go(mca_coll_wan_request_t *request)
 {
     mca_coll_wan_module_t *module = request->module;
     const bool persistent = request->base.super.req_persistent;
@@ -302,9 +235,9 @@ static void request_go(mca_coll_wan_request_t *request)
     request->passed_on = false;
     if (OMPI_SUCCESS != broken) {
         rc = broken;
-    } else if (WAN_STATE_BROKEN == module->state && !request_is_neighbor(request)) {
+    } else if (WAN_STATE_BROKEN == module->state && !mca_coll_wan_request_is_neighbor(request)) {
         rc = module->error;
-    } else if (request_may_run(request) && !request_stays_saved(request)) {
+    } else if (request_may_run(request) && !mca_coll_wan_line_stays_saved(request)) {
         rc = request_run(request, false);
     }
     if (WAN_NOT_OURS == rc) {
@@ -321,106 +254,31 @@ static void request_go(mca_coll_wan_request_t *request)
         }
     }
     if (OMPI_SUCCESS != rc) {
-        request_done(request, rc);
+        mca_coll_wan_request_done(request, rc);
     }
 }
 
-/* ---- the line ------------------------------------------------------------------------ */
-
-/* Lines are short and rare: one lock for all.  Nothing is started under it. */
-static opal_mutex_t line_lock = OPAL_MUTEX_STATIC_INIT;
-
-/* The next one that may go: the answer is known, and its tags are free.  Under the lock. */
-static mca_coll_wan_request_t *line_pop(mca_coll_wan_module_t *module)
+static int request_start(size_t count, ompi_request_t **requests)
 {
-    mca_coll_wan_request_t *request = module->first;
+    mca_coll_wan_compat_listen();       /* what mca_coll_wan_request_go() asks of, for each */
+    for (size_t i = 0; i < count; ++i) {
+        mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) requests[i];
 
-    if (NULL == request || WAN_STATE_ASKING == module->state || slot_taken(module, request->number)) {
-        return NULL;
+        if (NULL == requests[i] || OMPI_REQUEST_COLL != requests[i]->req_type) {
+            continue;
+        }
+        request->base.super.req_complete = REQUEST_PENDING;
+        request->base.super.req_state = OMPI_REQUEST_ACTIVE;
+        request->base.super.req_status.MPI_ERROR = OMPI_SUCCESS;
+        mca_coll_wan_line_start(request);
     }
-    module->first = request->next;
-    if (NULL == module->first) {
-        module->last = NULL;
-    }
-    request->next = NULL;
-    slot_set(module, request->number, true);
-    return request;
+    return OMPI_SUCCESS;
 }
 
-static void line_push(mca_coll_wan_request_t *request)
+int mca_coll_wan_request_decide(mca_coll_wan_request_t *request)
 {
     mca_coll_wan_module_t *module = request->module;
-
-    opal_mutex_lock(&line_lock);
-    if (NULL != module->last) {
-        module->last->next = request;
-    } else {
-        module->first = request;
-    }
-    module->last = request;
-    opal_mutex_unlock(&line_lock);
-    mca_coll_wan_line_move(module);
-}
-
-/*
- * Whether a new call would overtake one that has not been started yet.  A watched module asks in a
- * blocking call alone; what comes meanwhile is Open MPI's own, and others may wait for it before
- * they get to that call.
- */
-static bool line_waits(mca_coll_wan_module_t *module)
-{
-    bool waits;
-
-    opal_mutex_lock(&line_lock);
-    waits = NULL != module->first || module->moving || (WAN_STATE_ASKING == module->state && !module->watched);
-    opal_mutex_unlock(&line_lock);
-    return waits;
-}
-
-/*
- * Starts of another thread during the exchange are the saved module's without waiting for it,
- * since other ranks may wait for them before they come to the exchange: so many are foreseen.
- */
-#define WAN_STARTS_FORESEEN 1024
-
-bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module)
-{
-    bool first;
-
-    opal_mutex_lock(&line_lock);
-    first = WAN_STATE_FIRST == module->state;
-    if (first) {
-        module->state = WAN_STATE_ASKING;
-        module->saved_starts = module->starts + (opal_using_threads() ? WAN_STARTS_FORESEEN : 0);
-    }
-    opal_mutex_unlock(&line_lock);
-    return first;
-}
-
-/* Counts a start of a standing request; whether the saved module gets it whatever the answer will be.  Under the lock. */
-static bool standing_start(mca_coll_wan_request_t *request)
-{
-    mca_coll_wan_module_t *module = request->module;
-
-    if (!request->standing) {
-        return false;
-    }
-    if (module->starts < ++request->starts) {
-        module->starts = request->starts;
-    }
-    return WAN_STATE_WATCHING == module->state || WAN_STATE_FIRST == module->state || request_stays_saved(request);
-}
-
-/*
- * A persistent request that was made before the answer: whose it is, is decided in the order in
- * which requests were made, since the saved module may take tags then.
- */
-static void request_settle(mca_coll_wan_request_t *request)
-{
-    mca_coll_wan_module_t *module = request->module;
-    ompi_request_t *handle = &request->base.super;
     int rc = WAN_NOT_OURS;
-    bool wanted, orphan;
 
     if (WAN_STATE_BROKEN == module->state) {
         rc = module->error;
@@ -430,114 +288,7 @@ static void request_settle(mca_coll_wan_request_t *request)
     if (WAN_NOT_OURS == rc) {
         rc = mca_coll_wan_saved_start(module, &request->kept.args, true, &request->inner);
     }
-    opal_mutex_lock(&line_lock);
-    request->settling = false;
-    wanted = request->wanted;
-    orphan = request->orphan;
-    opal_mutex_unlock(&line_lock);
-    if (orphan) {
-        request_free(&handle);
-    } else if (wanted) {
-        if (OMPI_SUCCESS == rc) {
-            request_go(request);
-        } else {
-            request_done(request, rc);
-        }
-    }
-}
-
-static wan_step_t later_step(wan_item_t *item)
-{
-    mca_coll_wan_module_t *module = (mca_coll_wan_module_t *) ((char *) item - offsetof(mca_coll_wan_module_t, later.item));
-    struct ompi_communicator_t *comm = module->comm;
-
-    if (mca_coll_wan_trees_sending()) {
-        return WAN_STEP_IDLE;
-    }
-    opal_mutex_lock(&line_lock);
-    module->later.set = false;
-    opal_mutex_unlock(&line_lock);
-    mca_coll_wan_line_move(module);
-    OBJ_RELEASE(comm);
-    return WAN_STEP_OVER;
-}
-
-/* By progress, when this thread has sent: what starts may go along trees. */
-static void line_move_later(mca_coll_wan_module_t *module)
-{
-    bool first;
-
-    opal_mutex_lock(&line_lock);
-    first = NULL != module->first && !module->later.set;
-    module->later.set = module->later.set || first;
-    opal_mutex_unlock(&line_lock);
-    if (first) {
-        OBJ_RETAIN(module->comm);
-        module->later.item.step = later_step;
-        module->later.item.call = true;
-        mca_coll_wan_progress_add(&module->later.item);
-    }
-}
-
-/*
- * One thread at a time: requests start in their order.  Who comes meanwhile (also this thread,
- * by a request that ended at once) leaves it to the one that moves, who looks again.
- */
-void mca_coll_wan_line_move(mca_coll_wan_module_t *module)
-{
-    struct ompi_communicator_t *comm = module->comm;
-    mca_coll_wan_request_t *request;
-
-    if (mca_coll_wan_trees_sending()) {
-        line_move_later(module);
-        return;
-    }
-    opal_mutex_lock(&line_lock);
-    if (module->moving || NULL == module->first) {
-        opal_mutex_unlock(&line_lock);
-        return;
-    }
-    module->moving = true;
-    OBJ_RETAIN(comm);       /* the last one may end, and its communicator be freed by another thread */
-    while (NULL != (request = line_pop(module))) {
-        opal_mutex_unlock(&line_lock);
-        if (request->settling) {
-            request_settle(request);
-        } else {
-            request_go(request);
-        }
-        opal_mutex_lock(&line_lock);
-    }
-    module->moving = false;
-    opal_mutex_unlock(&line_lock);
-    OBJ_RELEASE(comm);
-}
-
-static int request_start(size_t count, ompi_request_t **requests)
-{
-    mca_coll_wan_compat_listen();       /* of it request_go() asks, for each */
-    for (size_t i = 0; i < count; ++i) {
-        mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) requests[i];
-        bool settling, saved;
-
-        if (NULL == requests[i] || OMPI_REQUEST_COLL != requests[i]->req_type) {
-            continue;
-        }
-        request->base.super.req_complete = REQUEST_PENDING;
-        request->base.super.req_state = OMPI_REQUEST_ACTIVE;
-        request->base.super.req_status.MPI_ERROR = OMPI_SUCCESS;
-        opal_mutex_lock(&line_lock);
-        settling = request->settling;
-        request->wanted = settling;
-        saved = standing_start(request);
-        opal_mutex_unlock(&line_lock);
-        if (saved || request_is_neighbor(request)) {
-            request_go(request);
-        } else if (!settling) {
-            line_push(request);
-        }
-    }
-    return OMPI_SUCCESS;
+    return rc;
 }
 
 /*
@@ -571,7 +322,7 @@ static int request_probe(ompi_request_t **handle)
     int rc = request_run((mca_coll_wan_request_t *) *handle, true);
 
     if (OMPI_SUCCESS != rc) {
-        request_free(handle);
+        mca_coll_wan_request_free(handle);
     }
     return rc;
 }
@@ -590,7 +341,7 @@ static int neighbor_icall(mca_coll_wan_module_t *module, const wan_args_t *args,
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;
-        request_go(request);
+        mca_coll_wan_request_go(request);
         return OMPI_SUCCESS;
     }
     return request_probe(handle);
@@ -612,7 +363,7 @@ static int standing_icall(mca_coll_wan_module_t *module, const wan_args_t *args,
     *handle = &request->base.super;
     rc = mca_coll_wan_saved_start(module, &request->kept.args, true, &request->inner);
     if (OMPI_SUCCESS != rc) {
-        request_free(handle);
+        mca_coll_wan_request_free(handle);
     }
     return rc;
 }
@@ -649,7 +400,7 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     if (WAN_STATE_FIRST == module->state || (persistent && WAN_TAGS_PERSISTENT <= module->persistent)) {
         ours = false;
     }
-    waits = line_waits(module);
+    waits = mca_coll_wan_line_waits(module);
     if (!ours && !waits) {
         return WAN_NOT_OURS;
     }
@@ -664,12 +415,12 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
     *handle = &request->base.super;
     if (!persistent) {
         request->base.super.req_state = OMPI_REQUEST_ACTIVE;
-        line_push(request);
+        mca_coll_wan_line_push(request);
         return OMPI_SUCCESS;
     }
     if (waits) {
         request->settling = true;
-        line_push(request);
+        mca_coll_wan_line_push(request);
         return OMPI_SUCCESS;
     }
     return request_probe(handle);

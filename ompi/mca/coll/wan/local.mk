@@ -28,6 +28,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_entry.c \
 	ompi/mca/coll/wan/coll_wan_finalize.c \
 	ompi/mca/coll/wan/coll_wan_keep.c \
+	ompi/mca/coll/wan/coll_wan_line.c \
 	ompi/mca/coll/wan/coll_wan_links.c \
 	ompi/mca/coll/wan/coll_wan_machine.c \
 	ompi/mca/coll/wan/coll_wan_mail.c \
@@ -39,6 +40,7 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_progress.c \
 	ompi/mca/coll/wan/coll_wan_report.c \
 	ompi/mca/coll/wan/coll_wan_request.c \
+	ompi/mca/coll/wan/coll_wan_request.h \
 	ompi/mca/coll/wan/coll_wan_run.c \
 	ompi/mca/coll/wan/coll_wan_trees.c \
 	ompi/mca/coll/wan/coll_wan_tune.c \
