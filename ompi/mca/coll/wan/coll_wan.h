@@ -334,7 +334,7 @@ void mca_coll_wan_trials_keep(const mca_coll_wan_module_t *module);
 /* At coll_wan_explain 1: how calls were served, and what was tried. */
 void mca_coll_wan_trials_say(const mca_coll_wan_module_t *module);
 
-/* ---- adaptive trees: coll_wan_trees.c ---------------------------------------- */
+/* ---- adaptive trees: coll_wan_trees.c, coll_wan_ways.c ------------------------ */
 
 /* This communicator gets a module: is it the one that messages go over? */
 void mca_coll_wan_trees_world(struct ompi_communicator_t *comm);

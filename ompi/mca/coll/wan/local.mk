@@ -44,6 +44,8 @@ mca_coll_wan_la_SOURCES = \
 	ompi/mca/coll/wan/coll_wan_run.c \
 	ompi/mca/coll/wan/coll_wan_trees.c \
 	ompi/mca/coll/wan/coll_wan_tune.c \
+	ompi/mca/coll/wan/coll_wan_ways.c \
+	ompi/mca/coll/wan/coll_wan_ways.h \
 	ompi/mca/coll/wan/wan_report.h
 # Never compiled: makes Automake link with the C++ compiler.
 nodist_EXTRA_mca_coll_wan_la_SOURCES = dummy.cxx
