@@ -199,7 +199,7 @@ struct relay {
     }
 };
 
-constexpr size_t card_port = 2 + 2 + 5 * 8 + 32;     // see io/engine.cpp
+constexpr size_t card_port = 2 + 2 + 5 * 8 + 32;     // see io/card.hpp
 
 /**
  * Side 0 submits without a call for progress: what the first window does not hold leaves only if

@@ -15,6 +15,8 @@ libudp_core_la_LIBADD = $(CRYPTO_LIBS)
 
 udp_io_sources = \
 	opal/mca/btl/udp/udp_core.h \
+	opal/mca/btl/udp/io/card.cpp \
+	opal/mca/btl/udp/io/card.hpp \
 	opal/mca/btl/udp/io/devices.cpp \
 	opal/mca/btl/udp/io/devices.hpp \
 	opal/mca/btl/udp/io/engine.cpp \

@@ -115,6 +115,25 @@ place loopback(bool v6)
     return v6 ? p : place::of({htonl(INADDR_LOOPBACK)}, 32);
 }
 
+place devices::best_of(const std::vector<place> &theirs) const
+{
+    place best;
+    int rank = -1;
+    for (const place &p : theirs) {
+        const auto any_of_ours = [&](auto &&holds) { return std::any_of(places.begin(), places.end(), holds); };
+        // What is ours (a bridge of containers, the same on all hosts) is last: there we should only find ourselves,
+        // unless somebody said that it is the address of both.
+        const int r = !told && any_of_ours([&](const place &mine) { return IN6_ARE_ADDR_EQUAL(&mine.ip, &p.ip); }) ? 0
+                      : any_of_ours([&](const place &mine) { return mine.near(p); })                               ? 2
+                                                                                                                   : 1;
+        if (r > rank) {
+            best = p;
+            rank = r;
+        }
+    }
+    return best;
+}
+
 std::string devices::look(const std::string &list, const std::string &address_told)
 {
     std::vector<entry> wanted = entries_of(list);

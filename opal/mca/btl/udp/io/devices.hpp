@@ -53,6 +53,8 @@ struct devices {
     std::string unmatched;          // of the list: what is no device, in quotes
     /** Finds all of it; "" or what is missing.  `list`: names of devices or networks, empty: all.  `address_told`: in place of theirs. */
     std::string look(const std::string &list, const std::string &address_told);
+    /** Of a peer's addresses one in a network of ours, else the first. */
+    place best_of(const std::vector<place> &theirs) const;
 };
 
 } // namespace udp

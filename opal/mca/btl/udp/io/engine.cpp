@@ -1,19 +1,14 @@
 /*
- * The other side of udp_core.h: one socket, one endpoint, the card that tells
- * peers where we are.
- *
- *   card   'u' 2  mode  security  unscheduled(8)  first(8)  id(8)  host(8)  name of the shared secret(8)
- *          secret(32)  port(2)  count(1)  count x (address(16) prefix(1))
- *
- * Addresses as IPv6, those of IPv4 mapped into it (RFC 4291).  A process has one kind: IPv4 where it has any.
+ * The other side of udp_core.h: one socket, one endpoint.
  *
  * Must not: print, throw to C.
- * Next: socket.hpp, devices.hpp, ../core/endpoint.hpp.
+ * Next: socket.hpp, devices.hpp, card.hpp, ../core/endpoint.hpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "udp_core.h"
 
+#include "card.hpp"
 #include "devices.hpp"
 #include "socket.hpp"
 #include "timer.hpp"
@@ -37,8 +32,6 @@ using namespace udp;
 static_assert(sizeof(outgoing) <= sizeof(udp_outgoing_t) && alignof(outgoing) <= alignof(udp_outgoing_t));
 
 namespace {
-
-constexpr uint8_t card_version = 3;
 
 time_ns clock_now()
 {
@@ -81,49 +74,6 @@ template <class Bytes> std::optional<key_fault> key_read(const char *file, Bytes
 }
 
 void say_memory(udp_message_t *m) { say(m, "memory", "there is not enough", "run fewer processes on a host"); }
-
-class bytes_out {
-public:
-    explicit bytes_out(uint8_t *to) : to_(to) {}
-    void put(const void *p, size_t n) { std::memcpy(to_ + n_, p, n), n_ += n; }
-    template <class T> void value(T v)
-    {
-        for (size_t i = sizeof v; i-- > 0;)
-            to_[n_++] = static_cast<uint8_t>(v >> 8 * i);
-    }
-    size_t size() const { return n_; }
-
-private:
-    uint8_t *to_;
-    size_t n_ = 0;
-};
-
-class bytes_in {
-public:
-    bytes_in(const void *p, size_t n) : at_(static_cast<const uint8_t *>(p)), left_(n) {}
-    bool get(void *p, size_t n)
-    {
-        if (n > left_)
-            return false;
-        std::memcpy(p, at_, n);
-        at_ += n, left_ -= n;
-        return true;
-    }
-    template <class T> bool value(T &v)
-    {
-        uint8_t b[sizeof v];
-        if (!get(b, sizeof b))
-            return false;
-        v = 0;
-        for (uint8_t x : b)
-            v = static_cast<T>(static_cast<uint64_t>(v) << 8 | x);
-        return true;
-    }
-
-private:
-    const uint8_t *at_;
-    size_t left_;
-};
 
 } // namespace
 
@@ -322,8 +272,10 @@ int udp_engine::keep()
     return came ? UDP_KEPT_SOON : rests(now) ? UDP_KEPT_ALL : UDP_KEPT;
 }
 
+namespace {
+
 /** What a peer must have as we do, and has not. */
-void say_differs(udp_message_t *m, const udp_engine &e, uint8_t mode, uint8_t security, uint64_t unscheduled, uint64_t secret)
+void say_differs(udp_message_t *m, const udp_engine &e, const card &peer)
 {
     const auto enumerator = [](const char *name, int value) -> std::string {
         for (size_t i = 0; i < udp_knob_count(); ++i)
@@ -334,15 +286,17 @@ void say_differs(udp_message_t *m, const udp_engine &e, uint8_t mode, uint8_t se
     const auto both = [&](const char *knob, const std::string &here, const std::string &there) {
         say(m, std::string("btl_udp_") + knob, "it differs: " + here + " here, " + there + " there", "give all processes the same");
     };
-    if (mode != e.mode)
-        both("mode", enumerator("mode", e.mode), enumerator("mode", mode));
-    else if (secret != secret_name(e.shared))
-        both("key_file", e.shared.empty() ? "no file" : "a file", secret == secret_name({}) ? "none" : e.shared.empty() ? "a file" : "another secret in it");
-    else if (unscheduled != e.c.unscheduled)
-        both("unscheduled", std::to_string(e.c.unscheduled), std::to_string(unscheduled));
+    if (peer.mode != e.mode)
+        both("mode", enumerator("mode", e.mode), enumerator("mode", peer.mode));
+    else if (peer.shared_name != secret_name(e.shared))
+        both("key_file", e.shared.empty() ? "no file" : "a file", peer.shared_name == secret_name({}) ? "none" : e.shared.empty() ? "a file" : "another secret in it");
+    else if (peer.unscheduled != e.c.unscheduled)
+        both("unscheduled", std::to_string(e.c.unscheduled), std::to_string(peer.unscheduled));
     else
-        both("security", enumerator("security", static_cast<int>(e.c.security)), enumerator("security", security));
+        both("security", enumerator("security", static_cast<int>(e.c.security)), enumerator("security", peer.security));
 }
+
+} // namespace
 
 extern "C" {
 
@@ -435,77 +389,53 @@ int udp_engine_open(udp_engine_t **engine, const udp_params_t *p, uint64_t id, u
     }
 }
 
-size_t udp_engine_card(const udp_engine_t *e, void *card)
+size_t udp_engine_card(const udp_engine_t *e, void *to)
 {
-    bytes_out b(static_cast<uint8_t *>(card));
-    b.value(uint8_t('u'));
-    b.value(card_version);
-    b.value(uint8_t(e->mode));
-    b.value(static_cast<uint8_t>(e->c.security));
-    b.value(e->c.unscheduled);
-    b.value(grants::first(e->c));       // differs where the peer's job has another size
-    b.value(e->id);
-    b.value(e->host);
-    b.value(secret_name(e->shared));
-    b.put(e->own.data(), e->own.size());
-    b.value(e->wire.port());
-    b.value(static_cast<uint8_t>(e->here.places.size()));
-    for (const place &p : e->here.places) {
-        b.put(&p.ip, sizeof p.ip);
-        b.value(p.prefix);
-    }
-    return b.size();
+    card c;
+    c.mode = static_cast<uint8_t>(e->mode);
+    c.security = static_cast<uint8_t>(e->c.security);
+    c.unscheduled = e->c.unscheduled;
+    c.first = grants::first(e->c);
+    c.id = e->id;
+    c.host = e->host;
+    c.shared_name = secret_name(e->shared);
+    c.own = e->own;
+    c.port = e->wire.port();
+    return c.write(to, e->here.places);
 }
 
 int udp_engine_fd(const udp_engine_t *e) { return e->wire.fd(); }
 int udp_engine_timer_fd(const udp_engine_t *e) { return e->alarm.fd(); }
 
-int udp_engine_peer(udp_engine_t *e, const void *card, size_t length, uint32_t *peer, udp_message_t *message)
+int udp_engine_peer(udp_engine_t *e, const void *from, size_t length, uint32_t *peer, udp_message_t *message)
 {
     try {
-        bytes_in b(card, length);
-        uint8_t magic = 0, version = 0, mode = 0, security = 0, count = 0;
-        uint64_t unscheduled = 0, first = 0, id = 0, host = 0, name = 0;
-        uint16_t port = 0;
-        secret theirs;
-        if (!b.value(magic) || !b.value(version) || magic != 'u' || version != card_version || !b.value(mode) || !b.value(security)
-            || !b.value(unscheduled) || !b.value(first) || !b.value(id) || !b.value(host) || !b.value(name) || !b.get(theirs.data(), theirs.size())
-            || !b.value(port) || !b.value(count) || count == 0) {
+        card theirs;
+        std::vector<place> places;
+        const card::fault fault = theirs.read(from, length, places);
+        if (fault == card::fault::version) {
             say(message, "card of a peer", "it was written by another version", "install the same version on all hosts");
             return UDP_ERR_PEER;
         }
-        if (mode != e->mode || security != static_cast<uint8_t>(e->c.security) || unscheduled != e->c.unscheduled || name != secret_name(e->shared)) {
-            say_differs(message, *e, mode, security, unscheduled, name);
+        if (theirs.mode != e->mode || theirs.security != static_cast<uint8_t>(e->c.security) || theirs.unscheduled != e->c.unscheduled
+            || theirs.shared_name != secret_name(e->shared)) {
+            say_differs(message, *e, theirs);
             return UDP_ERR_PEER;
         }
-        const bool local = host == e->host;
-        // An address in a network of ours, else the first.  What is ours (a bridge of containers, the same on all hosts) is last:
-        // there we should only find ourselves, unless somebody said that it is the address of both.
-        place best;
-        int rank = -1;
-        for (unsigned i = 0; i < count; ++i) {
-            place p;
-            if (!b.get(&p.ip, sizeof p.ip) || !b.value(p.prefix)) {
-                say(message, "card of a peer", "it is cut", "report this");
-                return UDP_ERR_PEER;
-            }
-            const auto any_of_ours = [&](auto &&holds) { return std::any_of(e->here.places.begin(), e->here.places.end(), holds); };
-            const int r = !e->here.told && any_of_ours([&](const place &mine) { return IN6_ARE_ADDR_EQUAL(&mine.ip, &p.ip); }) ? 0
-                          : any_of_ours([&](const place &mine) { return mine.near(p); })                               ? 2
-                                                                                                                       : 1;
-            if (r > rank) {
-                best = p;
-                rank = r;
-            }
+        if (fault == card::fault::cut) {
+            say(message, "card of a peer", "it is cut", "report this");
+            return UDP_ERR_PEER;
         }
+        const bool local = theirs.host == e->host;
+        const place best = e->here.best_of(places);
         if (best.is_v4() == e->here.v6()) {
             say(message, "addresses", best.is_v4() ? "it has IPv4 addresses, this process only IPv6" : "it has only IPv6 addresses, this process IPv4",
                 "give both an address of the same kind: btl_udp_interfaces, btl_udp_address");
             return UDP_ERR_PEER;
         }
-        const address at = (local ? loopback(e->here.v6()) : best).at(port);
-        const pair_keys keys = pair_derive(e->own, e->id, theirs, id, e->shared);
-        *peer = e->end->peer_add(static_cast<uint32_t>(id), keys, at, local ? e->mtu_local : 0, first, local, id >> 32 == e->id >> 32);
+        const address at = (local ? loopback(e->here.v6()) : best).at(theirs.port);
+        const pair_keys keys = pair_derive(e->own, e->id, theirs.own, theirs.id, e->shared);
+        *peer = e->end->peer_add(static_cast<uint32_t>(theirs.id), keys, at, local ? e->mtu_local : 0, theirs.first, local, theirs.id >> 32 == e->id >> 32);
         if (*peer == ~uint32_t(0)) {
             say(message, "peer", "it is there twice", "report this");
             return UDP_ERR_PEER;
