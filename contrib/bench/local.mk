@@ -29,7 +29,12 @@ contrib_bench_wanbench_worker_LDADD = $(OMPI_LIBS)
 
 # btl/udp beside btl/tcp.
 tool_programs += contrib/bench/udpbench_worker
-contrib_bench_udpbench_worker_SOURCES = contrib/bench/udpbench_worker.cpp
+contrib_bench_udpbench_worker_SOURCES = \
+	contrib/bench/udpbench_worker.cpp \
+	contrib/bench/ub_all.cpp \
+	contrib/bench/ub_rounds.cpp \
+	contrib/bench/ub_rounds.hpp \
+	contrib/bench/ub_two.cpp
 contrib_bench_udpbench_worker_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DOMPI_SKIP_MPICXX
 contrib_bench_udpbench_worker_LDADD = $(OMPI_LIBS)
 
