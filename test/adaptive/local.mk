@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/timeouts test/adaptive/trees
+adaptive_tests = test/adaptive/ahead test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/resuming test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/timeouts test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
@@ -16,12 +16,15 @@ test_adaptive_ahead_LDADD = $(unit_libs)
 test_adaptive_parts_SOURCES = test/adaptive/parts.cpp $(unit_headers)
 test_adaptive_parts_CPPFLAGS = $(unit_cppflags)
 test_adaptive_parts_LDADD = $(unit_libs)
-test_adaptive_places_SOURCES = test/adaptive/places.cpp test/adaptive/job.hpp test/adaptive/ranks.hpp test/adaptive/single.hpp $(unit_headers)
+test_adaptive_places_SOURCES = test/adaptive/places.cpp test/adaptive/job.hpp $(unit_headers)
 test_adaptive_places_CPPFLAGS = $(unit_cppflags)
 test_adaptive_places_LDADD = $(unit_libs)
 test_adaptive_random_runs_SOURCES = test/adaptive/random_runs.cpp test/adaptive/simulator.hpp $(unit_headers)
 test_adaptive_random_runs_CPPFLAGS = $(unit_cppflags)
 test_adaptive_random_runs_LDADD = $(unit_libs)
+test_adaptive_resuming_SOURCES = test/adaptive/resuming.cpp test/adaptive/job.hpp test/adaptive/ranks.hpp test/adaptive/single.hpp $(unit_headers)
+test_adaptive_resuming_CPPFLAGS = $(unit_cppflags)
+test_adaptive_resuming_LDADD = $(unit_libs)
 test_adaptive_rings_SOURCES = test/adaptive/rings.cpp $(unit_headers)
 test_adaptive_rings_CPPFLAGS = $(unit_cppflags)
 test_adaptive_rings_LDADD = $(unit_libs)
