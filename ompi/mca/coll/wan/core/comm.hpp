@@ -127,9 +127,11 @@ struct wan_comm {
 
     /** What a call takes as the model chooses, as predicted; 0: nothing serves it. */
     int64_t usually_ns(const wan::request &r, unsigned epoch);
+
+    // What people are told of it: comm_explain.cpp.
+
     /** Why a call is served as it is, where that is not that it is predicted to be the fastest: as serve() decides; "".  how: none: along trees. */
     std::string why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const;
-
     /** Calls of a class, where coll_wan_explain asks for them. */
     struct calls_seen {
         wan::call_class what;

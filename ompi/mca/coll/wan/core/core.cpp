@@ -1,6 +1,9 @@
 /*
- * The C boundary of the core (wan_core.h).  Catches every exception; decides
- * nothing itself.
+ * The C boundary of the core (wan_core.h): communicators, how their ranks agree, and runs.  Catches
+ * every exception; decides nothing itself.
+ *
+ * Next: comm.hpp; the rest of the boundary is in describe.cpp, measure/entry.cpp, tune/entry.cpp,
+ * report/entry.cpp, adaptive/run.cpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -20,9 +23,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
-#include <sstream>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -43,11 +44,6 @@ int64_t digest_of(const wan::fact_vector &v, bool from_file)
     for (int64_t x : v)
         h = (h ^ static_cast<uint64_t>(x)) * 0x100000001b3ull;
     return v == wan::fact_vector{} ? 0 : (positive(h) & ~int64_t{3}) | 1 | (from_file ? 2 : 0);
-}
-
-int copy_text(const std::string &s, char *text, size_t size)
-{
-    return std::snprintf(text, size, "%s", s.c_str());
 }
 
 /** Differs where two builds might not plan alike: made from their sources. */
@@ -79,53 +75,6 @@ std::string told(const wan_knob_t &knob, int64_t value)
 }
 
 bool named(const char *file) { return file && *file; }
-
-/** Mb/s of so many ps a byte: slow ones with three digits. */
-std::string mbit_words(int64_t ps)
-{
-    char text[32];
-    const double mbit = 8e6 / static_cast<double>(std::max<int64_t>(1, ps));
-    std::snprintf(text, sizeof text, mbit < 10 ? "%.3g" : "%.0f", mbit);
-    return text;
-}
-
-/** A list for people, of which so many are written; of few more all are. */
-class short_list {
-public:
-    short_list(std::ostream &s, int size, const char *between, const char *before = "") : s_(s), size_(size), between_(between), before_(before) {}
-    /** Whether the next one is to be written, and what comes before it. */
-    bool next()
-    {
-        const bool shown = seen_ < most || size_ <= most + 4;
-        if (shown)
-            s_ << (seen_ ? between_ : before_);
-        ++seen_;
-        return shown;
-    }
-    void end(const char *what)
-    {
-        if (seen_ > most && size_ > most + 4)
-            s_ << between_ << "and " << seen_ - most << " more" << what;
-    }
-
-private:
-    static constexpr int most = 12;
-    std::ostream &s_;
-    int size_, seen_ = 0;
-    const char *between_, *before_;
-};
-
-/** What is known of the levels inside sites: by how many of them two hosts share. */
-std::string levels_words(const wan::facts &f)
-{
-    std::string all;
-    for (size_t shared = 0; shared < f.level_ns.size(); ++shared)
-        if (f.level_ns[shared] > 0)
-            all += (all.empty() ? " (levels shared: " : ", ") + std::to_string(shared) + ": " + std::to_string(f.level_ns[shared] / 1000) + " us";
-    if (all.empty())
-        return "";
-    return all + (f.level_byte_ps > 0 ? "; " + mbit_words(f.level_byte_ps) + " Mb/s a connection" : "") + ")";
-}
 
 /** Whether a host is in two sites: then they are pretended, for a test. */
 bool share_hosts(const std::vector<wan::place> &places)
@@ -275,8 +224,9 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
                 refusal->reason = WAN_REASON_OTHER_PARAMETERS;
                 refusal->knob = knob.name;
                 ranks_tell(vote);
-                copy_text(told(knob, least(vote)), refusal->held[0], sizeof refusal->held[0]);
-                copy_text(told(knob, greatest(vote)), refusal->held[1], sizeof refusal->held[1]);
+                const auto held = [&](auto &text, int64_t value) { std::snprintf(text, sizeof text, "%s", told(knob, value).c_str()); };
+                held(refusal->held[0], least(vote));
+                held(refusal->held[1], greatest(vote));
                 return WAN_DECLINED;
             }
         comm->machine = {votes[vote_eager], -votes[vote_copy], -votes[vote_reduce]};
@@ -450,56 +400,6 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
     });
 }
 
-int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns)
-{
-    *root = comm->trial_root;
-    *pause_ns = comm->trial_pause_ns;
-    return comm->trial;
-}
-
-int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES])
-{
-    return guarded([&]() -> int {
-        std::lock_guard hold(comm->lock);
-        const int flags = std::exchange(comm->trial, 0);
-        ++comm->counters.trials;
-        const int64_t word_ns = wan::trial_word_ns(comm->topo, comm->known.back(), comm->trial_root);
-        const int64_t score_ns = wan::score_as_usual(word_ns, flags, wan::trial_score(word_ns, elapsed_ns), comm->trial_predicted_ns, comm->tuning.usual_ns());
-        if (!comm->tuning.record(comm->me == comm->trial_root ? score_ns : 0))
-            return WAN_OK;
-        const wan::tune_scores mine = comm->tuning.scores();
-        std::copy(mine.begin(), mine.end(), scores);
-        return WAN_DONE;
-    });
-}
-
-int wan_comm_left(wan_comm_t *comm, int64_t elapsed_ns)
-{
-    return guarded([&]() -> int {
-        comm->left_took(elapsed_ns);
-        return WAN_OK;
-    });
-}
-
-int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES])
-{
-    return guarded([&]() -> int {
-        wan::tune_scores combined;
-        std::copy(scores, scores + WAN_TUNE_SCORES, combined.begin());
-        return comm->decide_trials(combined) ? WAN_DONE : WAN_OK;
-    });
-}
-
-int wan_comm_explain(const wan_comm_t *comm, char *text, size_t size)
-{
-    std::string s;
-    const int code = guarded([&]() -> int {
-        s = comm->explain();
-        return WAN_OK;
-    });
-    return copy_text(code == WAN_OK ? s : "out of memory", text, size);
-}
-
 int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_message_t *message)
 {
     return guarded([&]() -> int {
@@ -639,63 +539,6 @@ void wan_run_release(wan_run_t *run)
     if (run && !run->engine)
         wan::trees_release(*run);
     delete run;
-}
-
-int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
-{
-    std::ostringstream s;
-    const int code = guarded([&]() -> int {
-        const auto &t = comm->topo;
-        const auto counted = [](int n, const char *what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
-        s << counted(t.site_count(), "site") << ": ";
-        short_list sites(s, t.site_count(), ", ");
-        for (int i = 0; i < t.site_count(); ++i) {
-            const wan::site_id site{static_cast<uint32_t>(i)};
-            if (sites.next())
-                s << t.site_name(site) << " (" << counted(t.node_count(site), "host") << ", " << counted(t.rank_count(site), "rank") << ")";
-        }
-        sites.end("");
-        if (!comm->known.empty()) {
-            const auto &f = comm->known.back();
-            s << (f.assumed ? "\nassumed: " : "\n") << "farthest " << f.farthest_ns(wan::site_id{0}) / 1000 << " us, inside " << f.lan_ns / 1000
-              << " us one way" << levels_words(f) << ", " << mbit_words(f.byte_ps) << " Mb/s a host (bursts of "
-              << f.burst_bytes << " bytes), "
-              << f.message_ns / 1000 << " us a message, " << f.step_ns / 1000 << " us a step";
-            if (f.eager_bytes != wan::facts{}.eager_bytes)
-                s << "; eager limit " << f.eager_bytes << " bytes";
-            if (f.copy_ps != wan::facts{}.copy_ps || f.reduce_ps != wan::facts{}.reduce_ps)
-                s << "; copying " << f.copy_ps << ", combining " << f.reduce_ps << " ps a byte";
-            const auto told = [](const auto &all) { return static_cast<int>(std::count_if(all.begin(), all.end(), [](int64_t ps) { return ps > 0; })); };
-            short_list uplinks(s, told(f.uplink_ps), "; ", "; ");
-            for (size_t i = 0; i < f.uplink_ps.size(); ++i)
-                if (f.uplink_ps[i] > 0 && uplinks.next())
-                    s << "uplink of " << t.site_name(wan::site_id{static_cast<uint32_t>(i)}) << ' ' << mbit_words(f.uplink_ps[i]) << " Mb/s";
-            uplinks.end(" uplinks");
-            short_list links(s, told(f.link_ps) / 2, "; ", "; ");
-            for (int a = 0; !f.link_ps.empty() && a < f.sites; ++a)
-                for (int b = a + 1; b < f.sites; ++b)
-                    if (const int64_t ps = f.link_ps[static_cast<size_t>(a) * static_cast<size_t>(f.sites) + static_cast<size_t>(b)]; ps > 0 && links.next())
-                        s << "link " << t.site_name(wan::site_id{static_cast<uint32_t>(a)}) << ' '
-                          << t.site_name(wan::site_id{static_cast<uint32_t>(b)}) << ' ' << mbit_words(ps) << " Mb/s"
-                          << (f.pair(f.flow_ps, a, b) > 0 ? ", " + mbit_words(f.pair(f.flow_ps, a, b)) + " a connection" : "");
-            links.end(" links");
-        }
-        return WAN_OK;
-    });
-    return code == WAN_OK ? copy_text(s.str(), text, size) : copy_text("out of memory", text, size);
-}
-
-int wan_run_describe(const wan_run_t *run, char *text, size_t size)
-{
-    std::string s = "out of memory";
-    guarded([&]() -> int {
-        s = !run->engine ? wan::trees_describe(*run)
-            : run->by_edges ? wan::exchange_describe(*run)
-            : run->plan  ? wan::print(*run->plan) + ", predicted " + std::to_string(run->plan->predicted_ns / 1000) + " us"
-                         : "measuring the links";
-        return WAN_OK;
-    });
-    return copy_text(s, text, size);
 }
 
 } // extern "C"

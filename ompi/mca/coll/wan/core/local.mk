@@ -82,8 +82,10 @@ core_sources = \
 	ompi/mca/coll/wan/core/collective.hpp \
 	ompi/mca/coll/wan/core/comm.cpp \
 	ompi/mca/coll/wan/core/comm.hpp \
+	ompi/mca/coll/wan/core/comm_explain.cpp \
 	ompi/mca/coll/wan/core/core.cpp \
 	ompi/mca/coll/wan/core/counters.cpp \
+	ompi/mca/coll/wan/core/describe.cpp \
 	ompi/mca/coll/wan/core/exec/engine.cpp \
 	ompi/mca/coll/wan/core/exec/engine.hpp \
 	ompi/mca/coll/wan/core/exec/memory_port.cpp \
@@ -170,6 +172,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/tune/candidates.hpp \
 	ompi/mca/coll/wan/core/tune/choices.cpp \
 	ompi/mca/coll/wan/core/tune/choices.hpp \
+	ompi/mca/coll/wan/core/tune/entry.cpp \
 	ompi/mca/coll/wan/core/tune/explain.cpp \
 	ompi/mca/coll/wan/core/tune/explain.hpp \
 	ompi/mca/coll/wan/core/tune/manner.cpp \

@@ -1,0 +1,93 @@
+/*
+ * Why calls are served as they are, and what else there was: see comm.hpp.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "comm.hpp"
+
+#include <algorithm>
+
+std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
+{
+    const wan::wishes &w = wish[r.collective];
+    if (how ? w.algo && w.algo == how->algo : wants_trees[r.collective])
+        return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
+    if (w.algo)
+        return "";
+    const auto told = said(r, blocks, era);
+    if (how && (wants_trees[r.collective] || (told && told->how.along_trees))) {
+        const std::string what = trees_refuse(r);
+        return (wants_trees[r.collective] ? std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm" : told->knob) + std::string(" names adaptive trees, which ")
+               + (what.empty() ? "do not serve such calls" : what) + ": of the rest predicted to be the fastest";
+    }
+    if (told && (how ? told->how.algo == how->algo : told->how.along_trees))
+        return std::string(told->knob) + " says so";
+    for (const wan::tuner::state &s : tuning.classes())
+        if (how && s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
+            return s.phase != wan::tuner::state::phase::settled ? "ways to serve it are being tried"
+                   : fits(s.candidates[s.standing].how, *how)
+                       ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
+                       : "served when ways were tried, or links were others";
+    return "";
+}
+
+void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by)
+{
+    constexpr size_t most = 256;
+    const wan::call_class what = wan::class_of(topo, r);
+    auto it = std::find_if(seen_calls.begin(), seen_calls.end(), [&](const calls_seen &x) { return x.what == what && x.sizes_local == r.counts_local; });
+    if (it == seen_calls.end()) {
+        if (seen_calls.size() == most) {
+            ++not_seen;
+            return;
+        }
+        it = seen_calls.insert(it, {what, r.counts_local});
+    }
+    ++(blocks ? it->blocking : it->others);
+    if (!blocks && it->blocking)
+        return;
+    it->like = r;
+    it->era = era;
+    it->how = how;
+    it->by = by;
+}
+
+std::string wan_comm::explain() const
+{
+    using served = calls_seen::served;
+    std::vector<wan::calls_told> all;
+    for (const calls_seen &x : seen_calls) {
+        wan::calls_told c;
+        c.what = x.what;
+        c.sizes_local = x.sizes_local;
+        c.blocking = x.blocking;
+        c.others = x.others;
+        const bool blocks = x.blocking > 0;
+        wan::wishes w = wish[x.what.collective];
+        w.algo = nullptr;       // what a name keeps away, too
+        if (x.era < known.size()) {
+            c.ways = wan::candidates(topo, known[x.era], w, x.like);
+            if (wan::may_leave(w, x.what.collective))
+                c.own_ns = wan::own_module_ns(topo, known[x.era], x.like);
+        }
+        for (const wan::tuner::state &s : tuning.classes())
+            if (!x.sizes_local && blocks && s.what == x.what)
+                c.tried = &s;
+        c.how = x.by == served::by_plan       ? wan::print(wan::manner_of(*x.how))
+                : x.by == served::along_trees ? "adaptive"
+                                              : wan::print(wan::manner{});
+        c.how_predicted_ns = x.how ? x.how->predicted_ns : 0;
+        if (x.by == served::not_at_all)
+            c.why = "no algorithm of coll/wan serves it";
+        else if (const auto told = x.by == served::left ? said(x.like, blocks, x.era) : std::nullopt; told)
+            c.why = std::string(told->knob) + " says so";
+        else if (x.by == served::left)
+            c.why = "by trial";
+        else
+            c.why = why(x.like, blocks, x.era, x.how);
+        if (x.by == served::left && c.own_ns)
+            c.how_predicted_ns = *c.own_ns;
+        all.push_back(std::move(c));
+    }
+    return wan::explain(all, tune, not_seen);
+}
