@@ -279,21 +279,21 @@ cluster::cluster(const cluster_words &words) : params_(parameters_of(words))
 
 void cluster::links_tell(const cluster_words &words)
 {
-    const wan::fact_vector kept = comm_->learned;       // by coll_wan_links_file
+    const wan::fact_vector kept = comm_->links.learned;       // by coll_wan_links_file
     const auto time = [&](wan::fact::place at, const std::string &text, const char *option) {
         if (!text.empty())
-            comm_->learned[at] = latency_of(text, option);
+            comm_->links.learned[at] = latency_of(text, option);
     };
     time(wan::fact::inside_ns, words.inside, "--inside");
     time(wan::fact::message_ns, words.message, "--message");
     time(wan::fact::farthest_ns, words.latency, "--latency");
     time(wan::fact::step_ns, words.step, "--step");
     if (!words.nic.empty())
-        comm_->learned[wan::fact::byte_ps] = std::max<int64_t>(1, 1'000'000'000'000 / rate_of(words.nic, "--nic"));
+        comm_->links.learned[wan::fact::byte_ps] = std::max<int64_t>(1, 1'000'000'000'000 / rate_of(words.nic, "--nic"));
     if (!words.eager.empty())
-        comm_->machine.eager_bytes = static_cast<int64_t>(size_parse(words.eager, "--eager"));
-    comm_->learn();
-    wan::facts &f = comm_->known.back();
+        comm_->links.machine.eager_bytes = static_cast<int64_t>(size_parse(words.eager, "--eager"));
+    comm_->links.learn();
+    wan::facts &f = comm_->links.known.back();
     if (!words.burst.empty())
         f.burst_bytes = static_cast<int64_t>(size_parse(words.burst, "--burst"));
     if (!words.uplink.empty()) {
@@ -336,7 +336,7 @@ std::string cluster::describe() const
         text += "\nassumed, since nobody told: " + assumed_;
     for (const std::string &t : params_.told())
         text += "\nwith " + t;
-    if (const std::string file = comm_->links_file; !file.empty() && !comm_->from_file)
+    if (const std::string file = comm_->links.file; !file.empty() && !comm_->links.from_file())
         text += "\n" + file + " has nothing of these sites";
     if (const std::string first = outranked(); !first.empty())
         text += "\n" + first + ": blocking calls are Open MPI's own";

@@ -50,7 +50,7 @@ public:
 
     const wan_comm &comm() const { return *comm_; }
     const wan::topology &topo() const { return comm_->topo; }
-    const wan::facts &facts() const { return comm_->known.back(); }
+    const wan::facts &facts() const { return comm_->links.known.back(); }
     const host &host_of(int rank) const { return hosts_[ranks_[static_cast<size_t>(rank)]]; }
     /** Sites and links in a line each, as coll_wan_verbose tells them, and which of them are assumed. */
     std::string describe() const;

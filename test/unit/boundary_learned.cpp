@@ -61,7 +61,7 @@ struct learned_job {
     /** Measured before a call, as far as calls have taken long enough. */
     std::string links()
     {
-        const size_t before = std::max<size_t>(1, comms[0]->known.size());
+        const size_t before = std::max<size_t>(1, comms[0]->links.known.size());
         while (wan_comm_measures(comms[0].get()) && wan_comm_affords(comms[0].get())) {
             int said = WAN_DONE;
             while (said == WAN_DONE)
@@ -69,7 +69,7 @@ struct learned_job {
                     return why;
             ++measured;
         }
-        epoch += static_cast<unsigned>(std::max<size_t>(1, comms[0]->known.size()) - before);
+        epoch += static_cast<unsigned>(std::max<size_t>(1, comms[0]->links.known.size()) - before);
         return "";
     }
 
@@ -237,7 +237,7 @@ std::string check_others()
             if (std::string why = rooted.calls(100, [took](int) { return took; }); !why.empty())
                 return why;
             for (const auto &job : rooted.comms)
-                WAN_CHECK(job->seen.look(ms, true).slower == 1000);
+                WAN_CHECK(job->links.seen.look(ms, true).slower == 1000);
         }
     }
     WAN_CHECK(rooted.left == 400 && rooted.asked == 0);
@@ -264,7 +264,7 @@ std::string check_doubt()
                 return why;
             WAN_CHECK(j.how.starts_with(known) && j.trials == 0);
             for (const auto &c : j.comms)
-                c->look();
+                c->links.look();
             if (std::string why = j.look(); !why.empty())
                 return why;
             WAN_CHECK(j.learned == 0);
@@ -296,7 +296,7 @@ std::string check_price()
     j.f.tick = ms / 2;
     if (std::string why = j.begin(); !why.empty())
         return why;
-    WAN_CHECK(j.measured == 0 && j.comms[0]->unsure());
+    WAN_CHECK(j.measured == 0 && j.comms[0]->links.unsure());
     const auto usual = [](int) { return 24 * ms; };
     int at = 0;
     for (; at < 2000 && j.measured == 0; ++at)
@@ -306,7 +306,7 @@ std::string check_price()
     const auto cost_ns = wan::probe::cost_ns(j.comms[0]->topo, wan::facts_from(j.comms[0]->topo, {}), false);
     const int64_t each_ns = 24 * ms - 10 * ms * 9 / 8;
     WAN_CHECK_THAT(j.measured == 1 && at > 4 * cost_ns / each_ns && at < 13 * cost_ns / each_ns, std::to_string(at) + " calls");
-    WAN_CHECK(j.left == at && j.how == "open_mpi" && !j.comms[0]->unsure());
+    WAN_CHECK(j.left == at && j.how == "open_mpi" && !j.comms[0]->links.unsure());
     // (They gain nothing by widths.)
     if (std::string why = j.calls(4000, usual); !why.empty())
         return why;

@@ -185,14 +185,14 @@ std::string check_levels()
         trees_of_job trees(j);
         WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
         const wan_comm &c = *j.comms[0];
-        const auto knows_levels = [&] { return c.known.back().level_ns != decltype(c.known.back().level_ns){}; };
+        const auto knows_levels = [&] { return c.links.known.back().level_ns != decltype(c.links.known.back().level_ns){}; };
         WAN_CHECK(!knows_levels());
         wan::rules learned;
         wan::input_error error;
         WAN_CHECK(wan::rules::parse("allreduce: rabenseifner\n", "f", learned, error, true));
-        wan::chosen().keep(c.topo, c.sites_key(), learned.of(c.topo));
+        wan::chosen().keep(c.topo, c.links.sites_key(), learned.of(c.topo));
         for (const int64_t farther : {1, 10}) {
-            wan::fact_vector now = c.learned;
+            wan::fact_vector now = c.links.learned;
             j.f.otherwise = [&](auto &found) {
                 levels(found, 300'000'000);
                 if (found[wan::fact::farthest_ns] > 0)
@@ -201,7 +201,7 @@ std::string check_levels()
             j.f.otherwise(now);
             int said = WAN_DONE;
             for (const auto &x : j.comms)
-                elsewhere ? x->adopt(now) : x->look();
+                elsewhere ? x->links.adopt(now) : x->links.look();
             while (!elsewhere && said == WAN_DONE)
                 if (std::string why = measure(j.comms, j.f, &said); !why.empty())
                     return why;

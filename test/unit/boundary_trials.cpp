@@ -53,7 +53,7 @@ struct tried_job {
     std::string begin()
     {
         std::string why = bring_up(comms, f);
-        epoch = static_cast<unsigned>(comms[0]->known.size() - 1);
+        epoch = static_cast<unsigned>(comms[0]->links.known.size() - 1);
         return why;
     }
 
@@ -107,7 +107,7 @@ struct tried_job {
         if (!flags)
             return "";
         const wan::topology &t = comms[0]->topo;
-        const wan::facts &known = comms[0]->known.back();
+        const wan::facts &known = comms[0]->links.known.back();
         const wan::site_id home = t.site_of(root);
         const int64_t word_ns = known.farthest_ns(home);
         WAN_CHECK(!!(flags & WAN_TRIAL_WORD_BEFORE) == (collective != WAN_BCAST));
@@ -176,14 +176,14 @@ std::string check_late_starts()
         // Who is late has seen already that links are to be looked at.
         const auto look = [&](int rank) {
             if (rank == late)
-                j.comms[static_cast<size_t>(rank)]->look();
+                j.comms[static_cast<size_t>(rank)]->links.look();
         };
         if (std::string why = j.call(50'000, false, j.epoch, &s, look); !why.empty())
             return why;
         WAN_CHECK(s.how == chosen);
         for (int rank = 0; rank < static_cast<int>(j.comms.size()); ++rank)
             if (rank != late)
-                j.comms[static_cast<size_t>(rank)]->look();
+                j.comms[static_cast<size_t>(rank)]->links.look();
         int learned = WAN_DONE;
         while (learned == WAN_DONE)         // what looks changed is looked at once more
             if (std::string why = measure(j.comms, j.f, &learned); !why.empty())
@@ -234,7 +234,7 @@ std::string check_sizes_of_own()
     if (std::string why = j.begin(); !why.empty())
         return why;
     for (const auto &c : j.comms)       // a slow one: that short calls are longer or shorter counts
-        c->known.back().byte_ps = 1'000'000;
+        c->links.known.back().byte_ps = 1'000'000;
     served s;
     std::vector<int64_t> seen;
     j.time = [&](const served &x) {
@@ -266,7 +266,7 @@ std::string check_middle()
         return why;
     constexpr int64_t near_ns = 50'000'000;
     for (const auto &c : j.comms) {
-        wan::facts &f = c->known.back();
+        wan::facts &f = c->links.known.back();
         f.set_pair(f.pair_ns, 0, 1, near_ns);
         f.set_pair(f.pair_ns, 1, 2, near_ns);
         f.set_pair(f.pair_ns, 0, 2, 2 * near_ns);
@@ -319,7 +319,7 @@ std::string check_again()
                 found[wan::fact::first_pair_ns] *= 10;
             };
         for (const auto &c : j.comms)
-            c->look();
+            c->links.look();
         int learned = WAN_DONE;
         while (learned == WAN_DONE)
             if (std::string why = measure(j.comms, j.f, &learned); !why.empty())
@@ -329,7 +329,7 @@ std::string check_again()
         for (const auto &c : j.comms) {
             const auto &x = c->tuning.classes()[0];
             WAN_CHECK(x.phase == wan::tuner::state::phase::counting && (x.standing == 0) == links);
-            const unsigned now = static_cast<unsigned>(c->known.size() + 1);
+            const unsigned now = static_cast<unsigned>(c->links.known.size() + 1);
             WAN_CHECK(c->tuning.chosen(x.what, now).has_value() != links);
         }
     }
@@ -384,7 +384,7 @@ std::string begin_again(tried_job &j)
     if (std::string why = agree(j.comms); !why.empty())
         return why;
     std::string why = refresh(j.comms, j.f);
-    j.epoch = static_cast<unsigned>(j.comms[0]->known.size() - 1);
+    j.epoch = static_cast<unsigned>(j.comms[0]->links.known.size() - 1);
     return why;
 }
 
@@ -428,9 +428,9 @@ std::string check_copies()
     std::remove(file.c_str());
     WAN_CHECK_THAT(saved == WAN_OK && text.find("allreduce bytes 131072-262143 ranks 6 sites 2 ranks-per-host 1 placement blocks: ") != text.npos, text);
     // Links of these sites that have changed make all of it void.
-    wan::chosen().forget(other.comms[0]->sites_key() + "x\n");
+    wan::chosen().forget(other.comms[0]->links.sites_key() + "x\n");
     WAN_CHECK(!tried_job(sites).comms[0]->learned_here.empty());
-    wan::chosen().forget(copy.comms[0]->sites_key());
+    wan::chosen().forget(copy.comms[0]->links.sites_key());
     WAN_CHECK(tried_job(sites).comms[0]->learned_here.empty());
     return "";
 }

@@ -213,7 +213,7 @@ std::string check_links()
     const auto look = [&]() -> std::string {
         int learned = WAN_DONE;
         for (const auto &c : comms)
-            c->look();
+            c->links.look();
         while (learned == WAN_DONE)
             if (std::string why = measure(comms, f, &learned); !why.empty())
                 return why;
@@ -230,7 +230,7 @@ std::string check_links()
     }
     // One plan of two epochs is two entries: bounds are those of its time.
     const request r{.collective = WAN_BARRIER, .bytes = 1};
-    const plan same = *choose(comms[0]->topo, comms[0]->known.back(), {}, r);
+    const plan same = *choose(comms[0]->topo, comms[0]->links.known.back(), {}, r);
     wan_call_t barrier = call_of(WAN_BARRIER, 0, 1, 1, nullptr, nullptr);
     const auto before = comms[0]->report->note(barrier, r, &same);
     barrier.epoch = 1;
@@ -286,7 +286,7 @@ std::string check_afterthoughts()
         comm->report->links("assumed");
         for (int i = 0; i < 6; ++i) {    // the largest takes longest
             const request r{.collective = WAN_BCAST, .bytes = uint64_t{1000} << i, .element_bytes = 1};
-            const auto plan = choose(comm->topo, comm->known.back(), {}, r);
+            const auto plan = choose(comm->topo, comm->links.known.back(), {}, r);
             const wan_call_t call = call_of(WAN_BCAST, 0, r.bytes, 1, nullptr, nullptr);
             comm->report->add(comm->report->note(call, r, &*plan), seconds * 1'000'000'000ll + i, 0, 0);
         }
@@ -362,7 +362,7 @@ std::string check_memory()
     WAN_CHECK(wan_comm_assume(comm.get()) == WAN_OK && wan_report_serves(report.get(), comm.get(), 0) == WAN_OK);
     record &kept = *comm->report;
     std::mt19937_64 random(test_seed());
-    const facts &f = comm->known.back();
+    const facts &f = comm->links.known.back();
     std::vector<std::pair<request, plan>> planned;
     for (int i = 0; i < 400; ++i) {
         request r{.collective = collective_at(static_cast<int>(random() % WAN_COLLECTIVES)),
@@ -440,7 +440,7 @@ std::string check_most_memory()
                                 .root = static_cast<int>(i % 4),
                                 .bytes = 4 * ((uint64_t{1} << (i / 11 % 28)) + i),
                                 .element_bytes = 4};
-                const auto plan = choose(comm->topo, comm->known.back(), {}, r);
+                const auto plan = choose(comm->topo, comm->links.known.back(), {}, r);
                 wan_call_t call = call_of(r.collective, r.root, r.bytes / 4, 4, nullptr, nullptr);
                 call.blocks = i % 2;
                 if (plan && reported)
@@ -475,7 +475,7 @@ std::string check_cost()
     for (uint64_t bytes : {uint64_t{8}, uint64_t{1024}, uint64_t{1 << 20}})
         for (wan_collective_t c : {WAN_BCAST, WAN_ALLREDUCE, WAN_ALLTOALL}) {
             const request r{.collective = c, .root = 3, .bytes = bytes * (c == WAN_ALLTOALL ? 4 : 1), .element_bytes = 4};
-            planned.emplace_back(r, *choose(comm->topo, comm->known.back(), {}, r));
+            planned.emplace_back(r, *choose(comm->topo, comm->links.known.back(), {}, r));
         }
     constexpr size_t count = 9;
     std::vector<double> rounds;

@@ -65,10 +65,10 @@ std::string wan_comm::explain() const
         const bool blocks = x.blocking > 0;
         wan::wishes w = wish[x.what.collective];
         w.algo = nullptr;       // what a name keeps away, too
-        if (x.era < known.size()) {
-            c.ways = wan::candidates(topo, known[x.era], w, x.like);
+        if (x.era < links.known.size()) {
+            c.ways = wan::candidates(topo, links.known[x.era], w, x.like);
             if (wan::may_leave(w, x.what.collective))
-                c.own_ns = wan::own_module_ns(topo, known[x.era], x.like);
+                c.own_ns = wan::own_module_ns(topo, links.known[x.era], x.like);
         }
         for (const wan::tuner::state &s : tuning.classes())
             if (!x.sizes_local && blocks && s.what == x.what)

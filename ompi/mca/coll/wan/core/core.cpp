@@ -2,8 +2,8 @@
  * The C boundary of the core (wan_core.h): communicators, how their ranks agree, and runs.  Catches
  * every exception; decides nothing itself.
  *
- * Next: comm.hpp; the rest of the boundary is in describe.cpp, measure/entry.cpp, tune/entry.cpp,
- * report/entry.cpp, adaptive/run.cpp.
+ * Next: comm.hpp; the rest of the boundary is in describe.cpp, measure/links_entry.cpp, measure/entry.cpp,
+ * tune/entry.cpp, report/entry.cpp, adaptive/run.cpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +12,6 @@
 #include "given_files.hpp"
 #include "graph/run.hpp"
 #include "guarded.hpp"
-#include "measure/processor.hpp"
 #include "report/entry.hpp"
 #include "text_file.hpp"
 #include "topo/site_name.hpp"
@@ -21,7 +20,6 @@
 #include "wan_source_id.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <string_view>
@@ -35,15 +33,6 @@ using wan::guarded;
 int64_t positive(uint64_t v)
 {
     return static_cast<int64_t>(v >> 2);
-}
-
-/** from_file: such facts are looked at before they are believed, so that all ranks must have them from there. */
-int64_t digest_of(const wan::fact_vector &v, bool from_file)
-{
-    uint64_t h = 0xcbf29ce484222325ull;
-    for (int64_t x : v)
-        h = (h ^ static_cast<uint64_t>(x)) * 0x100000001b3ull;
-    return v == wan::fact_vector{} ? 0 : (positive(h) & ~int64_t{3}) | 1 | (from_file ? 2 : 0);
 }
 
 /** Differs where two builds might not plan alike: made from their sources. */
@@ -125,16 +114,7 @@ int wan_comm_open(const wan_params_t *params, const wan_peer_t *peers, int size,
             refusal->site = peers[0].site;
             return WAN_DECLINED;
         }
-        *comm = new wan_comm(std::move(topo), me, *params);
-        wan_comm &made = **comm;
-        made.pretended = share_hosts(places);
-        made.spent_everywhere = &wan::measured().spent_ns(made.sites_key());
-        if (const auto here = wan::measured().links(made.sites_key())) {
-            made.learned = *here;
-        } else if (const auto told = wan::files().links_of(made.links_file, made.site_names()); told && told->facts != wan::fact_vector{}) {
-            made.from_file = true;
-            made.learned = told->facts;
-        }
+        *comm = new wan_comm(std::move(topo), me, *params, share_hosts(places));
         return WAN_OK;
     });
 }
@@ -144,21 +124,11 @@ void wan_comm_close(wan_comm_t *comm)
     delete comm;
 }
 
-int wan_machine_measure(wan_machine_t *machine)
-{
-    return guarded([&]() -> int {
-        const wan::processor &here = wan::processor_here();
-        machine->copy_ps = here.copy_ps;
-        machine->reduce_ps = here.reduce_ps;
-        return WAN_OK;
-    });
-}
-
 void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine)
 {
     for (const auto x : {&wan_machine_t::eager_bytes, &wan_machine_t::copy_ps, &wan_machine_t::reduce_ps})
         if (machine->*x > 0)
-            comm->machine.*x = machine->*x;
+            comm->links.machine.*x = machine->*x;
 }
 
 /* Each value with its negative: after MIN they are opposite only if all ranks had the same; parameters with who has them. */
@@ -171,8 +141,8 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
     };
     cast(vote_build, protocol_version);
     cast(vote_sites, positive(comm->topo.digest()));
-    cast(vote_links, positive(comm->links_digest()));
-    cast(vote_learned, digest_of(comm->learned, comm->from_file));
+    cast(vote_links, positive(comm->links.map_digest()));
+    cast(vote_learned, comm->links.digest());
     cast(vote_rules, positive(wan::digest(comm->given)));
     cast(vote_learned_rules, positive(wan::digest(comm->learned_before)));
     cast(vote_learned_here, positive(wan::digest(comm->learned_here)));
@@ -185,10 +155,10 @@ void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES])
         cast_of(of, votes[2 * vote] % with_rank::most_value);
     for (size_t i = 0; i < comm->shaping.size(); ++i)
         cast_of(vote_knobs + i, comm->shaping[i].second);
-    votes[vote_spent] = *comm->spent_everywhere;
-    votes[vote_eager] = comm->machine.eager_bytes;
-    votes[vote_copy] = -comm->machine.copy_ps;
-    votes[vote_reduce] = -comm->machine.reduce_ps;
+    votes[vote_spent] = comm->links.spent_ns();
+    votes[vote_eager] = comm->links.machine.eager_bytes;
+    votes[vote_copy] = -comm->links.machine.copy_ps;
+    votes[vote_reduce] = -comm->links.machine.reduce_ps;
 }
 
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal)
@@ -229,174 +199,13 @@ int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal
                 held(refusal->held[1], greatest(vote));
                 return WAN_DECLINED;
             }
-        comm->machine = {votes[vote_eager], -votes[vote_copy], -votes[vote_reduce]};
+        comm->links.machine = {votes[vote_eager], -votes[vote_copy], -votes[vote_reduce]};
         if (!equal(vote_learned_rules))
             comm->learned_before.clear();       // some hosts do not have the file
         if (!equal(vote_learned_here))
             comm->learned_here.clear();         // some ranks have learned elsewhere
-        if (equal(vote_learned) && votes[2 * vote_learned] != 0) {
-            comm->learn();
-            if (!comm->from_file)
-                comm->widen_later();
-        } else {
-            comm->from_file = false;
-            comm->learned = {};
-            if (comm->measures)
-                comm->measure();
-            else
-                comm->learn();
-        }
-        if (comm->from_file && comm->measures)
-            comm->believe();
-        if (comm->unsure())
-            comm->defer(votes[vote_spent]);
+        comm->links.agree(equal(vote_learned), votes[vote_spent]);
         return WAN_OK;
-    });
-}
-
-int wan_comm_probe(wan_comm_t *comm, const wan_port_t *port, void *port_ctx, wan_run_t **run)
-{
-    *run = nullptr;
-    return guarded([&]() -> int {
-        if (!comm->measuring)
-            return WAN_DONE;
-        auto next = comm->measuring->next();
-        if (!next) {
-            comm->found = comm->measuring->measured();
-            std::lock_guard hold(comm->lock);
-            comm->measuring.reset();
-            return WAN_DONE;
-        }
-        auto prepared = std::make_shared<wan_comm::prepared>();
-        prepared->code = std::make_shared<wan::program>(std::move(*next));
-        const size_t bytes = comm->measuring->message_bytes();
-        comm->probe_buffer.resize(bytes);
-        const wan::binding b{.in = comm->probe_buffer.data(), .out = comm->probe_buffer.data(), .count = bytes, .segment = bytes};
-        auto code = prepared->code;
-        *run = new wan_run{comm, std::nullopt, prepared, std::optional<wan::engine>(std::in_place, code, b, port, port_ctx), port, port_ctx};
-        return WAN_OK;
-    });
-}
-
-bool wan_comm_measures(const wan_comm_t *comm)
-{
-    return comm->measuring != nullptr;
-}
-
-bool wan_comm_doubts(const wan_comm_t *comm)
-{
-    return comm->doubtful();
-}
-
-bool wan_comm_affords(const wan_comm_t *comm)
-{
-    return comm->deferred.over();
-}
-
-int wan_comm_assume(wan_comm_t *comm)
-{
-    return guarded([&]() -> int {
-        comm->in_use = true;
-        if (comm->known.empty())        // nor from a file
-            comm->learn();
-        return WAN_OK;
-    });
-}
-
-void wan_comm_facts(const wan_comm_t *comm, int64_t facts[WAN_FACTS])
-{
-    std::copy(comm->found.begin(), comm->found.end(), facts);
-}
-
-int wan_comm_learn(wan_comm_t *comm, const int64_t facts[WAN_FACTS])
-{
-    return guarded([&]() -> int {
-        wan::fact_vector v;
-        std::copy(facts, facts + WAN_FACTS, v.begin());
-        const int code = comm->take(v);
-        if (code != WAN_OK && !(code == WAN_DECLINED && comm->from_file))
-            return code;
-        wan::measured().keep(comm->sites_key(), comm->learned);
-        return code;
-    });
-}
-
-int wan_comm_contradiction(const wan_comm_t *comm, wan_message_t *message)
-{
-    return guarded([&]() -> int {
-        static std::atomic<unsigned> told{0};
-        wan::contradictions c = comm->doubts;
-        const auto once = [&](unsigned kind, auto... clauses) {
-            if ((!clauses->empty() || ...) && (told.fetch_or(kind) & kind))
-                (clauses->clear(), ...);
-        };
-        once(1, &c.links);
-        once(2, &c.widths);
-        once(4, &c.wide, &c.near);
-        if (!c.any())
-            return WAN_OK;
-        wan::message_fill(*message, {"links of " + std::to_string(comm->topo.site_count()) + " sites", c.text(500), c.remedy()});
-        // Who pretends sites for a test knows that they are near.
-        return c.links.empty() && c.widths.empty() && comm->pretended ? WAN_OK : WAN_DONE;
-    });
-}
-
-int wan_comm_defers(wan_comm_t *comm, uint64_t bytes, int64_t votes[WAN_CHECK_VOTES])
-{
-    return guarded([&]() -> int {
-        if (!comm->measuring || !comm->deferred.due(bytes))
-            return WAN_OK;
-        // They may have been measured meanwhile on another communicator.
-        comm->asked_for_time = true;
-        comm->offered = wan::measured().links(comm->sites_key()).value_or(wan::fact_vector{});
-        if (comm->offered == comm->learned)
-            comm->offered = {};
-        std::lock_guard hold(comm->lock);
-        const auto [all, longest] = comm->deferred.vote();
-        const int64_t digest = digest_of(comm->offered, false);
-        const std::array<int64_t, WAN_CHECK_VOTES> mine{all, longest, digest, -digest};
-        std::copy(mine.begin(), mine.end(), votes);
-        return WAN_DONE;
-    });
-}
-
-int wan_comm_check(wan_comm_t *comm, wan_collective_t collective, int64_t now_ns, int64_t votes[WAN_CHECK_VOTES])
-{
-    return guarded([&]() -> int {
-        if (!wan::everyone_waits(collective) || comm->unsure() || !comm->measures)
-            return WAN_OK;
-        const wan::facts &f = comm->known.back();
-        // Beside a call, so that its way to the other sites costs nothing: some messages of a tree do.
-        if (!comm->checks.due(now_ns, 8 * f.step_ns))
-            return WAN_OK;
-        std::lock_guard hold(comm->lock);
-        comm->asked_for_time = false;
-        const wan::drift_votes mine = comm->checks.votes(comm->seen.look(f.farthest_ns(comm->topo.site_of(comm->me)), comm->checks.whole()));
-        votes[WAN_CHECK_VOTES - 1] = 0;
-        std::copy(mine.begin(), mine.end(), votes);
-        return WAN_DONE;
-    });
-}
-
-int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES])
-{
-    return guarded([&]() -> int {
-        if (comm->asked_for_time) {
-            if (votes[2] != 0 && votes[2] == -votes[3]) {       // all have the same
-                comm->adopt(comm->offered);
-                return WAN_DECLINED;
-            }
-            std::lock_guard hold(comm->lock);
-            const bool over = comm->deferred.answer({votes[0], votes[1]});
-            *comm->spent_everywhere = std::max<int64_t>(*comm->spent_everywhere, comm->deferred.agreed_ns());
-            return over ? WAN_DONE : WAN_OK;
-        }
-        wan::drift_votes combined;
-        std::copy(votes, votes + combined.size(), combined.begin());
-        if (!comm->checks.answer(combined))
-            return WAN_OK;
-        comm->look();
-        return WAN_DONE;
     });
 }
 
@@ -404,7 +213,7 @@ int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_messag
 {
     return guarded([&]() -> int {
         wan::input_error error, other;
-        const auto links = named(params->links_file) ? comm->links() : std::nullopt;
+        const auto links = named(params->links_file) ? comm->links.to_keep() : std::nullopt;
         const bool rules_kept = !named(params->tune_file) || wan::rules_save(wan::files().path_of(params->tune_file), wan::chosen().all(), error);
         const bool links_kept = !links || wan::links_save(wan::files().path_of(params->links_file), *links, rules_kept ? error : other);
         if (rules_kept && links_kept)
@@ -458,7 +267,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             if (comm->explains && !call->asks) {
                 std::lock_guard hold(comm->lock);
-                comm->saw(r, call->blocks, comm->known.empty() ? 0 : comm->era_of(call->epoch), std::nullopt, wan_comm::calls_seen::served::along_trees);
+                comm->saw(r, call->blocks, comm->links.era_of(call->epoch), std::nullopt, wan_comm::calls_seen::served::along_trees);
             }
             wan::report_note(**run, *call, r);
             return WAN_OK;
@@ -498,11 +307,10 @@ int wan_run_progress(wan_run_t *run)
             const int64_t elapsed_ns = run->port->now_ns(run->port_ctx) - run->started_ns;
             if (!run->engine)
                 wan::trees_account(*run, elapsed_ns);
-            else if (run->plan || run->by_edges) {
-                if (!run->internal)
-                    run->account(elapsed_ns);
-            } else if (run->comm->measuring)
-                run->comm->measuring->record(elapsed_ns);
+            else if (!run->plan && !run->by_edges)
+                run->comm->links.ran(elapsed_ns);
+            else if (!run->internal)
+                run->account(elapsed_ns);
         }
         return rc;
     });

@@ -130,8 +130,8 @@ int wan_comm_describe(const wan_comm_t *comm, char *text, size_t size)
     std::string s;
     const int code = guarded([&]() -> int {
         s = sites_words(comm->topo);
-        if (!comm->known.empty())
-            s += links_words(comm->topo, comm->known.back());
+        if (!comm->links.known.empty())
+            s += links_words(comm->topo, comm->links.known.back());
         return WAN_OK;
     });
     return copy_text(code == WAN_OK ? s : "out of memory", text, size);

@@ -100,6 +100,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/input_error.hpp \
 	ompi/mca/coll/wan/core/knobs.cpp \
 	ompi/mca/coll/wan/core/knobs.hpp \
+	ompi/mca/coll/wan/core/mix.hpp \
 	ompi/mca/coll/wan/core/model/cost.hpp \
 	ompi/mca/coll/wan/core/model/facts.hpp \
 	ompi/mca/coll/wan/core/model/probe.cpp \
@@ -112,6 +113,8 @@ core_sources = \
 	ompi/mca/coll/wan/core/plan/planner.hpp \
 	ompi/mca/coll/wan/core/plan/shared_ways.cpp \
 	ompi/mca/coll/wan/core/plan/shared_ways.hpp \
+	ompi/mca/coll/wan/core/measure/comm_links.cpp \
+	ompi/mca/coll/wan/core/measure/comm_links.hpp \
 	ompi/mca/coll/wan/core/measure/contradictions.cpp \
 	ompi/mca/coll/wan/core/measure/contradictions.hpp \
 	ompi/mca/coll/wan/core/measure/discovery.cpp \
@@ -120,6 +123,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/drift.cpp \
 	ompi/mca/coll/wan/core/measure/drift.hpp \
 	ompi/mca/coll/wan/core/measure/entry.cpp \
+	ompi/mca/coll/wan/core/measure/links_entry.cpp \
 	ompi/mca/coll/wan/core/measure/links_file.cpp \
 	ompi/mca/coll/wan/core/measure/links_file.hpp \
 	ompi/mca/coll/wan/core/measure/processor.cpp \

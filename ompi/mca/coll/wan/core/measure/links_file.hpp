@@ -15,7 +15,7 @@
  *     link_hosts eu/paris eu/lyon 16              or of so many of each: a job with more measures it again if these did not fill it
  *     flow eu/paris eu/lyon 20100000 4860000 1500000      there and back in ns, bytes/s, bytes/s after a rest
  *
- * What is left out was not measured.  It does not decide whether a file is believed: comm.hpp.
+ * What is left out was not measured.  It does not decide whether a file is believed: comm_links.hpp.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

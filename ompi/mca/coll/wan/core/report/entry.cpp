@@ -1,9 +1,9 @@
 /*
- * See entry.hpp; and the C boundary of the report (wan_report.h).
+ * The C boundary of the report (wan_report.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "report/entry.hpp"
+#include "comm.hpp"
 
 #include "guarded.hpp"
 #include "wan_report.h"
@@ -18,17 +18,6 @@ struct wan_report {
     std::shared_ptr<wan::book> book;
     std::string text = {}, summary = {};        // once all is over
 };
-
-namespace wan {
-
-const char *how_known(const wan_comm &comm)
-{
-    if (comm.learned == fact_vector{})
-        return "assumed";
-    return comm.probed ? "measured" : comm.from_file ? "from a file" : "measured on another communicator";
-}
-
-} // namespace wan
 
 extern "C" {
 
@@ -112,11 +101,11 @@ int wan_report_serves(wan_report_t *report, wan_comm_t *comm, uint32_t communica
         auto made = std::make_unique<wan::record>(report->book, *comm, communicator);
         made->happened("served", "is served, " + std::to_string(comm->topo.size()) + " ranks on "
                                      + std::to_string(comm->topo.site_count()) + " sites; links "
-                                     + wan::how_known(*comm));
-        if (comm->counters.links_looked_at > 0 && !comm->unsure())     // before there was a report of it
-            made->happened("links_looked_at", comm->from_file ? "links are known from a file, and are as they were"
+                                     + comm->links.how_known());
+        if (comm->counters.links_looked_at > 0 && !comm->links.unsure())     // before there was a report of it
+            made->happened("links_looked_at", comm->links.from_file() ? "links are known from a file, and are as they were"
                                                               : "links are known from a file, and are not as they were: measured anew");
-        made->links(wan::how_known(*comm));
+        made->links(comm->links.how_known());
         std::lock_guard hold(comm->lock);
         comm->report = std::move(made);
         return WAN_OK;

@@ -28,9 +28,6 @@ inline void report_declined(wan_comm &comm, const wan_call_t &call, const reques
     comm.report->declined(r, left);
 }
 
-/** Where what is known of the links of `comm` comes from, in a word. */
-const char *how_known(const wan_comm &comm);
-
 } // namespace wan
 
 #endif

@@ -100,7 +100,7 @@ record::noted record::note(const wan_call_t &call, const request &asked, const p
         made->counts_vary = vary;
         it = classes_.emplace(key, std::move(made)).first;
     }
-    return {it->second.get(), form_of(*it->second, r, how, comm_.era_of(call.epoch)), bytes};
+    return {it->second.get(), form_of(*it->second, r, how, comm_.links.era_of(call.epoch)), bytes};
 }
 
 void record::add(const noted &n, int64_t elapsed_ns, uint64_t wan_bytes, uint64_t wan_messages)
@@ -145,7 +145,7 @@ void record::links(std::string_view how)
 {
     if (finished_)
         return;
-    const facts &f = comm_.known.back();
+    const facts &f = comm_.links.known.back();
     const bool again = began_ && !assumed_ && how == "measured";
     if (began_)
         happened(again ? "links_changed" : "links_measured",

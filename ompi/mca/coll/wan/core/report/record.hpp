@@ -73,7 +73,7 @@ public:
     void add(const noted &n, int64_t elapsed_ns, uint64_t wan_bytes, uint64_t wan_messages);
     void declined(const request &r, bool by_choice);
 
-    /** What is known of the links from now on; how: see how_known(). */
+    /** What is known of the links from now on; how: see comm_links::how_known(). */
     void links(std::string_view how);
     void happened(std::string_view what, const std::string &text);
 

@@ -288,7 +288,7 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
                          book::highlight &most)
 {
     const topology &t = comm_.topo;
-    const auto facts_at = [&](const call_kind::form &f) -> const facts & { return comm_.known[f.era]; };
+    const auto facts_at = [&](const call_kind::form &f) -> const facts & { return comm_.links.known[f.era]; };
     const uint64_t calls = c.times.count();
     // What can be said of calls whose sizes all ranks know, and whose plan is kept.
     uint64_t bounded = 0, crossed = 0, crossing = 0, least = 0;
@@ -386,7 +386,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
     bool looked = false, first = false;
     if (f.how)
         looked = book_->afterthought(true, [&](const auto &) {
-            for (plan &p : candidates(comm_.topo, comm_.known[f.era], wish, f.call)) {
+            for (plan &p : candidates(comm_.topo, comm_.links.known[f.era], wish, f.call)) {
                 if (!forms++)
                     first = p.algo == f.how->algo && p.predicted_ns == f.how->predicted_ns;
                 if (std::none_of(best.begin(), best.end(), [&](const plan &b) { return b.algo == p.algo; }))

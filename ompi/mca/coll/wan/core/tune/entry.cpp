@@ -26,7 +26,7 @@ int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE
         std::lock_guard hold(comm->lock);
         const int flags = std::exchange(comm->trial, 0);
         ++comm->counters.trials;
-        const int64_t word_ns = wan::trial_word_ns(comm->topo, comm->known.back(), comm->trial_root);
+        const int64_t word_ns = wan::trial_word_ns(comm->topo, comm->links.known.back(), comm->trial_root);
         const int64_t score_ns = wan::score_as_usual(word_ns, flags, wan::trial_score(word_ns, elapsed_ns), comm->trial_predicted_ns, comm->tuning.usual_ns());
         if (!comm->tuning.record(comm->me == comm->trial_root ? score_ns : 0))
             return WAN_OK;
