@@ -280,7 +280,9 @@ class Numbers(Job):
         t, = second['trials']
         self.assertEqual((t['collective'], t['bytes_from'], t['bytes_to'], t['calls'], t['settled']), ('allreduce', 4, 7, 40, True))
         serving, = [w for w in t['ways'] if w['serves']]
-        self.assertLess(serving['measured_ns'], 1.5 * min(w['measured_ns'] for w in t['ways']))
+        self.assertLess(serving['measured_ns'], 1.5 * min(w['measured_ns'] for w in t['ways'] if w['measured_ns'] is not None))
+        # (What took more than twice as long when it opened connections is not called again.)
+        self.assertTrue(all(w['trials'] == 1 for w in t['ways'] if w['measured_ns'] is None), t)
         calls = sum(k['calls'] for k in second['calls'] if k['form'] == 'blocking')
         self.assertEqual(calls + sum(d['calls'] for d in second['declined']), 40)
 
