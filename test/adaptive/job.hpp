@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <list>
 #include <numeric>
 #include <random>
 #include <tuple>
@@ -32,6 +33,11 @@ inline void add(const std::byte *in, std::byte *inout, size_t bytes)
 struct job {
     struct message {
         std::vector<std::byte> bytes;
+        uint64_t counted;
+        int64_t due;
+    };
+    struct arrival {
+        int from, to;
         uint64_t counted;
         int64_t due;
     };
@@ -86,20 +92,41 @@ struct job {
                 auto &q = way[(i + random() % way.size()) % way.size()];
                 const auto index = static_cast<size_t>(&q - way.data());
                 const int from = static_cast<int>(index / size()), to = static_cast<int>(index % size());
-                if (q.empty() || deaf == to || dead.count(to) || q.front().due > now)
+                if (q.empty() || deaf == to || dead.count(to) || q.front().due > now || is_away(to))
                     continue;
                 const message m = std::move(q.front());
                 q.pop_front();
                 any = true;
                 services[static_cast<size_t>(to)]->receive(from, m.bytes, now);
                 if (m.counted)
-                    services[static_cast<size_t>(from)]->arrived(to, m.counted, now);
+                    words.push_back({from, to, m.counted, now + (!words_travel ? 0 : delay_of ? delay_of(to, from) : delay)});
+                tell_arrivals();
             }
-            for (auto &s : services)
-                s->step(now);
+            any = tell_arrivals() || any;
+            for (size_t p = 0; p < size(); ++p)
+                if (!is_away(static_cast<int>(p)))
+                    services[p]->step(now);
             idle = any ? 0 : idle + 1;
         }
         return until();
+    }
+
+    bool is_away(int process) const { return away && away(process, now); }
+    /** What has been known there for long enough to be known here. */
+    bool tell_arrivals()
+    {
+        bool any = false;
+        for (auto at = words.begin(); at != words.end();) {
+            if (at->due > now || is_away(at->from)) {
+                ++at;
+                continue;
+            }
+            const arrival a = *at;
+            at = words.erase(at);
+            any = true;
+            services[static_cast<size_t>(a.from)]->arrived(a.to, a.counted, now);
+        }
+        return any;
     }
 
     std::mt19937_64 random;
@@ -110,6 +137,9 @@ struct job {
     int64_t now = 0, delay = 0;
     std::function<int(int process)> host_of;        // none: a host each
     std::function<int64_t(int from, int to)> delay_of;      // in place of delay
+    bool words_travel = true;   // word of what has come does, too
+    std::list<arrival> words;
+    std::function<bool(int process, int64_t now)> away;         // it does not look then
     uint64_t rate = 0;          // bytes/s out of a process; 0: any
     std::vector<int64_t> free;  // its interface, from then on
     int deaf = -1;              // a process that does not receive

@@ -74,7 +74,7 @@ struct worker {
 
 struct sums {
     uint64_t runs = 0, operations = 0, timeouts = 0, late = 0, redirected = 0, direct = 0, along = 0, changes = 0, messages = 0;
-    uint64_t cycles = 0, limited = 0, repeated = 0;
+    uint64_t cycles = 0, limited = 0, repeated = 0, doubts = 0, moved = 0;
 };
 
 /** Nobody, all, or some remember where they were: along a chain, or anywhere, below processes that were below them. */
@@ -142,7 +142,7 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
     if (const uint64_t x = mixed(seed, 5, 5); ahead && x % 3)
         net.repeats = x % 3 == 1 ? 0.01 : 0.2;
     adaptive_options o;
-    o.variants = below(2) ? 0 : below(2) ? all_variants : static_cast<unsigned>(below(all_variants + 1));
+    o.variants = below(2) ? 0 : below(2) ? all_variants : static_cast<unsigned>(below(2 * variant_relays)) | (mixed(seed, 7, 7) % 2 ? variant_watch : 0u);
     o.peers = static_cast<int>(1 + below(12));
     o.bulk_bytes = 32 << 10;
     o.threshold_bytes = 1 + below(5000);
@@ -276,6 +276,8 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
         }
     };
     const auto paces = std::make_shared<std::mt19937_64>(seed ^ 111);
+    const uint64_t went_in = mixed(seed, 9, 9) % 2 ? 0 : 1 + mixed(seed, 9, 9) % 100;
+    std::mt19937_64 wents(seed ^ 151);
     uint64_t most_kept = 0;
     const uint64_t one_in = seed % 2 ? 0 : 1 + (*paces)() % 200;
     std::vector<int64_t> quiet_until(workers.size());      // else each answer to it would be another occasion
@@ -290,6 +292,10 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
                 for (int i = 0, to = static_cast<int>((*paces)() % static_cast<uint64_t>(size)); i < 5 && to != r; ++i)
                     sim[r].node.paced(to, {rate, rate}, sim.now);
             }
+            // Ways that look farther or nearer than they are.
+            if (size > 1 && went_in && (w.next < job.size() || !w.under_way.empty()) && wents() % went_in == 0)
+                for (int i = 0, to = static_cast<int>(wents() % static_cast<uint64_t>(size)), took = static_cast<int>(wents() % 200); i < 3 && to != r; ++i)
+                    sim[r].node.went(to, (1 + took) * ms, sim.now);
             work(r);
             if (const uint64_t kept = o.ahead_bytes ? sim[r].node.kept() : 0; kept > 0) {
                 uint64_t longest = 0;
@@ -338,6 +344,7 @@ std::string run_job(uint64_t seed, sums &all, bool ahead = true)
             for (bool bandwidth : {false, true})
                 if (const tree *t = n.tree_at({root, bandwidth}))
                     all.changes += t->changes(), all.cycles += t->cycles();
+        all.doubts += n.near().doubts(), all.moved += n.near().changes();
         all.direct += n.seen().direct, all.along += n.seen().along_tree, all.messages += sim[r].sent;
     }
     if (repeated != sim.repeated)
@@ -371,15 +378,16 @@ std::string check_random_runs()
             return "seed " + std::to_string(s) + ": " + bad;
     std::printf("%llu runs, %llu operations, %llu messages: %llu passed along trees, %llu direct; %llu timeouts, %llu contributions late, "
                 "%llu redirected; %llu changes of a parent, %llu out of a cycle; "
-                "in %llu runs as much was kept as a process may send; %llu messages came once more\n",
+                "in %llu runs as much was kept as a process may send; %llu messages came once more; %llu ways measured again, %llu had changed\n",
                 static_cast<unsigned long long>(all.runs), static_cast<unsigned long long>(all.operations),
                 static_cast<unsigned long long>(all.messages), static_cast<unsigned long long>(all.along),
                 static_cast<unsigned long long>(all.direct), static_cast<unsigned long long>(all.timeouts),
                 static_cast<unsigned long long>(all.late), static_cast<unsigned long long>(all.redirected),
                 static_cast<unsigned long long>(all.changes), static_cast<unsigned long long>(all.cycles),
-                static_cast<unsigned long long>(all.limited), static_cast<unsigned long long>(all.repeated));
+                static_cast<unsigned long long>(all.limited), static_cast<unsigned long long>(all.repeated),
+                static_cast<unsigned long long>(all.doubts), static_cast<unsigned long long>(all.moved));
     // What is to be survived has happened.
-    WAN_CHECK(runs < 300 || (all.timeouts > runs / 20 && all.late > 0 && all.cycles > 0 && all.redirected > runs / 20 && all.direct > 0 && all.along > 0 && all.limited > runs / 20 && all.repeated > runs));
+    WAN_CHECK(runs < 300 || (all.timeouts > runs / 20 && all.late > 0 && all.cycles > 0 && all.redirected > runs / 20 && all.direct > 0 && all.along > 0 && all.limited > runs / 20 && all.repeated > runs && all.doubts > runs && all.moved > runs / 20));
     return "";
 }
 

@@ -26,6 +26,7 @@ struct recorder final : adaptive_port {
     uint64_t under_way(int) const override { return 0; }
     uint64_t delivered(int) const override { return 0; }
     int64_t round_trip_ns(int) const override { return 0; }
+    int64_t waited_ns() const override { return 0; }
     void limited(int) override {}
     uint64_t ahead(int) const override { return 0; }
     void ahead_by(int, int64_t) override {}

@@ -293,6 +293,7 @@ std::string check_wider()
 std::string check_farther()
 {
     job j(2, test_seed() + 8);
+    j.words_travel = false;     // (the delay is there and back)
     j.delay = 20 * ms;
     j.rate = 5'000'000;
     std::vector<adaptive_service::member *> m;

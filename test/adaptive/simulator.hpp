@@ -67,6 +67,7 @@ public:
     uint64_t under_way(int to) const override;
     uint64_t delivered(int to) const override;
     int64_t round_trip_ns(int to) const override;
+    int64_t waited_ns() const override;
     void limited(int to) override;
     uint64_t ahead(int to) const override
     {
@@ -81,7 +82,8 @@ public:
         return at == former_.end() ? former_place{} : at->second;
     }
 
-    int64_t away_until = 0;             // it does not look before
+    int64_t away_until = 0;             // it does not look before,
+    int64_t away_from = 0;              // from then on
     std::function<void()> work;         // after it has looked
     uint64_t sent = 0, data_sent = 0;
     size_t most_payload = 0;            // of a message of an operation
@@ -98,6 +100,13 @@ private:
     int64_t wakes_ = INT64_MAX;         // the earliest wake-up in line
     std::map<int, uint64_t> there_;     // under way, to whom
     std::map<int, arrivals> seen_;
+    /** As in adaptive_service: which messages tell of having come, and which of those how far it is. */
+    struct asked {
+        uint64_t bytes = 0, messages = 0;       // since the last of them
+        int64_t last_ns = 0;
+    };
+    std::map<int, asked> asked_;
+    int64_t blind_since_ = INT64_MAX, looked_ = 0, waited_ = 0;         // something came that it does not see yet; when it saw that, and after how long
     std::map<int, uint64_t> ahead_;
     std::map<tree_name, former_place> former_;
     std::map<int, pace> paces_;
@@ -146,13 +155,25 @@ public:
             if (e.leaves) {
                 int64_t &until = link_busy_[{net.site[static_cast<size_t>(e.from)], net.site[static_cast<size_t>(e.to)]}];
                 until = std::max(until, now) + static_cast<int64_t>(static_cast<double>(e.bytes.size() + 66) / net.link(net.site[static_cast<size_t>(e.from)], net.site[static_cast<size_t>(e.to)], now) * 1e9);
-                arrive(e.from, e.to, until + e.leaves, std::move(e.bytes));
+                arrive(e.from, e.to, until + e.leaves, std::move(e.bytes), e.asked_ns, e.tells);
                 continue;
             }
             process &p = (*this)[e.to];
-            if (const int64_t looks = std::max(p.away_until, net.looks ? net.looks(e.to, now) : now); now < looks) {
+            if (const int64_t looks = std::max(now < p.away_from ? now : p.away_until, net.looks ? net.looks(e.to, now) : now); now < looks) {
+                p.blind_since_ = std::min(p.blind_since_, now);
                 e.at = looks;
                 events_.push(e);
+                continue;
+            }
+            if (p.blind_since_ != INT64_MAX) {
+                p.looked_ = now;
+                p.waited_ = now - std::exchange(p.blind_since_, INT64_MAX);
+            }
+            if (e.word) {
+                if (e.tells)
+                    p.node.went(e.from, now - e.asked_ns, now);
+                if (p.node.deadline() <= now)
+                    wake(e.to, now);
                 continue;
             }
             if (e.came) {
@@ -166,6 +187,11 @@ public:
                     events_.push({now + static_cast<int64_t>(latency_ns(e.to, e.from)), ++number_, e.from, e.to, {}, 0, e.bytes.size()});
                 else if (!e.again)
                     (*this)[e.from].came(e.to, e.bytes.size());     // (it need not look)
+                if (e.asked_ns >= 0 && !e.again) {
+                    event word{now + static_cast<int64_t>(latency_ns(e.to, e.from)), ++number_, e.from, e.to, {}};
+                    word.word = true, word.asked_ns = e.asked_ns, word.tells = e.tells;
+                    events_.push(std::move(word));
+                }
                 p.node.receive(e.from, e.bytes, now);
             }
             else if (p.wakes_ == e.at || p.wakes_ <= now)
@@ -202,6 +228,9 @@ private:
         int64_t leaves = 0;         // it comes to the link between sites, and arrives so long after it
         uint64_t came = 0;          // so many bytes have come there, it says
         bool again = false;         // it has come before
+        int64_t asked_ns = -1;      // word is to be given of when it has come; when it was sent
+        bool tells = false;         // and that tells how far it is
+        bool word = false;          // it is that
         bool operator<(const event &other) const { return std::pair(at, number) > std::pair(other.at, other.number); }
     };
     void arrived(int from, int to, uint64_t bytes)
@@ -238,22 +267,28 @@ private:
             latency *= net.stalled;
         if (meddle)
             meddle(from, to, bytes);
+        process::asked &a = p.asked_[to];
+        const bool brief = bytes.size() <= 8 << 10 && p.there_[to] <= 32 << 10 && now - a.last_ns >= ms;
+        a.bytes += bytes.size(), a.last_ns = now;
+        const bool asks = ++a.messages >= 16 || a.bytes >= 32 << 10, tells = asks && brief;
+        if (asks)
+            a.bytes = a.messages = 0;
         p.seen_[to].sent(now, p.there_[to] == 0);
         p.there_[to] += bytes.size();
         if (net.link && is_far(from, to))
-            events_.push({p.busy_until_, ++number_, to, from, std::move(bytes), static_cast<int64_t>(latency)});
+            events_.push({p.busy_until_, ++number_, to, from, std::move(bytes), static_cast<int64_t>(latency), 0, false, asks ? now : -1, tells});
         else
-            arrive(from, to, p.busy_until_ + static_cast<int64_t>(latency), std::move(bytes));
+            arrive(from, to, p.busy_until_ + static_cast<int64_t>(latency), std::move(bytes), asks ? now : -1, tells);
     }
 
     /** Not before what was sent there before. */
-    void arrive(int from, int to, int64_t at, std::vector<std::byte> bytes)
+    void arrive(int from, int to, int64_t at, std::vector<std::byte> bytes, int64_t asked_ns, bool tells)
     {
         int64_t &last = last_[pair_index(from, to)];
         last = std::max(last + 1, at);
         if (net.repeats > 0 && uniform(0, 1) < net.repeats)
             events_.push({last + 1 + static_cast<int64_t>(uniform(0, 1) * (below(2) ? 100 : 2) * static_cast<double>(net.far_ns)), ++number_, to, from, bytes, 0, 0, true});
-        events_.push({last, ++number_, to, from, std::move(bytes)});
+        events_.push({last, ++number_, to, from, std::move(bytes), 0, 0, false, asked_ns, tells});
     }
 
     std::vector<double> pair_;
@@ -303,6 +338,11 @@ inline int64_t process::round_trip_ns(int to) const
 {
     const auto at = seen_.find(to);
     return at == seen_.end() ? 0 : at->second.round_trip_ns(sim_.now);
+}
+
+inline int64_t process::waited_ns() const
+{
+    return looked_ == sim_.now ? waited_ : 0;
 }
 
 inline void process::limited(int to)

@@ -20,7 +20,8 @@ template <typename Message, typename F> void each_field(Message &m, F f)
 {
     switch (m.what) {
     case tell_kind::ping: f(m.value_ns); return;
-    case tell_kind::pong: f(m.hint); return;
+    case tell_kind::pong: f(m.hint), f(m.value_ns); return;
+    case tell_kind::distance: f(m.value_ns); return;
     case tell_kind::bulk: f(m.last); return;
     case tell_kind::bulk_done: f(m.value_ns); return;
     case tell_kind::pace: f(m.value_ns), f(m.slow); return;
@@ -34,6 +35,8 @@ template <typename Message, typename F> void each_field(Message &m, F f)
     case tell_kind::tell:
         f(m.id), f(states{m.view.connected, m.view.slowed}), f(m.view.dist_ns), f(m.view.est), f(m.view.children), f(m.view.ancestors), f(m.view.gate),
             f(m.view.gate_dist_ns), f(m.view.tip), f(m.view.end), f(m.view.mover);
+        if (m.what == tell_kind::tell)
+            f(m.value_ns);
         return;
     case tell_kind::attach: f(m.children), f(m.ranks); return;
     case tell_kind::under: f(m.ranks), f(m.hint), f(m.end), f(m.bytes); return;

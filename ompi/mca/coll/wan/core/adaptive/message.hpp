@@ -7,6 +7,7 @@
  *   measuring    ping, pong        a round trip
  *                bulk, bulk_done   a few in a row, and how fast they came
  *                pace              how fast operations come to you from me, now that this is far slower than was known, or slower still by half, or no longer so
+ *                distance          how far it is between us, now that this has turned out to have changed
  *   a tree       ask, tell         what a process is in it; also told by a parent to its children
  *                attach            "take me, with these below me"
  *                accept, refuse    "from this operation on", "no"
@@ -58,7 +59,7 @@ struct tree_view {
 };
 
 enum class tell_kind : uint8_t {
-    ping, pong, bulk, bulk_done, pace,
+    ping, pong, bulk, bulk_done, pace, distance,
     ask, tell, attach, accept, refuse, confirm, detach, under, gate,
     when, begun,
     deliver, segment, contribute, redirect, redirected,
@@ -71,7 +72,7 @@ struct tell_message {
     uint32_t id = 0;            // ask, tell: of the question, 0: unasked
     int hint = -1;              // pong: somebody near the one who answers; under: the tip; gate: that one
     int end = -1;               // under
-    int64_t value_ns = 0;       // ping: how far, as known so far; bulk_done: from the first to the last; pace: bytes/s
+    int64_t value_ns = 0;       // ping, distance: how far, as known so far; pong, tell (of a question's answer): so long it may have waited there; bulk_done: from the first to the last; pace: bytes/s
     bool last = false;          // bulk: the last one; contribute: final
     bool slow = false;          // pace: far slower than was known
     tree_name tree;             // all of trees and operations

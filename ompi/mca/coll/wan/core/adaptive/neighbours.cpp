@@ -29,6 +29,10 @@ constexpr uint64_t bulk_part = 16 << 10;
 /** So many times as far as the nearest, or as near as the farthest, is near; but not what may be another site, when the farthest is
  *  on another continent, nor what must be one, when the nearest is. */
 constexpr int64_t near_factor = 4, far_part = 6, may_be_site_ns = 3'000'000, must_be_site_ns = 10'000'000;
+/** What is measured again since a message took longer than that, or less: half as long again, or less by a third, and a margin. */
+constexpr int64_t farther_part = 2, nearer_part = 3, margin_ns = 300'000;
+/** A way that has been measured is trusted for so long; if it was doubted, twice as long each time, unless it was not for that long. */
+constexpr int64_t first_trusted_ns = 2'000'000'000, most_trusted_ns = 64'000'000'000, forgiven_ns = 60'000'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
 } // namespace
@@ -260,6 +264,63 @@ void neighbours::answered(int rank, int64_t took_ns)
     extremes();
 }
 
+int neighbours::departs(int rank, int64_t took_ns, int64_t waited_ns) const
+{
+    const int64_t known_ns = rtt_ns(rank);
+    if (known_ns == 0 || near(rank) || !options_.has(variant_watch))
+        return 0;
+    return took_ns < known_ns - known_ns / nearer_part - margin_ns ? -1 : took_ns - waited_ns > known_ns + known_ns / farther_part + margin_ns;
+}
+
+bool neighbours::doubted(int rank) const
+{
+    const auto at = peers_.find(rank);
+    return at != peers_.end() && at->second.doubted != 0;
+}
+
+void neighbours::doubt(int rank, int departs, int64_t now_ns)
+{
+    peer &p = peers_[rank];
+    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns)
+        return;
+    const bool anew = p.trusted_ns == 0 || now_ns - p.trusted_until_ns > forgiven_ns;
+    p.trusted_ns = anew ? first_trusted_ns : std::min(2 * p.trusted_ns, most_trusted_ns);
+    p.trusted_until_ns = now_ns + p.trusted_ns;
+    p.doubted = departs;
+    p.pings = 0;
+    ++doubts_;
+    queue_.push_front(rank);
+    ++near_first_;
+}
+
+void neighbours::distance_set(int rank, int64_t rtt_ns, int64_t now_ns)
+{
+    measured_way &way = peers_[rank].way;
+    way.rtt_ns = rtt_ns;
+    way.at_ns = now_ns;
+    ++changes_;
+    changed_.push_back(rank);
+}
+
+/** A computing process, or one that does not get a processor, makes pings slow as well as what they are to confirm: only what cannot have
+ *  been spent that way counts. */
+void neighbours::doubt_ends(int rank, int64_t now_ns)
+{
+    peer &p = peers_[rank];
+    p.doubted = 0;
+    p.pings = pings_each;
+    p.way.at_ns = now_ns;
+    if (const int departed = departs(rank, p.best_ns, p.best_ns - p.least_ns); departed != 0) {
+        distance_set(rank, departed > 0 ? p.least_ns : p.best_ns, now_ns);
+        tell_message m;
+        m.what = tell_kind::distance;
+        m.value_ns = p.way.rtt_ns;
+        send_(rank, m);
+        bulk_if_near(rank);
+    }
+    learned(rank);
+}
+
 void neighbours::ping(int rank, int64_t now_ns)
 {
     tell_message m;
@@ -316,7 +377,7 @@ int neighbours::hint_for(int rank)
     return -1;
 }
 
-void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
+void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns)
 {
     peer &p = peers_[from];
     tell_message answer;
@@ -325,22 +386,30 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         answer.what = tell_kind::pong;
         answer.payload = std::span(nothing).first(std::min<size_t>(bulk_part, m.payload.size()));
         answer.hint = options_.has(variant_hints) ? hint_for(from) : -1;
+        answer.value_ns = waited_ns;
         send_(from, answer);
         if (options_.has(variant_hints) && is_near(m.value_ns) && has_few())
             hint_near(from, true);
         return;
     case tell_kind::pong: {
         const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
+        const int64_t least_ns = std::max<int64_t>(1, took_ns - waited_ns - std::max<int64_t>(0, m.value_ns));
         p.best_ns = p.pings ? std::min(p.best_ns, took_ns) : took_ns;
+        p.least_ns = p.pings ? std::min(p.least_ns, least_ns) : least_ns;
         if (options_.has(variant_hints) && m.hint >= 0)
             hints_.emplace_back(from, m.hint);
-        if (++p.pings < pings_each) {
+        if (++p.pings < pings_each && !(p.doubted > 0 && departs(from, took_ns, took_ns - least_ns) <= 0)) {
             ping(from, now_ns);
             return;
         }
         --under_way_;
+        if (p.doubted != 0) {
+            doubt_ends(from, now_ns);
+            return;
+        }
         p.way.rtt_ns = p.best_ns;
         p.way.at_ns = now_ns;
+        p.trusted_until_ns = now_ns + first_trusted_ns;
         learned(from);
         for (const auto &[who, whom] : hints_)
             if (near(who))
@@ -359,6 +428,12 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns)
         }
         return;
     case tell_kind::pace: paced(from, static_cast<uint64_t>(std::max<int64_t>(0, m.value_ns)), m.slow, now_ns); return;
+    case tell_kind::distance:
+        if (m.value_ns > 0 && departs(from, m.value_ns) != 0) {
+            distance_set(from, m.value_ns, now_ns);
+            learned(from);
+        }
+        return;
     case tell_kind::bulk_done: {
         // All but the first part came in that time there; who did not look saw them come at once, but the whole took longer.
         const int64_t parts = static_cast<int64_t>((options_.bulk_bytes + bulk_part - 1) / bulk_part);

@@ -2,7 +2,8 @@
  * Whom a process knows in a communicator, how far they are, how fast the way
  * there is: measured when it begins, when somebody new is worth knowing and when
  * links are said to have changed; in between only a bandwidth that a tree in
- * use doubts (try_bandwidth), and what a way has turned out to be.
+ * use doubts (try_bandwidth), a way that seems to have got farther or nearer
+ * (doubt), and what a way has turned out to be.
  *
  * It picks `peers` others at random (Phoenix, section 3.2).  Those who answer tell
  * of their own nearest ones, and trees of their roots and of who is nearest to
@@ -27,6 +28,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace wan {
 
@@ -63,8 +65,22 @@ public:
     void try_bandwidth(int rank);
     /** busy: operations are under way. */
     void step(int64_t now_ns, bool busy);
-    /** One of ping, pong, bulk, bulk_done, pace. */
-    void receive(int from, const tell_message &m, int64_t now_ns);
+    /** One of ping, pong, bulk, bulk_done, pace, distance.  It may have waited here for so long. */
+    void receive(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns = 0);
+
+    /** A message went there, and word of it came back, in that time, of which it may have waited so long here.  1: it has got farther, -1:
+     *  nearer, by more than chance may have it; 0: neither.  Where it is near, it is taken for busy, not for farther. */
+    int departs(int rank, int64_t took_ns, int64_t waited_ns = 0) const;
+    /** The way there seems to have changed: it is measured again, but for one of which that was done just now; pauses get twice as long. */
+    void doubt(int rank, int departs, int64_t now_ns);
+    /** That is under way. */
+    bool doubted(int rank) const;
+    /** Ways that have turned out to have changed since this was called last. */
+    std::vector<int> changed() { return std::exchange(changed_, {}); }
+    /** How often ways were measured again since they seemed to have changed. */
+    uint64_t doubts() const { return doubts_; }
+    /** How often they had. */
+    uint64_t changes() const { return changes_; }
 
     /** Whom it knows, in the order in which it came to know them. */
     const std::vector<int> &known() const { return known_; }
@@ -105,6 +121,9 @@ private:
         bool slowed = false;            // as operations show
         int64_t since_ns = 0;
         int64_t coming_ns = -1;         // bulk from there: when its first message came
+        int doubted = 0;                // as departs(): it is measured again, and what is known holds until then
+        int64_t least_ns = 0;           // of these pings, without what they may have waited
+        int64_t trusted_until_ns = 0, trusted_ns = 0;       // it is not doubted again before; for so long that was
     };
 
     void ping(int rank, int64_t now_ns);
@@ -116,6 +135,8 @@ private:
     bool has_few() const;
     void bulk_if_near(int rank);
     void learned(int rank);
+    void doubt_ends(int rank, int64_t now_ns);
+    void distance_set(int rank, int64_t rtt_ns, int64_t now_ns);
     void extremes();
 
     adaptive_options options_;
@@ -137,7 +158,8 @@ private:
     int bulks_ = 0;                     // asked for because they are near
     uint64_t most_ = 0;
     int64_t largest_ns_ = 0, least_ns_ = 0;
-    std::vector<int> news_;
+    std::vector<int> news_, changed_;
+    uint64_t doubts_ = 0, changes_ = 0;
     size_t next_hint_ = 0;
     std::vector<std::pair<int, int>> hints_;    // who told of whom
 };

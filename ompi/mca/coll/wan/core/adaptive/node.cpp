@@ -6,6 +6,7 @@
 #include "adaptive/node.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace wan {
@@ -29,6 +30,8 @@ constexpr uint64_t slow_part = 5;
 constexpr unsigned slow_in_a_row = 4;
 /** Who takes longer than so many times what was measured has not got farther: it does not look. */
 constexpr int64_t most_farther = 8;
+/** Short messages, one after the other, that show that a way has got farther or nearer. */
+constexpr int departs_in_a_row = 3;
 /** However small one is asked for: each has its state and its message. */
 constexpr uint64_t smallest_segment = 64;
 
@@ -300,6 +303,40 @@ void adaptive_node::paced(int to, const pace::seen &seen, int64_t now_ns)
     next_ns_ = 0;
 }
 
+/** In a tree. */
+bool adaptive_node::is_next_to(int other) const
+{
+    return std::any_of(trees_.begin(), trees_.end(), [&](const auto &t) {
+        const std::vector<int> children = t.second->children_for(next_op_);
+        return t.second->parent() == other || std::count(children.begin(), children.end(), other);
+    });
+}
+
+/** Only the ways that trees use are watched: of the others those who ask there take care (neighbours::answered). */
+void adaptive_node::went(int to, int64_t took_ns, int64_t now_ns)
+{
+    now_ns_ = now_ns;
+    const int departs = near_.departs(to, took_ns, port_.waited_ns());
+    int &in_a_row = departed_[to];
+    in_a_row = departs == 0 || (departs > 0) != (in_a_row > 0) ? departs : in_a_row + departs;
+    if (std::abs(in_a_row) < departs_in_a_row)
+        return;
+    in_a_row = 0;
+    if (!is_next_to(to))
+        return;
+    near_.doubt(to, departs, now_ns);
+    next_ns_ = 0;
+}
+
+/** Others may be nearer now than a parent that is not where it was. */
+void adaptive_node::look_again_behind(const std::vector<int> &changed)
+{
+    for (int parent : changed)
+        for (auto &[name, t] : trees_)
+            if (t->parent() == parent)
+                t->look_again();
+}
+
 bool adaptive_node::done(uint64_t op) const
 {
     const auto at = operations_.find(op);
@@ -396,8 +433,8 @@ void adaptive_node::receive(int from, std::span<const std::byte> bytes, int64_t 
         ++repeated_;
         return;
     }
-    if (m.what <= tell_kind::pace)
-        near_.receive(from, m, now_ns);
+    if (m.what <= tell_kind::distance)
+        near_.receive(from, m, now_ns, port_.waited_ns());
     else if (m.what <= tell_kind::gate)
         tree_of(m.tree).receive(from, m, now_ns);
     else if (m.what == tell_kind::when)
@@ -412,6 +449,7 @@ void adaptive_node::step(int64_t now_ns)
 {
     now_ns_ = now_ns;
     near_.step(now_ns, std::any_of(operations_.begin(), operations_.end(), [](const auto &o) { return !o.second->done(); }));
+    look_again_behind(near_.changed());
     for (auto &[name, t] : trees_)
         t->step(now_ns);
     begin_behind();

@@ -35,6 +35,8 @@ public:
     virtual uint64_t delivered(int to) const = 0;
     /** What the least took to go there, and its answer, as far as one has been seen lately that went alone; 0: none has. */
     virtual int64_t round_trip_ns(int to) const = 0;
+    /** What has just come may have waited here for so long, since this process did not look. */
+    virtual int64_t waited_ns() const = 0;
     /** More would be sent there now, but enough is under way. */
     virtual void limited(int to) = 0;
     /** Bytes that were sent there of operations that have not begun there, on all communicators. */
@@ -88,6 +90,8 @@ public:
     void measure_again();
     /** While more waited than the way there holds, so much came there. */
     void paced(int to, const pace::seen &seen, int64_t now_ns);
+    /** A short message, with nothing that takes time before it, and word of it, took so long; waited_ns() of that it may have waited here. */
+    void went(int to, int64_t took_ns, int64_t now_ns);
     void receive(int from, std::span<const std::byte> bytes, int64_t now_ns);
     void step(int64_t now_ns);
     /** When step() has something to do even if no message comes; INT64_MAX: never. */
@@ -129,6 +133,7 @@ private:
     tree &tree_of(tree_name name) override;
     adaptive_counters &counters() override { return counters_; }
     int64_t timeout_ns(tree_name name, uint64_t bytes) const override;
+    int64_t waited_ns() const override { return port_.waited_ns(); }
     int me() const override { return me_; }
     int size() const override { return size_; }
     const adaptive_options &options() const override { return options_; }
@@ -145,6 +150,8 @@ private:
     void operation_message(int from, const tell_message &m);
     void begin_behind();
     int64_t next_deadline() const;
+    bool is_next_to(int other) const;
+    void look_again_behind(const std::vector<int> &changed);
 
     adaptive_options options_;
     int size_, me_;
@@ -161,6 +168,7 @@ private:
         bool slow = false;
     };
     std::map<int, known_pace> paces_;           // to whom operations were sent faster than the way took them
+    std::map<int, int> departed_;               // so many messages in a row say that a way is farther, or (below 0) nearer, than was measured
     lead lead_;
     std::map<uint64_t, std::span<std::byte>> behind_;   // at its root: the broadcast that waits for that
     /** Numbers that have come from a process: the highest, and which of those 64 before it (bit 0: the last but one). */

@@ -23,13 +23,14 @@ enum tree_variant : unsigned {
     variant_pace = 64,      // a way that turns out slow during an operation counts as what it is
     variant_places = 128,   // who was in a tree of that root before, in another communicator, begins where it was
     variant_relays = 256,   // of a broadcast what fits no child is shared by one or two, in place of a message to each from this process
+    variant_watch = 512,    // a way that seems to have got farther or nearer, as messages show, is measured again
 };
 
 struct variant_name {
     tree_variant variant;
     const char *name;
 };
-inline constexpr std::array<variant_name, 9> tree_variants = {{{variant_hints, "hints"},
+inline constexpr std::array<variant_name, 10> tree_variants = {{{variant_hints, "hints"},
                                                                {variant_gates, "gates"},
                                                                {variant_hops, "hops"},
                                                                {variant_chains, "chains"},
@@ -37,8 +38,9 @@ inline constexpr std::array<variant_name, 9> tree_variants = {{{variant_hints, "
                                                                {variant_order, "order"},
                                                                {variant_pace, "pace"},
                                                                {variant_places, "places"},
-                                                               {variant_relays, "relays"}}};
-inline constexpr unsigned all_variants = 2 * variant_relays - 1;
+                                                               {variant_relays, "relays"},
+                                                                {variant_watch, "watch"}}};
+inline constexpr unsigned all_variants = 2 * variant_watch - 1;
 
 struct adaptive_options {
     /** Those in use; none: Phoenix's rules alone, random peers, parents by their two conditions. */

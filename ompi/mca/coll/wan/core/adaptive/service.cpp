@@ -17,6 +17,9 @@ constexpr int any_ranks = 1 << 24;
 constexpr uint64_t count_every = 32 << 10;
 /** The same for messages, however short. */
 constexpr uint64_t count_every_messages = 16;
+/** A message of no more, so long after the one before it, with no more than that under way, takes no longer for what goes there. */
+constexpr uint64_t brief_bytes = 8 << 10, brief_line_bytes = 32 << 10;
+constexpr int64_t brief_after_ns = 1'000'000;
 /** Communicators of whose trees it is kept where this process was, and of how many. */
 constexpr size_t most_places = 8, most_trees = 64;
 
@@ -53,9 +56,11 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     ++t.uncounted_messages;
     const bool counted = t.uncounted >= count_every || t.uncounted_messages >= count_every_messages;
     if (counted) {
-        t.seen.sent(node_.now_ns(), t.under_way == t.uncounted);
+        const bool brief = bytes <= brief_bytes && t.under_way <= brief_line_bytes && node_.now_ns() - t.last_ns >= brief_after_ns;
+        t.seen.sent(node_.now_ns(), t.under_way == t.uncounted, brief);
         t.asked_for.push_back(std::exchange(t.uncounted_messages, 0));
     }
+    t.last_ns = node_.now_ns();
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
 
@@ -135,25 +140,33 @@ int64_t adaptive_service::member::longest_ns() const
 void adaptive_service::arrived(int process, uint64_t payload, int64_t now_ns)
 {
     traffic &t = traffic_[process];
+    looks_.at(now_ns);
     t.under_way -= payload;
     const uint64_t waiting = limited_;      // they share what leaves here
     limited_ -= t.calls.is_limited();
     const bool news = t.calls.came(now_ns, payload, waiting);
-    count(t, payload, now_ns);
-    if (news && !quiet_)
-        for (auto &[name, m] : open_)
-            if (const auto rank = m->rank_of_.find(process); rank != m->rank_of_.end() && !m->failed_)
+    const int64_t took_ns = count(t, payload, now_ns);
+    if ((!news && took_ns == 0) || quiet_)
+        return;
+    for (auto &[name, m] : open_)
+        if (const auto rank = m->rank_of_.find(process); rank != m->rank_of_.end() && !m->failed_) {
+            if (news)
                 m->node_.paced(rank->second, t.calls.rate(), now_ns);
+            if (took_ns > 0)
+                m->node_.went(rank->second, took_ns, now_ns);
+        }
 }
 
-void adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
+/** What the message took there and back, if that shows how far it is. */
+int64_t adaptive_service::count(traffic &t, uint64_t payload, int64_t now_ns)
 {
     room_again_ = true;
-    t.seen.came(now_ns, payload);
+    const int64_t took_ns = t.seen.came(now_ns, payload);
     if (t.asked_for.empty())
-        return;         // of before
+        return 0;       // of before
     t.messages -= t.asked_for.front();
     t.asked_for.pop_front();
+    return took_ns;
 }
 
 void adaptive_service::measure_again()
@@ -313,6 +326,7 @@ uint64_t adaptive_service::kept_bytes() const
 
 void adaptive_service::receive(int process, std::span<const std::byte> bytes, int64_t now_ns)
 {
+    looks_.at(now_ns);
     wire_reader r(bytes);
     adaptive_stream name;
     name.number = r.number();
@@ -367,6 +381,7 @@ int64_t adaptive_service::deadline() const
 void adaptive_service::step(int64_t now_ns)
 {
     const bool all = std::exchange(room_again_, false);
+    looks_.at(now_ns);
     if (quiet_)
         return;
     for (auto &[id, m] : open_)

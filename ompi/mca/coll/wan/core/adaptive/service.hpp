@@ -75,6 +75,7 @@ public:
         uint64_t under_way(int to) const override;
         uint64_t delivered(int to) const override;
         int64_t round_trip_ns(int to) const override;
+        int64_t waited_ns() const override { return service_.looks_.away_ns(node_.now_ns()); }
         void limited(int to) override;
         uint64_t ahead(int to) const override;
         void ahead_by(int to, int64_t more) override;
@@ -162,13 +163,15 @@ private:
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
         uint64_t messages = 0, uncounted_messages = 0;      // the same
         uint64_t ahead = 0;             // of operations that have not begun there
+        int64_t last_ns = 0;            // when one was sent
         std::deque<uint64_t> asked_for;         // those of which it will: the messages since the one before
         arrivals seen;
         pace calls;
     };
-    void count(traffic &t, uint64_t payload, int64_t now_ns);
+    int64_t count(traffic &t, uint64_t payload, int64_t now_ns);
     std::map<int, traffic> traffic_;            // by process
     uint64_t limited_ = 0;                      // of these
+    looks looks_;
     bool room_again_ = false;
     std::atomic<bool> quiet_ = false;
 };

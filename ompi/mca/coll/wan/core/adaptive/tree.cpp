@@ -81,6 +81,7 @@ void tree::tell(int to, uint32_t id) const
     tell_message m;
     m.id = id;
     m.what = tell_kind::tell;
+    m.value_ns = id ? host_.waited_ns() : 0;
     m.view = mine_;
     post(to, m);
 }
@@ -100,12 +101,27 @@ void tree::tell_under()
 void tree::ask(int whom, unsigned hints)
 {
     question &q = asked_[whom];
-    q = {q.id + 1, now_ns_, hints};
+    ++q.id;
+    q.hints = hints;
+    q.at_ns.emplace_back(q.id, now_ns_);
     tell_message m;
     m.what = tell_kind::ask;
     m.id = q.id;
     m.view = mine_;
     post(whom, m);
+}
+
+/** Those before it have been, too: answers come in order, but for those that come once more. */
+void tree::answered(int by, question &q, const tell_message &m)
+{
+    while (!q.at_ns.empty() && q.at_ns.front().first <= m.id) {
+        const int64_t took_ns = now_ns_ - q.at_ns.front().second;
+        if (q.at_ns.front().first == q.id)
+            near_.answered(by, took_ns);
+        if (q.at_ns.front().first == m.id && near_.departs(by, took_ns, host_.waited_ns() + std::max<int64_t>(0, m.value_ns)) > 0)
+            near_.doubt(by, 1, now_ns_);        // it has got farther, perhaps, since it was measured
+        q.at_ns.pop_front();
+    }
 }
 
 void tree::look_again()
@@ -439,8 +455,7 @@ void tree::receive(int from, const tell_message &m, int64_t now_ns)
         unsigned hints = 0;
         if (const auto asked = asked_.find(from); m.id != 0 && asked != asked_.end()) {
             hints = asked->second.hints;        // (of an old answer: most likely the same)
-            if (asked->second.id == m.id)
-                near_.answered(from, now_ns - asked->second.at_ns);
+            answered(from, asked->second, m);
         }
         if (from == parent_) {
             parents_ = m.view;

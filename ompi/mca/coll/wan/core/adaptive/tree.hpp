@@ -66,6 +66,9 @@ public:
     /** Nothing of the operations from `first` to before `end` will come from this child. */
     virtual void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) = 0;
 
+    /** adaptive_port::waited_ns() */
+    virtual int64_t waited_ns() const { return 0; }
+
 protected:
     ~tree_host() = default;
 };
@@ -138,11 +141,17 @@ private:
         uint64_t from;
         int parent;         // -1: the root
     };
+    struct question {
+        uint32_t id = 0;
+        unsigned hints = 0;                 // that led to it, one after the other
+        std::deque<std::pair<uint32_t, int64_t>> at_ns;     // when it was asked, and those before it that are not answered yet
+    };
 
     void post(int to, tell_message m) const;
     void tell(int to, uint32_t id = 0) const;
     void tell_under();
     void ask(int whom, unsigned hints = 0);
+    void answered(int by, question &q, const tell_message &m);
     int place_on_host() const;
     void consider(int candidate, const tree_view &v);
     bool better(int candidate, const tree_view &v) const;
@@ -197,11 +206,6 @@ private:
     rank_set under_;
     tree_view mine_, parents_;              // as last told
     std::map<int, tree_view> told_;         // of candidates
-    struct question {
-        uint32_t id;
-        int64_t at_ns;
-        unsigned hints;                     // that led to it, one after the other
-    };
     std::map<int, question> asked_;         // last
     std::set<int> waiting_;                 // on this host, until this process is connected
     former_place former_;                   // until it is connected, or no longer waits for that; then: nobody

@@ -176,7 +176,7 @@ void tree::consider(int candidate, const tree_view &v)
     if (returns() && fixed_ < 0 ? !came_from(candidate, v) : !v.connected)
         return;
     if (pending_ >= 0 || me_ == name_.root || candidate == parent_ || (fixed_ >= 0 && candidate != fixed_) || near_.rtt_ns(candidate) == 0
-        || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
+        || near_.doubted(candidate) || v.ancestors.contains(me_) || under_.contains(candidate) || !better(candidate, v))
         return;
     if (stays()) {
         next_round_ns_ = std::min(next_round_ns_, stays_until_ns_);
