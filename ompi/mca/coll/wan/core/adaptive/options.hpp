@@ -31,14 +31,14 @@ struct variant_name {
     const char *name;
 };
 inline constexpr std::array<variant_name, 10> tree_variants = {{{variant_hints, "hints"},
-                                                               {variant_gates, "gates"},
-                                                               {variant_hops, "hops"},
-                                                               {variant_chains, "chains"},
-                                                               {variant_same, "same"},
-                                                               {variant_order, "order"},
-                                                               {variant_pace, "pace"},
-                                                               {variant_places, "places"},
-                                                               {variant_relays, "relays"},
+                                                                {variant_gates, "gates"},
+                                                                {variant_hops, "hops"},
+                                                                {variant_chains, "chains"},
+                                                                {variant_same, "same"},
+                                                                {variant_order, "order"},
+                                                                {variant_pace, "pace"},
+                                                                {variant_places, "places"},
+                                                                {variant_relays, "relays"},
                                                                 {variant_watch, "watch"}}};
 inline constexpr unsigned all_variants = 2 * variant_watch - 1;
 

@@ -30,6 +30,8 @@ constexpr int64_t least_round_ns = 2'000'000;
 /** So long who takes up a former place waits to be connected there: what says so comes from the root, hop by hop, behind what
  *  operations send. */
 constexpr int64_t least_former_ns = 1'000'000'000, most_former_ns = 2'000'000'000, former_round_trips = 4;
+/** Questions of which it is known when they were asked, until one is answered: who does not look may never be. */
+constexpr size_t most_asked = 64;
 /** Who looks later than that after it was due has an answer that waits, perhaps: a few times it looks once more before it gives up. */
 constexpr int64_t away_ns = 100'000'000;
 constexpr int most_away = 4;
@@ -104,6 +106,8 @@ void tree::ask(int whom, unsigned hints)
     ++q.id;
     q.hints = hints;
     q.at_ns.emplace_back(q.id, now_ns_);
+    if (q.at_ns.size() > most_asked)
+        q.at_ns.pop_front();
     tell_message m;
     m.what = tell_kind::ask;
     m.id = q.id;
