@@ -281,8 +281,8 @@ bool neighbours::doubted(int rank) const
 void neighbours::doubt(int rank, int departs, int64_t now_ns)
 {
     peer &p = peers_[rank];
-    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns)
-        return;
+    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns || rank == bulk_to_)
+        return;         // (a transfer there is timed from its own beginning)
     const bool anew = p.trusted_ns == 0 || now_ns - p.trusted_until_ns > forgiven_ns;
     p.trusted_ns = anew ? first_trusted_ns : std::min(2 * p.trusted_ns, most_trusted_ns);
     p.trusted_until_ns = now_ns + p.trusted_ns;

@@ -32,6 +32,8 @@ constexpr int64_t least_round_ns = 2'000'000;
 constexpr int64_t least_former_ns = 1'000'000'000, most_former_ns = 2'000'000'000, former_round_trips = 4;
 /** Questions of which it is known when they were asked, until one is answered: who does not look may never be. */
 constexpr size_t most_asked = 64;
+/** So long an answer may say that a question has waited. */
+constexpr int64_t most_waited_ns = 3'600'000'000'000;
 /** Who looks later than that after it was due has an answer that waits, perhaps: a few times it looks once more before it gives up. */
 constexpr int64_t away_ns = 100'000'000;
 constexpr int most_away = 4;
@@ -122,7 +124,8 @@ void tree::answered(int by, question &q, const tell_message &m)
         const int64_t took_ns = now_ns_ - q.at_ns.front().second;
         if (q.at_ns.front().first == q.id)
             near_.answered(by, took_ns);
-        if (q.at_ns.front().first == m.id && near_.departs(by, took_ns, host_.waited_ns() + std::max<int64_t>(0, m.value_ns)) > 0)
+        if (q.at_ns.front().first == m.id
+            && near_.departs(by, took_ns, host_.waited_ns() + std::clamp<int64_t>(m.value_ns, 0, most_waited_ns)) > 0)
             near_.doubt(by, 1, now_ns_);        // it has got farther, perhaps, since it was measured
         q.at_ns.pop_front();
     }
