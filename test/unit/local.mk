@@ -21,6 +21,7 @@ unit_tests = \
 	test/unit/planner_vectors \
 	test/unit/planner_ways \
 	test/unit/polled \
+	test/unit/port \
 	test/unit/shared_ways \
 	test/unit/probe \
 	test/unit/processor \
@@ -121,6 +122,10 @@ test_unit_planner_ways_LDADD = $(unit_libs)
 test_unit_planner_SOURCES = test/unit/planned.hpp test/unit/planner.cpp $(unit_headers)
 test_unit_planner_CPPFLAGS = $(unit_cppflags)
 test_unit_planner_LDADD = $(unit_libs)
+# The glue's port with Open MPI's headers and a core of its own.
+test_unit_port_SOURCES = test/unit/port.c
+test_unit_port_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/ompi/mca/coll/wan
+test_unit_port_LDADD = $(OMPI_LIBS) $(CMOCKA_LIBS)
 test_unit_polled_SOURCES = test/unit/planned.hpp test/unit/polled.cpp $(unit_headers)
 test_unit_polled_CPPFLAGS = $(unit_cppflags)
 test_unit_polled_LDADD = $(unit_libs)

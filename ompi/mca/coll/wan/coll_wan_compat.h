@@ -144,6 +144,14 @@ static inline void mca_coll_wan_compat_job(char *text, size_t size)
 #endif
 }
 
+/* ---- requests ----------------------------------------------------------- */
+
+/* REQUEST_COMPLETE, which need not be read again in a loop that calls nobody, where another thread completes it. */
+static inline bool mca_coll_wan_compat_complete(const ompi_request_t *request)
+{
+    return REQUEST_COMPLETED == __atomic_load_n(&request->req_complete, __ATOMIC_ACQUIRE);
+}
+
 /* ---- peers that die: in 5.0, with fault tolerance -------------------------- */
 
 static inline bool mca_coll_wan_compat_peers_fail(void)
@@ -159,7 +167,7 @@ static inline bool mca_coll_wan_compat_peers_fail(void)
 static inline void mca_coll_wan_compat_fail(ompi_request_t *request)
 {
 #if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
-    if (!REQUEST_COMPLETE(request)) {
+    if (!mca_coll_wan_compat_complete(request)) {
         (void) ompi_request_is_failed(request);
     }
 #else

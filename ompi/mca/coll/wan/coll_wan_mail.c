@@ -299,7 +299,7 @@ void mca_coll_wan_mail_free(wan_mail_t *mail)
         if (mca_coll_wan_compat_peers_fail()) {
             mca_coll_wan_compat_fail(letter->request);
         }
-        if (REQUEST_COMPLETE(letter->request)) {
+        if (mca_coll_wan_compat_complete(letter->request)) {
             const int error = letter->request->req_status.MPI_ERROR;
 
             if (MPI_SUCCESS != error && !mca_coll_wan_compat_is_failure(error)) {
@@ -341,7 +341,7 @@ static bool receive_stuck(const wan_mail_t *mail)
     const int source = mail->receive->req_status.MPI_SOURCE;
 
     return mca_coll_wan_compat_peers_fail() && 0 <= source && mca_coll_wan_compat_dead(mail->comm, source)
-           && !REQUEST_COMPLETE(mail->receive);
+           && !mca_coll_wan_compat_complete(mail->receive);
 }
 
 /* Its buffer stays where a part of it may still land. */
@@ -372,7 +372,7 @@ int mca_coll_wan_mail_keep(wan_mail_t *mail, int (*keep)(void *ctx, int rank, co
     if (NULL == mail->receive && !receive_post(mail)) {
         return WAN_ERR_PORT;
     }
-    while (NULL != mail->receive && REQUEST_COMPLETE(mail->receive)) {
+    while (NULL != mail->receive && mca_coll_wan_compat_complete(mail->receive)) {
         ompi_status_public_t status;
         int code;
 
@@ -404,7 +404,7 @@ int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, co
     if (NULL == mail->receive && !receive_post(mail)) {
         return WAN_ERR_PORT;
     }
-    while (WAN_OK == code && NULL != mail->receive && REQUEST_COMPLETE(mail->receive)) {
+    while (WAN_OK == code && NULL != mail->receive && mca_coll_wan_compat_complete(mail->receive)) {
         ompi_status_public_t status;
         const char *bytes = mail->incoming[mail->turn];
 

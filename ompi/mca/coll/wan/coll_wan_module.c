@@ -337,7 +337,7 @@ int mca_coll_wan_module_exchange(mca_coll_wan_module_t *module, int64_t *values,
     }
     rc = exchange_begin(module, values, count, op, &request);
     if (OMPI_SUCCESS == rc) {
-        while (!REQUEST_COMPLETE(request)) {
+        while (!mca_coll_wan_compat_complete(request)) {
             opal_progress();
         }
         rc = exchange_end(&request);
@@ -475,7 +475,7 @@ static wan_step_t ask_step(wan_item_t *item)
         (mca_coll_wan_module_t *) ((char *) item - offsetof(mca_coll_wan_module_t, asking.item));
     struct ompi_communicator_t *comm = module->comm;
 
-    if (!REQUEST_COMPLETE(module->asking.exchange) || mca_coll_wan_trees_sending()) {
+    if (!mca_coll_wan_compat_complete(module->asking.exchange) || mca_coll_wan_trees_sending()) {
         return WAN_STEP_IDLE;
     }
     ask_answer(module, mca_coll_wan_compat_failure(comm, exchange_end(&module->asking.exchange)));

@@ -19,6 +19,7 @@
  */
 #include "coll_wan.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -114,7 +115,7 @@ static int post_follow(wan_post_t *post, int rc)
         post_release(post);
         return WAN_ERR_PORT;
     }
-    if (REQUEST_COMPLETE(request)) {
+    if (mca_coll_wan_compat_complete(request)) {
         int error = request->req_status.MPI_ERROR;
         uint32_t token = post->token;
 
@@ -173,8 +174,8 @@ bool mca_coll_wan_port_reap(mca_coll_wan_port_t *port)
     }
     for (; NULL != post; post = next) {
         next = post->landed;
-        while (!REQUEST_COMPLETE(post->request)) {
-            continue;   /* another thread is between the callback and its next line */
+        while (!mca_coll_wan_compat_complete(post->request)) {
+            sched_yield();      /* to another thread, which is between the callback and its next line */
         }
         ompi_request_free(&post->request);
         post_release(post);
@@ -200,7 +201,7 @@ void mca_coll_wan_port_sweep(mca_coll_wan_port_t *port)
     }
     for (wan_post_t *post = port->flying; NULL != post; post = post->next) {
         mca_coll_wan_compat_fail(post->request);
-        if (REQUEST_COMPLETE(post->request)
+        if (mca_coll_wan_compat_complete(post->request)
             && 0 == __atomic_exchange_n(&post->claimed, 1, __ATOMIC_ACQ_REL)) {
             post_land(post, post->request->req_status.MPI_ERROR);
         }
@@ -221,7 +222,7 @@ bool mca_coll_wan_port_cancel(mca_coll_wan_port_t *port)
     bool rest = false;
 
     for (post = port->flying; NULL != post; post = post->next) {
-        if (post->receive && !REQUEST_COMPLETE(post->request)) {
+        if (post->receive && !mca_coll_wan_compat_complete(post->request)) {
             ompi_request_cancel(post->request);
         }
     }

@@ -78,7 +78,7 @@ int mca_coll_wan_request_free(ompi_request_t **handle)
     mca_coll_wan_request_t *request = (mca_coll_wan_request_t *) *handle;
     struct ompi_communicator_t *comm = request->module->comm;
 
-    if (!REQUEST_COMPLETE(&request->base.super)) {
+    if (!mca_coll_wan_compat_complete(&request->base.super)) {
         return MPI_ERR_REQUEST;
     }
     if (mca_coll_wan_line_orphan(request)) {
@@ -115,7 +115,7 @@ static wan_step_t inner_step(mca_coll_wan_request_t *request)
 {
     int ended = 0, rc;
 
-    if (!REQUEST_COMPLETE(request->inner)) {
+    if (!mca_coll_wan_compat_complete(request->inner)) {
         return WAN_STEP_IDLE;
     }
     if (request->base.super.req_persistent) {
