@@ -280,10 +280,47 @@ std::string check_quiet()
     return "";
 }
 
+/** Long calls, one after the other, fill their ways: nothing that waits behind them has got farther, for a minute.  What has shows
+ *  nevertheless, where short ones come in between. */
+std::string check_long()
+{
+    for (bool reduces : {false, true})
+        for (bool link : {false, true}) {
+            network net = shape(2, 8);
+            net.rate = link ? 125e6 : 5e6;
+            if (link)
+                net.link = [](int, int, int64_t) { return 5e6; };
+            const minute x = quiet_minute(net, [reduces](size_t) { return call{reduces, size_t{4} << 20, 0}; }, {});
+            std::printf("long %s, narrow %s: %s\n", reduces ? "Reduces" : "Bcasts", link ? "links" : "interfaces", x.text.c_str());
+            WAN_CHECK_THAT(x.changes == 0, x.text);
+        }
+    network net = shape(3, 6);
+    net.far_ns = ms;
+    net.rate = 20e6;
+    net.jitter = 0.2;
+    net.slower = [site = net.site](int a, int b, int64_t now) {
+        const int x = site[static_cast<size_t>(a)], y = site[static_cast<size_t>(b)];
+        return x == y ? 1.0 : between(now < 20 * second ? all_changes[3].before : all_changes[3].after, x, y);
+    };
+    simulator sim(net, {}, test_seed());
+    program calls(sim, 0, [](size_t i) { return call{false, i % 10 == 9 ? size_t{1} << 20 : size_t{1}}; });
+    sim.run(20 * second, [] { return false; });
+    WAN_CHECK_THAT(wrong_with(sim, all_changes[3].before).empty(), wrong_with(sim, all_changes[3].before));
+    WAN_CHECK_THAT(changes(sim) == 0, std::to_string(changes(sim)));
+    int64_t right_ns = -1;
+    for (int64_t at = 20 * second; at <= 26 * second; at += 10 * ms) {
+        sim.run(at, [] { return false; });
+        right_ns = !wrong_with(sim, all_changes[3].after).empty() ? -1 : right_ns < 0 ? at - 20 * second : right_ns;
+    }
+    std::printf("a long call in ten: right after %lld ms\n", static_cast<long long>(right_ns / ms));
+    WAN_CHECK_THAT(right_ns >= 0, wrong_with(sim, all_changes[3].after));
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_changes>), cmocka_unit_test(test<check_quiet>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_changes>), cmocka_unit_test(test<check_quiet>), cmocka_unit_test(test<check_long>)};
     return cmocka_run_group_tests_name("adaptive distances", tests, nullptr, nullptr);
 }

@@ -7,6 +7,8 @@
 #include "unit.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace {
 
@@ -105,7 +107,8 @@ std::string check_services()
 struct knower {
     std::vector<std::pair<int, tell_message>> sent;
     int64_t now = second_ns;
-    neighbours n{{}, 10, 5, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }};
+    bool loaded = false;
+    neighbours n{{}, 10, 5, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }, {}, [this] { return loaded; }};
     knower()
     {
         n.know(1, {20 * ms, 1'000'000, 0});
@@ -123,8 +126,8 @@ struct knower {
         m.value_ns = waited_ns;
         n.receive(from, m, now);
     }
-    /** Answers to its pings to 1; how many there were. */
-    int answers(int64_t rtt_ns, int64_t waited_there_ns = 0, int64_t waited_here_ns = 0)
+    /** Answers to its pings to 1; how many there were.  loaded_there: of so many, who answers has long operations under way. */
+    int answers(int64_t rtt_ns, int64_t waited_there_ns = 0, int64_t waited_here_ns = 0, int loaded_there = 0)
     {
         int pings = 0;
         n.step(now, false);
@@ -136,6 +139,7 @@ struct knower {
                     tell_message pong;
                     pong.what = tell_kind::pong;
                     pong.value_ns = waited_there_ns;
+                    pong.slow = pings < loaded_there;
                     n.receive(1, pong, now, waited_here_ns);
                     ++pings, more = true;
                 } else
@@ -200,6 +204,168 @@ std::string check_doubts()
     return "";
 }
 
+/** What went behind long operations, here or there, does not show that a way has got farther; that it has got nearer shows anywhere. */
+std::string check_loaded()
+{
+    {
+        knower k;
+        k.loaded = true;
+        k.n.doubt(1, 1, k.now);
+        WAN_CHECK(!k.n.doubted(1) && k.n.doubts() == 0);
+        k.n.doubt(1, -1, k.now);
+        WAN_CHECK(k.answers(4 * ms) == 3 && k.n.rtt_ns(1) == 4 * ms && k.n.changes() == 1);
+    }
+    for (bool here : {false, true}) {
+        knower k;
+        k.n.doubt(1, 1, k.now);
+        k.loaded = here;
+        WAN_CHECK(k.answers(90 * ms, 0, 0, here ? 0 : 12) == 12 && k.n.rtt_ns(1) == 20 * ms && !k.n.doubted(1) && k.n.changes() == 0 && k.told_ns == 0);
+        // Soon it is asked again, and then believed: one that nothing was in front of is enough.
+        k.loaded = false;
+        k.now += 300 * ms;
+        k.n.doubt(1, 1, k.now);
+        WAN_CHECK(k.answers(90 * ms, 0, 0, here ? 2 : 5) == (here ? 3 : 6) && k.n.rtt_ns(1) == 90 * ms && k.n.changes() == 1);
+        // What has turned out to be so is trusted as at first.
+        k.now += 1900 * ms;
+        k.n.doubt(1, -1, k.now);
+        WAN_CHECK(k.answers(20 * ms) == 0);
+        k.now += 200 * ms;
+        k.n.doubt(1, -1, k.now);
+        WAN_CHECK(k.answers(20 * ms) == 3 && k.n.rtt_ns(1) == 20 * ms);
+        // Also when it is doubted for nothing after that.
+        for (int i = 0; i < 2; ++i) {
+            k.now += 2100 * ms;
+            k.n.doubt(1, 1, k.now);
+            WAN_CHECK(k.answers(20 * ms) == 1);
+        }
+    }
+    // All that a pong says gets there.
+    tell_message pong;
+    pong.what = tell_kind::pong;
+    pong.value_ns = 7;
+    pong.hint = 3;
+    for (bool slow : {false, true}) {
+        pong.slow = slow;
+        const std::vector<std::byte> bytes = message_put(pong);
+        tell_message got;
+        WAN_CHECK(message_get(got, bytes, 10) && got.what == tell_kind::pong && got.value_ns == 7 && got.hint == 3 && got.slow == slow);
+    }
+    // One behind them that took no longer is as good as any.
+    knower fine;
+    fine.n.doubt(1, 1, fine.now);
+    WAN_CHECK(fine.answers(22 * ms, 0, 0, 1) == 1 && fine.n.rtt_ns(1) == 20 * ms);
+    // What another one says is trusted, too.
+    knower k;
+    tell_message m;
+    m.what = tell_kind::distance;
+    m.value_ns = 90 * ms;
+    k.n.receive(1, m, k.now);
+    k.n.doubt(1, -1, k.now);
+    WAN_CHECK(k.n.rtt_ns(1) == 90 * ms && k.answers(20 * ms) == 0);
+    return "";
+}
+
+/** Processes that do not look keep nobody waiting: neither who measures others, nor who is to measure all again. */
+std::string check_deaf()
+{
+    std::vector<std::pair<int, tell_message>> sent;
+    int64_t now = second_ns;
+    adaptive_options o;
+    o.peers = 9;
+    neighbours n{o, 10, 9, [&](int to, const tell_message &m) { sent.emplace_back(to, m); }};
+    const std::set<int> deaf{0, 1, 2, 3, 4};
+    std::map<int, int> owes;
+    const auto pong = [&](int from) {
+        tell_message m;
+        m.what = tell_kind::pong;
+        n.receive(from, m, now);
+    };
+    /** Until it has nothing to do for now; who answers does so after a millisecond. */
+    const auto run = [&](int64_t until, bool all) {
+        while (now < until) {
+            n.step(now, false);
+            now += ms;
+            for (const auto &[to, m] : std::exchange(sent, {})) {
+                if (m.what == tell_kind::ping && deaf.count(to) && !all)
+                    ++owes[to];
+                else if (m.what == tell_kind::ping)
+                    pong(to);
+                else if (m.what == tell_kind::bulk && m.last) {
+                    tell_message done;
+                    done.what = tell_kind::bulk_done;
+                    n.receive(to, done, now);
+                }
+            }
+        }
+    };
+    run(now + 6 * second_ns, false);
+    WAN_CHECK_THAT(n.known().size() == 4 && n.quiet() && n.deadline() == INT64_MAX && owes.size() == 5, std::to_string(n.known().size()) + " known");
+    // They look: what came so late says nothing of how far they are.
+    for (const auto &[who, pings] : std::exchange(owes, {})) {
+        WAN_CHECK_THAT(pings == 1, std::to_string(pings) + " pings");
+        pong(who);
+        WAN_CHECK(n.rtt_ns(who) == 0);
+    }
+    run(now + second_ns, true);
+    WAN_CHECK(n.known().size() == 9 && n.quiet());
+    for (int who : n.known())
+        WAN_CHECK_THAT(n.rtt_ns(who) == ms, std::to_string(n.rtt_ns(who)));
+    // Measured again, all hold what they had but for those who answer.
+    n.measure_again();
+    run(now + 6 * second_ns, false);
+    WAN_CHECK(n.quiet() && owes.size() == 5);
+    for (int who : n.known())
+        WAN_CHECK(n.rtt_ns(who) == ms);
+    // An answer that nobody waits for changes nothing.
+    now += 50 * ms;
+    pong(7);
+    WAN_CHECK(n.rtt_ns(7) == ms && n.quiet());
+    // A way that is doubted is believed as it was, and may be doubted again.
+    knower k;
+    k.n.doubt(1, 1, k.now);
+    k.n.step(k.now, false);
+    k.sent.clear();
+    WAN_CHECK(k.n.doubted(1) && k.n.deadline() == k.now + 2 * second_ns);
+    k.now += 2 * second_ns;
+    k.n.step(k.now, false);
+    WAN_CHECK(!k.n.doubted(1) && k.n.rtt_ns(1) == 20 * ms);
+    k.now += 100 * ms;
+    k.pong(1);
+    WAN_CHECK(k.n.rtt_ns(1) == 20 * ms && k.answers(0) == 0);
+    k.now += 3 * second_ns;
+    k.n.doubt(1, 1, k.now);
+    WAN_CHECK(k.answers(90 * ms) == 3 && k.n.rtt_ns(1) == 90 * ms);
+    return "";
+}
+
+/** What came before its communicator was open here has waited for that. */
+std::string check_opens_late()
+{
+    for (bool reduces : {false, true}) {
+        pair_of p;
+        for (uint64_t number = 3; number < 43; ++number) {
+            std::vector<std::byte> bytes[2] = {std::vector<std::byte>(1), std::vector<std::byte>(1)};
+            adaptive_node *both[2] = {};
+            uint64_t ops[2] = {};
+            for (int r : {static_cast<int>(number % 2), 1 - static_cast<int>(number % 2)}) {
+                const auto i = static_cast<size_t>(r);
+                both[i] = &p.j.open(r, number, up_to(2))->node();
+                ops[i] = reduces ? both[i]->reduce_begin(1, bytes[i], bytes[1].data(), {[](const std::byte *, std::byte *, size_t) {}, 1}) : both[i]->broadcast_begin(0, bytes[i]);
+                const int64_t until = p.j.now + static_cast<int64_t>(number) * 5 * ms;
+                p.j.run([&] { return p.j.now >= until; });
+            }
+            p.j.run([&] { return both[0]->done(ops[0]) && both[1]->done(ops[1]); });
+            uint64_t doubts = 0;
+            for (size_t i = 0; i < 2; ++i) {
+                doubts += both[i]->near().doubts();
+                both[i]->end(ops[i]);
+            }
+            WAN_CHECK_THAT(doubts == 0, std::to_string(doubts) + " doubts in communicator " + std::to_string(number));
+        }
+    }
+    return "";
+}
+
 /** Who was away has what came meanwhile in one look, also where that takes a millisecond_ns. */
 std::string check_looks()
 {
@@ -215,6 +381,16 @@ std::string check_looks()
     for (int64_t now = back + ms; now < back + 3 * ms; now += 10 * us)
         l.at(now);
     WAN_CHECK(l.away_ns(back + 3 * ms) == 0);
+    // Who looks every 10 ms, some times each, has at the second look what came after the look before the first.
+    looks rare;
+    for (int64_t now = second_ns; now < second_ns + 100 * ms; now += 10 * ms)
+        rare.at(now), rare.at(now + 5 * us), rare.at(now + 10 * us);
+    WAN_CHECK(rare.away_ns(second_ns + 90 * ms) >= 19 * ms && rare.away_ns(second_ns + 90 * ms) <= 20 * ms);
+    // Not who looks all the time in between.
+    looks often;
+    for (int64_t now = second_ns; now < second_ns + 100 * ms; now += now % (10 * ms) < 2 * ms ? 10 * us : 8 * ms)
+        often.at(now);
+    WAN_CHECK(often.away_ns(second_ns + 90 * ms + 10 * us) <= 8 * ms);
     return "";
 }
 
@@ -222,6 +398,7 @@ std::string check_looks()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_services>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_loaded>), cmocka_unit_test(test<check_deaf>),
+                                cmocka_unit_test(test<check_services>), cmocka_unit_test(test<check_opens_late>)};
     return cmocka_run_group_tests_name("adaptive doubts", tests, nullptr, nullptr);
 }

@@ -96,17 +96,21 @@ class looks {
 public:
     void at(int64_t now_ns)
     {
-        if (const int64_t gap_ns = now_ns - last_ns_; last_ns_ >= 0 && gap_ns >= std::max(least_ns, away_ns(now_ns)))
-            away_ns_ = gap_ns, since_ns_ = now_ns;
+        if (const int64_t gap_ns = now_ns - last_ns_; last_ns_ >= 0 && gap_ns >= least_ns) {
+            const int64_t both_ns = gap_ns + (last_ns_ - since_ns_ < least_ns ? gap_ns_ : 0);
+            away_ns_ = std::max(both_ns, away_ns(now_ns));
+            gap_ns_ = gap_ns, since_ns_ = now_ns;
+        }
         last_ns_ = now_ns;
     }
     /** What comes now may have been there for so long. */
     int64_t away_ns(int64_t now_ns) const { return now_ns - since_ns_ < one_look_ns ? away_ns_ : 0; }
 
 private:
-    /** Open MPI takes messages from the network after it has let us look. */
+    /** Open MPI takes messages from the network after it has let us look: who looks once, and again, had them in both gaps. */
     static constexpr int64_t least_ns = 100'000, one_look_ns = 2'000'000;
-    int64_t last_ns_ = -1, since_ns_ = INT64_MIN / 2, away_ns_ = 0;
+    int64_t last_ns_ = -1, since_ns_ = INT64_MIN / 2;
+    int64_t gap_ns_ = 0, away_ns_ = 0;      // the last one, and what it makes
 };
 
 } // namespace wan

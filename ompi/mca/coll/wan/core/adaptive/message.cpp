@@ -20,7 +20,7 @@ template <typename Message, typename F> void each_field(Message &m, F f)
 {
     switch (m.what) {
     case tell_kind::ping: f(m.value_ns); return;
-    case tell_kind::pong: f(m.hint), f(m.value_ns); return;
+    case tell_kind::pong: f(m.hint), f(m.value_ns), f(m.slow); return;
     case tell_kind::distance: f(m.value_ns); return;
     case tell_kind::bulk: f(m.last); return;
     case tell_kind::bulk_done: f(m.value_ns); return;

@@ -74,7 +74,7 @@ struct tell_message {
     int end = -1;               // under
     int64_t value_ns = 0;       // ping, distance: how far, as known so far; pong, tell (of a question's answer): so long it may have waited there; bulk_done: from the first to the last; pace: bytes/s
     bool last = false;          // bulk: the last one; contribute: final
-    bool slow = false;          // pace: far slower than was known
+    bool slow = false;          // pace: far slower than was known; pong: long operations are under way there
     tree_name tree;             // all of trees and operations
     tree_view view;             // tell, ask
     uint64_t op = 0;            // accept, confirm, detach, when, begun, operations

@@ -15,13 +15,17 @@ namespace wan {
 namespace {
 
 constexpr int pings_each = 3, bulks_each = 2;
+/** Of a way that is doubted, until one was behind no long operations. */
+constexpr int most_pings = 12;
 /** How often a bandwidth that is known is measured once more, whatever trees ask for. */
 constexpr int most_tries = 8;
 /** Farther ones have two transfers: an idle TCP connection takes several round trips to get up to speed. */
 constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
 constexpr int64_t pings_alone_ns = 200'000'000;
-constexpr int pings_at_once = 4;
+constexpr size_t pings_at_once = 4;
+/** Who has not answered a ping for so long does not look: others do not wait for that. */
+constexpr int64_t answers_ns = 2'000'000'000;
 /** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time, as long as all of
  *  them have taken less than half a second; then a hundredth. */
 constexpr int64_t first_share = 20, first_ns = 500'000'000, later_share = 100;
@@ -33,12 +37,14 @@ constexpr int64_t near_factor = 4, far_part = 6, may_be_site_ns = 3'000'000, mus
 constexpr int64_t farther_part = 2, nearer_part = 3, margin_ns = 300'000;
 /** A way that has been measured is trusted for so long; if it was doubted, twice as long each time, unless it was not for that long. */
 constexpr int64_t first_trusted_ns = 2'000'000'000, most_trusted_ns = 64'000'000'000, forgiven_ns = 60'000'000'000;
+/** That part of it where long operations were in the way of what was to show that it has got farther. */
+constexpr int64_t loaded_part = 8;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
 } // namespace
 
-neighbours::neighbours(const adaptive_options &o, int size, int me, sender send, rank_set beside)
-    : options_(o), size_(size), me_(me), send_(std::move(send)), beside_(o.has(variant_gates) ? std::move(beside) : rank_set{})
+neighbours::neighbours(const adaptive_options &o, int size, int me, sender send, rank_set beside, std::function<bool()> loaded)
+    : options_(o), size_(size), me_(me), send_(std::move(send)), loaded_(std::move(loaded)), beside_(o.has(variant_gates) ? std::move(beside) : rank_set{})
 {
     if (!beside_.empty() && beside_.first() != me)
         return;     // who looks for a way out of the host is the first on it
@@ -119,11 +125,16 @@ void neighbours::extremes()
 
 int64_t neighbours::deadline() const
 {
-    if ((again_ && quiet()) || (under_way_ < pings_at_once && !queue_.empty()))
+    if ((again_ && quiet()) || (pinged_.size() < pings_at_once && !queue_.empty()))
         return now_ns_;
-    if (under_way_ == 0 && !inherited_.empty())
+    if (pinged_.empty() && !inherited_.empty())
         return now_ns_;
-    return under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty() ? std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0}) : INT64_MAX;
+    if (pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty())
+        return std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0});
+    int64_t first = INT64_MAX;
+    for (int rank : pinged_)
+        first = std::min(first, peers_.at(rank).since_ns + answers_ns);
+    return first;
 }
 
 void neighbours::measure_again()
@@ -281,7 +292,7 @@ bool neighbours::doubted(int rank) const
 void neighbours::doubt(int rank, int departs, int64_t now_ns)
 {
     peer &p = peers_[rank];
-    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns || rank == bulk_to_)
+    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns || rank == bulk_to_ || (departs > 0 && loaded_()))
         return;         // (a transfer there is timed from its own beginning)
     const bool anew = p.trusted_ns == 0 || now_ns - p.trusted_until_ns > forgiven_ns;
     p.trusted_ns = anew ? first_trusted_ns : std::min(2 * p.trusted_ns, most_trusted_ns);
@@ -298,6 +309,8 @@ void neighbours::distance_set(int rank, int64_t rtt_ns, int64_t now_ns)
     measured_way &way = peers_[rank].way;
     way.rtt_ns = rtt_ns;
     way.at_ns = now_ns;
+    peers_[rank].trusted_ns = 0;
+    peers_[rank].trusted_until_ns = now_ns + first_trusted_ns;
     ++changes_;
     changed_.push_back(rank);
 }
@@ -309,8 +322,12 @@ void neighbours::doubt_ends(int rank, int64_t now_ns)
     peer &p = peers_[rank];
     p.doubted = 0;
     p.pings = pings_each;
-    p.way.at_ns = now_ns;
-    if (const int departed = departs(rank, p.best_ns, p.best_ns - p.least_ns); departed != 0) {
+    const int departed = departs(rank, p.best_ns, p.best_ns - p.least_ns);
+    if (departed > 0 && !p.clear)
+        p.trusted_until_ns = now_ns + p.trusted_ns / loaded_part;       // nobody knows yet
+    else
+        p.way.at_ns = now_ns;
+    if (departed < 0 || (departed > 0 && p.clear)) {
         distance_set(rank, departed > 0 ? p.least_ns : p.best_ns, now_ns);
         tell_message m;
         m.what = tell_kind::distance;
@@ -327,7 +344,24 @@ void neighbours::ping(int rank, int64_t now_ns)
     m.value_ns = peers_[rank].best_ns;
     m.payload = std::span(nothing).first(std::min(bulk_part, options_.ping_bytes));
     peers_[rank].since_ns = now_ns;
+    peers_[rank].loaded = loaded_();
     send_(rank, m);
+}
+
+/** What is known holds; who was to become known is asked once more when it looks. */
+void neighbours::give_up(int64_t now_ns)
+{
+    std::erase_if(pinged_, [&](int rank) {
+        peer &p = peers_[rank];
+        if (now_ns - p.since_ns < answers_ns)
+            return false;
+        ++p.given_up;
+        if (std::exchange(p.doubted, 0) != 0) {
+            p.pings = pings_each;
+            news_.push_back(rank);
+        }
+        return true;
+    });
 }
 
 void neighbours::bulk(int64_t now_ns)
@@ -348,18 +382,20 @@ void neighbours::step(int64_t now_ns, bool busy)
     busy_ = busy;
     if (again_ && quiet())
         measure_again();
-    for (; under_way_ < pings_at_once && !queue_.empty(); ++under_way_) {
+    give_up(now_ns);
+    while (pinged_.size() < pings_at_once && !queue_.empty()) {
+        pinged_.push_back(queue_.front());
         ping(queue_.front(), now_ns);
         queue_.pop_front();
         near_first_ -= near_first_ > 0;
     }
     now_ns_ = now_ns;
-    if (under_way_ == 0)
+    if (pinged_.empty())
         for (int rank : std::exchange(inherited_, {}))
             bulk_if_near(rank);
     if (bulks_from_ns_ < 0)
         bulks_from_ns_ = now_ns + pings_alone_ns + me_ * pings_alone_ns / size_;
-    if (now_ns >= bulks_from_ns_ && !(busy && now_ns < pauses_until_ns_) && under_way_ == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
+    if (now_ns >= bulks_from_ns_ && !(busy && now_ns < pauses_until_ns_) && pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty()) {
         bulk_to_ = bulk_queue_.front();
         bulk_queue_.pop_front();
         bulk(now_ns);
@@ -377,6 +413,48 @@ int neighbours::hint_for(int rank)
     return -1;
 }
 
+void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns)
+{
+    peer &p = peers_[from];
+    if (p.given_up > 0) {       // (answers come in the order of pings)
+        if (--p.given_up == 0 && p.pings < pings_each && std::find(queue_.begin(), queue_.end(), from) == queue_.end()
+            && std::find(pinged_.begin(), pinged_.end(), from) == pinged_.end()) {
+            p.pings = 0;
+            queue_.push_front(from);
+            near_first_ += near_first_ > 0;
+        }
+        return;
+    }
+    const auto at = std::find(pinged_.begin(), pinged_.end(), from);
+    if (at == pinged_.end())
+        return;         // nobody asked
+    const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
+    const int64_t least_ns = std::max<int64_t>(1, took_ns - std::min(took_ns, waited_ns) - std::clamp<int64_t>(m.value_ns, 0, took_ns));
+    p.best_ns = p.pings ? std::min(p.best_ns, took_ns) : took_ns;
+    p.least_ns = p.pings ? std::min(p.least_ns, least_ns) : least_ns;
+    p.clear = (p.pings ? p.clear : 0) + !(p.loaded || m.slow);
+    if (options_.has(variant_hints) && m.hint >= 0)
+        hints_.emplace(from, m.hint);
+    ++p.pings;
+    if ((p.pings < pings_each || (p.doubted > 0 && !p.clear && p.pings < most_pings)) && !(p.doubted > 0 && departs(from, took_ns, took_ns - least_ns) <= 0)) {
+        ping(from, now_ns);
+        return;
+    }
+    pinged_.erase(at);
+    if (p.doubted != 0) {
+        doubt_ends(from, now_ns);
+        return;
+    }
+    p.way.rtt_ns = p.best_ns;
+    p.way.at_ns = now_ns;
+    p.trusted_until_ns = now_ns + first_trusted_ns;
+    learned(from);
+    for (const auto &[who, whom] : hints_)
+        if (near(who))
+            hint_near(whom, false);
+    bulk_if_near(from);
+}
+
 void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns)
 {
     peer &p = peers_[from];
@@ -387,36 +465,12 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
         answer.payload = std::span(nothing).first(std::min<size_t>(bulk_part, m.payload.size()));
         answer.hint = options_.has(variant_hints) ? hint_for(from) : -1;
         answer.value_ns = waited_ns;
+        answer.slow = loaded_();
         send_(from, answer);
         if (options_.has(variant_hints) && is_near(m.value_ns) && has_few())
             hint_near(from, true);
         return;
-    case tell_kind::pong: {
-        const int64_t took_ns = std::max<int64_t>(1, now_ns - p.since_ns);
-        const int64_t least_ns = std::max<int64_t>(1, took_ns - waited_ns - std::max<int64_t>(0, m.value_ns));
-        p.best_ns = p.pings ? std::min(p.best_ns, took_ns) : took_ns;
-        p.least_ns = p.pings ? std::min(p.least_ns, least_ns) : least_ns;
-        if (options_.has(variant_hints) && m.hint >= 0)
-            hints_.emplace_back(from, m.hint);
-        if (++p.pings < pings_each && !(p.doubted > 0 && departs(from, took_ns, took_ns - least_ns) <= 0)) {
-            ping(from, now_ns);
-            return;
-        }
-        --under_way_;
-        if (p.doubted != 0) {
-            doubt_ends(from, now_ns);
-            return;
-        }
-        p.way.rtt_ns = p.best_ns;
-        p.way.at_ns = now_ns;
-        p.trusted_until_ns = now_ns + first_trusted_ns;
-        learned(from);
-        for (const auto &[who, whom] : hints_)
-            if (near(who))
-                hint_near(whom, false);
-        bulk_if_near(from);
-        return;
-    }
+    case tell_kind::pong: pong(from, m, now_ns, waited_ns); return;
     case tell_kind::bulk:
         if (p.coming_ns < 0)
             p.coming_ns = now_ns;

@@ -36,8 +36,9 @@ class neighbours {
 public:
     using sender = std::function<void(int to, const tell_message &)>;
 
-    /** beside: the ranks on this host, itself among them, as far as that is known. */
-    neighbours(const adaptive_options &o, int size, int me, sender send, rank_set beside = {});
+    /** beside: the ranks on this host, itself among them, as far as that is known; loaded: whether what is sent now waits behind
+     *  long operations, perhaps. */
+    neighbours(const adaptive_options &o, int size, int me, sender send, rank_set beside = {}, std::function<bool()> loaded = [] { return false; });
 
     /** Somebody worth knowing; `must`: whatever the limit. */
     void hint(int rank, bool must = false);
@@ -106,7 +107,7 @@ public:
     const std::vector<int> &news() const { return news_; }
     /** When step() has something to send, if nothing comes before; INT64_MAX: it has not. */
     int64_t deadline() const;
-    bool quiet() const { return under_way_ == 0 && queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
+    bool quiet() const { return pinged_.empty() && queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
 
 private:
     static constexpr uint64_t any_bandwidth = 100'000'000'000;
@@ -123,6 +124,9 @@ private:
         int64_t coming_ns = -1;         // bulk from there: when its first message came
         int doubted = 0;                // as departs(): it is measured again, and what is known holds until then
         int64_t least_ns = 0;           // of these pings, without what they may have waited
+        bool loaded = false;            // the last one may have been behind long operations
+        int clear = 0;                  // how many were not
+        int given_up = 0;               // pings whose answers do not count any more
         int64_t trusted_until_ns = 0, trusted_ns = 0;       // it is not doubted again before; for so long that was
     };
 
@@ -135,6 +139,8 @@ private:
     bool has_few() const;
     void bulk_if_near(int rank);
     void learned(int rank);
+    void give_up(int64_t now_ns);
+    void pong(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns);
     void doubt_ends(int rank, int64_t now_ns);
     void distance_set(int rank, int64_t rtt_ns, int64_t now_ns);
     void extremes();
@@ -142,6 +148,7 @@ private:
     adaptive_options options_;
     int size_, me_;
     sender send_;
+    std::function<bool()> loaded_;
     rank_set beside_;
     std::map<int, peer> peers_;         // asked, or who asked
     std::vector<int> known_;
@@ -149,7 +156,8 @@ private:
     size_t near_first_ = 0;             // at the head of queue_: whom near ones have named, or who is near
     std::vector<int> inherited_;        // from another communicator, without a bandwidth
     std::set<int> wanted_;              // all that are known or to be
-    int under_way_ = 0, bulk_to_ = -1;
+    std::vector<int> pinged_;           // who has not answered
+    int bulk_to_ = -1;
     bool busy_ = false;
     bool again_ = false;                // to be measured again once it is quiet
     std::vector<int> again_wanted_;     // and whose bandwidth, then
@@ -161,7 +169,7 @@ private:
     std::vector<int> news_, changed_;
     uint64_t doubts_ = 0, changes_ = 0;
     size_t next_hint_ = 0;
-    std::vector<std::pair<int, int>> hints_;    // who told of whom
+    std::set<std::pair<int, int>> hints_;       // who told of whom
 };
 
 } // namespace wan

@@ -39,7 +39,7 @@ constexpr uint64_t smallest_segment = 64;
 
 adaptive_node::adaptive_node(const adaptive_options &o, int size, int me, adaptive_port &port, adaptive_places where)
     : options_(o), size_(size), me_(me), order_(std::move(where.order)), port_(port),
-      near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); }, std::move(where.beside))
+      near_(o, size, me, [this](int to, const tell_message &m) { send(to, m); }, std::move(where.beside), [this] { return is_loaded(); })
 {
     near_.know_most(where.most_bandwidth);
     if (order_.empty()) {
@@ -301,6 +301,13 @@ void adaptive_node::paced(int to, const pace::seen &seen, int64_t now_ns)
     if (above)
         near_.paced(to, seen.rate, slow, now_ns);
     next_ns_ = 0;
+}
+
+/** What others have sent by a link on the way is part of the same operations. */
+bool adaptive_node::is_loaded() const
+{
+    return std::any_of(operations_.begin(), operations_.end(), [](const auto &o) { return o.second->is_long() && !o.second->done(); })
+           || std::any_of(near_.known().begin(), near_.known().end(), [&](int other) { return port_.under_way(other) >= least_window; });
 }
 
 /** In a tree. */

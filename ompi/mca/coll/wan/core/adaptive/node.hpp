@@ -150,6 +150,7 @@ private:
     void operation_message(int from, const tell_message &m);
     void begin_behind();
     int64_t next_deadline() const;
+    bool is_loaded() const;
     bool is_next_to(int other) const;
     void look_again_behind(const std::vector<int> &changed);
 

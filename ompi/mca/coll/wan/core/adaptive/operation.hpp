@@ -85,6 +85,8 @@ public:
     /** Whether the caller may go on: nothing here needs this process any more. */
     virtual bool done() const = 0;
     virtual int64_t deadline() const { return INT64_MAX; }
+    /** Along a bandwidth tree. */
+    virtual bool is_long() const = 0;
     /** Bytes that have come for a caller that has not. */
     virtual uint64_t kept() const { return 0; }
 
@@ -103,6 +105,7 @@ public:
     void receive(int from, const tell_message &m, int64_t now_ns) override;
     void step(int64_t now_ns) override;
     bool done() const override;
+    bool is_long() const override { return tree_.bandwidth; }
     uint64_t kept() const override { return begun_ ? 0 : kept_.size() + have_ * host_.options().message_room_bytes; }
 
 private:
@@ -145,6 +148,7 @@ public:
     void child_gone(tree_name tree, int child, uint64_t first, uint64_t end) override;
     void step(int64_t now_ns) override;
     bool done() const override;
+    bool is_long() const override { return mine_.tree.bandwidth; }
     int64_t deadline() const override
     {
         return begun_ && !timed_out_ && !am_root() && !fixed_order() && finished_ < segments_.size() ? deadline_ns_ : INT64_MAX;

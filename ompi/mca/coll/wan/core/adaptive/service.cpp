@@ -255,8 +255,7 @@ adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vect
         if (const measured_way way = known_.way(named(m->processes_[r])); way.rtt_ns > 0)
             m->node_.know(static_cast<int>(r), way);
     if (auto come = early_.extract(name))
-        for (const waiting &w : come.mapped())
-            receive(w.process, w.bytes, now_ns);
+        receive_kept(come.mapped(), now_ns);
     return m.get();
 }
 
@@ -295,9 +294,17 @@ void adaptive_service::pass(uint64_t number, int64_t now_ns)
             over.push_back(name);
     for (const adaptive_stream &name : over) {
         const auto come = early_.extract(name);
-        for (const waiting &w : come.mapped())
-            receive(w.process, w.bytes, now_ns);
+        receive_kept(come.mapped(), now_ns);
     }
+}
+
+void adaptive_service::receive_kept(const std::vector<waiting> &those, int64_t now_ns)
+{
+    for (const waiting &w : those) {
+        kept_ns_ = now_ns - w.come_ns;
+        receive(w.process, w.bytes, now_ns);
+    }
+    kept_ns_ = 0;
 }
 
 bool adaptive_service::closed(adaptive_stream name) const
@@ -351,7 +358,7 @@ void adaptive_service::receive(int process, std::span<const std::byte> bytes, in
         // Who gets no answer asks again: the last question is enough.
         if (good && m.what == tell_kind::ask)
             std::erase_if(those, [&](const waiting &w) { return w.process == process && w.asks == m.tree; });
-        those.push_back({process, good && m.what == tell_kind::ask ? std::optional(m.tree) : std::nullopt, {bytes.begin(), bytes.end()}});
+        those.push_back({process, good && m.what == tell_kind::ask ? std::optional(m.tree) : std::nullopt, {bytes.begin(), bytes.end()}, now_ns});
         return;
     }
     if (!good || !((m.what == tell_kind::redirect && (quiet_ || !broken)) || m.what == tell_kind::when))

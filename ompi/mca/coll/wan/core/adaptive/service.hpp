@@ -75,7 +75,7 @@ public:
         uint64_t under_way(int to) const override;
         uint64_t delivered(int to) const override;
         int64_t round_trip_ns(int to) const override;
-        int64_t waited_ns() const override { return service_.looks_.away_ns(node_.now_ns()); }
+        int64_t waited_ns() const override { return service_.looks_.away_ns(node_.now_ns()) + service_.kept_ns_; }
         void limited(int to) override;
         uint64_t ahead(int to) const override;
         void ahead_by(int to, int64_t more) override;
@@ -134,7 +134,9 @@ private:
         int process;
         std::optional<tree_name> asks;      // it is a question about that
         std::vector<std::byte> bytes;
+        int64_t come_ns;
     };
+    void receive_kept(const std::vector<waiting> &those, int64_t now_ns);
     void learn(const member &m);
     void remember(const member &m);
     former_place former(const member &m, tree_name tree) const;
@@ -146,6 +148,7 @@ private:
     std::map<adaptive_stream, std::unique_ptr<member>> open_;
     std::set<adaptive_stream> closed_;          // of communicators that are open, or not below passed_
     std::map<adaptive_stream, std::vector<waiting>> early_;
+    int64_t kept_ns_ = 0;                       // so long the one that is received now was among these
     uint64_t passed_ = 0;                       // numbers below are of open communicators, or of none any more
     measured_table &known_;
     uint32_t job_;
