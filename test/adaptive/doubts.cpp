@@ -30,6 +30,20 @@ struct pair_of {
             j.open(p, 1, up_to(2)), nodes.push_back(&j.open(p, 2, up_to(2))->node());
         run(100, true, 1), run(100, false, 1);
     }
+    /** Two Bcasts, the second at once, in 150 ms. */
+    void run_pair()
+    {
+        const int64_t next = j.now + 150 * ms;
+        uint64_t ops[2][2];
+        for (size_t p = 0; p < 2; ++p)
+            for (int i = 0; i < 2; ++i) {
+                bytes[p].resize(2);
+                ops[p][i] = nodes[p]->broadcast_begin(0, std::span(bytes[p]).subspan(static_cast<size_t>(i), 1));
+            }
+        j.run([&] { return j.now >= next && std::all_of(ops[0], ops[0] + 2, [&](uint64_t op) { return nodes[0]->done(op); }) && std::all_of(ops[1], ops[1] + 2, [&](uint64_t op) { return nodes[1]->done(op); }); });
+        for (size_t p = 0; p < 2; ++p)
+            nodes[p]->end(ops[p][0]), nodes[p]->end(ops[p][1]);
+    }
     /** So many calls. */
     void run(int calls, bool reduces, size_t size)
     {
@@ -78,6 +92,18 @@ std::string check_services()
                 p.run(1, reduces, 1);
             WAN_CHECK_THAT(p.both_know(2 * one_way_ns), p.text());
         }
+    }
+    // The same where calls are rare, and come in pairs, of which the second is right behind the first.
+    for (int64_t one_way_ns : {50 * ms, 10 * ms}) {
+        pair_of pairs;
+        pairs.one_way_ns = 60 * ms - one_way_ns;
+        for (const int64_t then = pairs.j.now; pairs.j.now < then + 4000 * ms;)
+            pairs.run_pair();
+        WAN_CHECK_THAT(pairs.both_know(2 * pairs.one_way_ns), pairs.text());
+        pairs.one_way_ns = one_way_ns;
+        for (const int64_t then = pairs.j.now; pairs.j.now < then + 2000 * ms && !pairs.both_know(2 * one_way_ns);)
+            pairs.run_pair();
+        WAN_CHECK_THAT(pairs.both_know(2 * one_way_ns), pairs.text());
     }
     // What waits behind others, or in an interface, does not show how far it is.
     pair_of p;

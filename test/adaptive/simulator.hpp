@@ -103,7 +103,7 @@ private:
     /** As in adaptive_service: which messages tell of having come, and which of those how far it is. */
     struct asked {
         uint64_t bytes = 0, messages = 0;       // since the last of them
-        int64_t last_ns = 0;
+        int64_t last_ns = 0, asked_ns = 0;
     };
     std::map<int, asked> asked_;
     int64_t blind_since_ = INT64_MAX, looked_ = 0, waited_ = 0;         // something came that it does not see yet; when it saw that, and after how long
@@ -270,9 +270,9 @@ private:
         process::asked &a = p.asked_[to];
         const bool brief = bytes.size() <= 8 << 10 && p.there_[to] <= 32 << 10 && now - a.last_ns >= ms;
         a.bytes += bytes.size(), a.last_ns = now;
-        const bool asks = ++a.messages >= 16 || a.bytes >= 32 << 10, tells = asks && brief;
+        const bool asks = ++a.messages >= 16 || a.bytes >= 32 << 10 || (brief && now - a.asked_ns >= tells_every_ns), tells = asks && brief;
         if (asks)
-            a.bytes = a.messages = 0;
+            a.bytes = a.messages = 0, a.asked_ns = now;
         p.seen_[to].sent(now, p.there_[to] == 0);
         p.there_[to] += bytes.size();
         if (net.link && is_far(from, to))

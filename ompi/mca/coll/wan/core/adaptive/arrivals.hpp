@@ -20,6 +20,9 @@
 
 namespace wan {
 
+/** A message that shows how far it is, if none has for so long, asks for word of when it has come. */
+inline constexpr int64_t tells_every_ns = 100'000'000;
+
 class arrivals {
 public:
     /** One that will be told of when it has come; alone: nothing else is on its way there; tells: nothing that takes time is, itself with that. */

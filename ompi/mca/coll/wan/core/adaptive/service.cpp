@@ -54,13 +54,15 @@ void adaptive_service::member::send(int to, std::span<const std::byte> head, std
     t.uncounted += bytes;
     ++t.messages;
     ++t.uncounted_messages;
-    const bool counted = t.uncounted >= count_every || t.uncounted_messages >= count_every_messages;
+    const int64_t now_ns = node_.now_ns();
+    const bool brief = bytes <= brief_bytes && t.under_way <= brief_line_bytes && now_ns - t.last_ns >= brief_after_ns;
+    const bool counted = t.uncounted >= count_every || t.uncounted_messages >= count_every_messages || (brief && now_ns - t.counted_ns >= tells_every_ns);
     if (counted) {
-        const bool brief = bytes <= brief_bytes && t.under_way <= brief_line_bytes && node_.now_ns() - t.last_ns >= brief_after_ns;
-        t.seen.sent(node_.now_ns(), t.under_way == t.uncounted, brief);
+        t.seen.sent(now_ns, t.under_way == t.uncounted, brief);
+        t.counted_ns = now_ns;
         t.asked_for.push_back(std::exchange(t.uncounted_messages, 0));
     }
-    t.last_ns = node_.now_ns();
+    t.last_ns = now_ns;
     service_.send_(process, w.bytes(), payload, counted ? std::exchange(t.uncounted, 0) : 0);
 }
 

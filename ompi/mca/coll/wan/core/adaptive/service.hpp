@@ -166,7 +166,7 @@ private:
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
         uint64_t messages = 0, uncounted_messages = 0;      // the same
         uint64_t ahead = 0;             // of operations that have not begun there
-        int64_t last_ns = 0;            // when one was sent
+        int64_t last_ns = 0, counted_ns = 0;    // when one was sent, and when one of which an arrival tells
         std::deque<uint64_t> asked_for;         // those of which it will: the messages since the one before
         arrivals seen;
         pace calls;
