@@ -364,6 +364,70 @@ std::string check_deaf()
     return "";
 }
 
+/** The same for transfers: whose answer is late counts by itself; one that nobody asked for does not. */
+std::string check_deaf_to_transfers()
+{
+    std::vector<std::pair<int, tell_message>> sent;
+    int64_t now = second_ns;
+    adaptive_options o;
+    o.peers = 2;
+    o.bulk_bytes = 128 << 10;
+    neighbours n{o, 3, 2, [&](int to, const tell_message &m) { sent.emplace_back(to, m); }};
+    const auto done = [&](int from, int64_t value_ns) {
+        tell_message m;
+        m.what = tell_kind::bulk_done;
+        m.value_ns = value_ns;
+        n.receive(from, m, now);
+    };
+    std::vector<int> transfers(2);
+    const auto run = [&](int64_t until) {
+        for (; now < until; now += ms) {
+            n.step(now, false);
+            for (const auto &[to, m] : std::exchange(sent, {})) {
+                tell_message pong;
+                pong.what = tell_kind::pong;
+                if (m.what == tell_kind::ping)
+                    n.receive(to, pong, now + 100 * us);
+                else if (m.what == tell_kind::bulk && m.last)
+                    ++transfers[static_cast<size_t>(to)];
+            }
+        }
+    };
+    run(now + 5 * second_ns);
+    WAN_CHECK(transfers[0] + transfers[1] == 1 && !n.quiet());
+    const int first = transfers[1], other = 1 - first;
+    for (int64_t value : {int64_t{0}, INT64_MAX, INT64_MIN})
+        done(other, value);
+    WAN_CHECK(n.bandwidth(other) == 0 && !n.quiet());
+    run(now + 6 * second_ns);
+    WAN_CHECK(transfers[0] + transfers[1] == 2);
+    // 128 KB in 2 s, whatever the other one says.
+    run(now + second_ns);
+    const int64_t took_ns = n.deadline() == INT64_MAX ? 0 : 10 * second_ns - (n.deadline() - now);
+    done(other, INT64_MIN);
+    const auto rate = static_cast<int64_t>(n.bandwidth(other));
+    WAN_CHECK_THAT(took_ns > second_ns && std::abs(rate - (int64_t{128} << 10) * second_ns / took_ns) < rate / 100, std::to_string(rate) + " bytes/s");
+    WAN_CHECK(n.quiet() && n.deadline() == INT64_MAX);
+    // Until it has answered it gets no other one.
+    const auto to_first = [&] { return transfers[static_cast<size_t>(first)]; };
+    n.measure_again();
+    run(now + second_ns);
+    WAN_CHECK(to_first() == 1 && transfers[static_cast<size_t>(other)] == 2 && n.bandwidth(first) == 0);
+    done(other, 1);
+    done(first, 1);
+    WAN_CHECK(n.bandwidth(first) > 0 && n.bandwidth(first) < 16'000 && n.quiet());
+    done(first, 1);
+    done(other, INT64_MAX);
+    WAN_CHECK(n.bandwidth(first) < 16'000 && n.quiet());
+    n.measure_again();
+    run(now + second_ns);
+    WAN_CHECK(to_first() + transfers[static_cast<size_t>(other)] == 4 && !n.quiet());
+    done(other, 1);
+    run(now + second_ns);
+    WAN_CHECK(to_first() == 2);
+    return "";
+}
+
 /** What came before its communicator was open here has waited for that. */
 std::string check_opens_late()
 {
@@ -424,7 +488,7 @@ std::string check_looks()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_loaded>), cmocka_unit_test(test<check_deaf>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_loaded>), cmocka_unit_test(test<check_deaf>), cmocka_unit_test(test<check_deaf_to_transfers>),
                                 cmocka_unit_test(test<check_services>), cmocka_unit_test(test<check_opens_late>)};
     return cmocka_run_group_tests_name("adaptive doubts", tests, nullptr, nullptr);
 }

@@ -26,6 +26,8 @@ constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr size_t pings_at_once = 4;
 /** Who has not answered a ping for so long does not look: others do not wait for that. */
 constexpr int64_t answers_ns = 2'000'000'000;
+/** The same for a transfer: what a way of 0.1 Mb/s takes. */
+constexpr int64_t transfers_ns = 10'000'000'000;
 /** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time, as long as all of
  *  them have taken less than half a second; then a hundredth. */
 constexpr int64_t first_share = 20, first_ns = 500'000'000, later_share = 100;
@@ -131,7 +133,7 @@ int64_t neighbours::deadline() const
         return now_ns_;
     if (pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty())
         return std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0});
-    int64_t first = INT64_MAX;
+    int64_t first = bulk_to_ < 0 ? INT64_MAX : peers_.at(bulk_to_).bulk_since_ns + transfers_ns;
     for (int rank : pinged_)
         first = std::min(first, peers_.at(rank).since_ns + answers_ns);
     return first;
@@ -292,7 +294,7 @@ bool neighbours::doubted(int rank) const
 void neighbours::doubt(int rank, int departs, int64_t now_ns)
 {
     peer &p = peers_[rank];
-    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns || rank == bulk_to_ || (departs > 0 && loaded_()))
+    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns || rank == bulk_to_ || p.late || (departs > 0 && loaded_()))
         return;         // (a transfer there is timed from its own beginning)
     const bool anew = p.trusted_ns == 0 || now_ns - p.trusted_until_ns > forgiven_ns;
     p.trusted_ns = anew ? first_trusted_ns : std::min(2 * p.trusted_ns, most_trusted_ns);
@@ -348,7 +350,7 @@ void neighbours::ping(int rank, int64_t now_ns)
     send_(rank, m);
 }
 
-/** What is known holds; who was to become known is asked once more when it looks. */
+/** What is known holds; who was to become known is asked once more when it looks.  What a transfer shows then counts. */
 void neighbours::give_up(int64_t now_ns)
 {
     std::erase_if(pinged_, [&](int rank) {
@@ -362,13 +364,17 @@ void neighbours::give_up(int64_t now_ns)
         }
         return true;
     });
+    if (bulk_to_ >= 0 && now_ns - peers_[bulk_to_].bulk_since_ns >= transfers_ns) {
+        peers_[bulk_to_].late = true;
+        bulk_to_ = -1;
+    }
 }
 
 void neighbours::bulk(int64_t now_ns)
 {
     tell_message m;
     m.what = tell_kind::bulk;
-    peers_[bulk_to_].since_ns = now_ns;
+    peers_[bulk_to_].bulk_since_ns = now_ns;
     for (uint64_t sent = 0; sent < options_.bulk_bytes; sent += bulk_part) {
         const uint64_t part = std::min(bulk_part, options_.bulk_bytes - sent);
         m.last = sent + part == options_.bulk_bytes;
@@ -395,6 +401,7 @@ void neighbours::step(int64_t now_ns, bool busy)
             bulk_if_near(rank);
     if (bulks_from_ns_ < 0)
         bulks_from_ns_ = now_ns + pings_alone_ns + me_ * pings_alone_ns / size_;
+    std::erase_if(bulk_queue_, [&](int rank) { return peers_[rank].late; });
     if (now_ns >= bulks_from_ns_ && !(busy && now_ns < pauses_until_ns_) && pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty()) {
         bulk_to_ = bulk_queue_.front();
         bulk_queue_.pop_front();
@@ -489,23 +496,28 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
         }
         return;
     case tell_kind::bulk_done: {
+        if (from != bulk_to_ && !p.late)
+            return;         // nobody asked
         // All but the first part came in that time there; who did not look saw them come at once, but the whole took longer.
         const int64_t parts = static_cast<int64_t>((options_.bulk_bytes + bulk_part - 1) / bulk_part);
-        const int64_t there_ns = parts > 1 ? m.value_ns / (parts - 1) * parts : 0;
-        const int64_t took_ns = std::max<int64_t>({1, there_ns, now_ns - p.since_ns - p.way.rtt_ns});
+        const int64_t whole_ns = now_ns - p.bulk_since_ns;
+        const int64_t there_ns = parts > 1 ? std::clamp<int64_t>(m.value_ns, 0, whole_ns) / (parts - 1) * parts : 0;
+        const int64_t took_ns = std::max<int64_t>({1, there_ns, whole_ns - p.way.rtt_ns});
         const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(options_.bulk_bytes) * 1'000'000'000 / took_ns);
         p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
         p.way.bandwidth = p.best;
         p.way.at_ns = now_ns;
         most_ = std::max(most_, p.best);
         news_.push_back(from);
-        spent_ns_ += now_ns - p.since_ns;
+        spent_ns_ += whole_ns;
+        if (std::exchange(p.late, false))
+            return;
         if (++p.bulks < bulks_each && (p.way.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
             bulk(now_ns);
         else {
             bulk_to_ = -1;
             if (busy_ && options_.has(variant_hints))
-                pauses_until_ns_ = now_ns + (spent_ns_ < first_ns ? first_share : later_share) * (now_ns - p.since_ns);
+                pauses_until_ns_ = now_ns + (spent_ns_ < first_ns ? first_share : later_share) * whole_ns;
         }
         return;
     }

@@ -120,7 +120,8 @@ private:
         uint64_t told = 0;              // by it
         bool bulk_wanted = false;
         bool slowed = false;            // as operations show
-        int64_t since_ns = 0;
+        int64_t since_ns = 0, bulk_since_ns = 0;
+        bool late = false;              // its transfer: others do not wait for that any more
         int64_t coming_ns = -1;         // bulk from there: when its first message came
         int doubted = 0;                // as departs(): it is measured again, and what is known holds until then
         int64_t least_ns = 0;           // of these pings, without what they may have waited

@@ -27,13 +27,13 @@ std::vector<std::string> words_of(std::string_view line)
     return words;
 }
 
-/** A TB/s and the like; 100 s, 8 kb/s: beyond, predictions of calls of a few GB do not fit their integers. */
-constexpr int64_t most_number = 1'000'000'000'000, most_ns = 100'000'000'000, most_byte_ps = 1'000'000'000;
+/** A TB/s and the like. */
+constexpr int64_t most_number = 1'000'000'000'000;
 
 int64_t most_of(const fact_name &f)
 {
     const std::string_view name = f.name;
-    return name.ends_with("_ps") ? most_byte_ps : name.ends_with("_ns") ? most_ns : most_number;
+    return name.ends_with("_ps") ? most_fact_byte_ps : name.ends_with("_ns") ? most_fact_ns : most_number;
 }
 
 /** Positive, or 0 where that is allowed. */
@@ -70,7 +70,7 @@ std::optional<std::pair<size_t, size_t>> pair_of(const known_links &l, const std
 std::string range_of(const fact_name &f)
 {
     const int64_t most = most_of(f);
-    return std::string("positive whole number, ") + (most == most_byte_ps ? "10^9" : most == most_ns ? "10^11" : "10^12") + " at most";
+    return std::string("positive whole number, ") + (most == most_fact_byte_ps ? "10^9" : most == most_fact_ns ? "10^11" : "10^12") + " at most";
 }
 
 /** A line of a block; what is wrong with it, "" if nothing. */

@@ -20,6 +20,9 @@ namespace wan {
 /** What connections between sites have done before a call: what is usual in a job, all have just carried something, all have rested, none is there yet. */
 enum class connections { usual, warm, rested, closed };
 
+/** 100 s, 8 kb/s: beyond, predictions of calls of a few GB do not fit their integers. */
+inline constexpr int64_t most_fact_ns = 100'000'000'000, most_fact_byte_ps = 1'000'000'000;
+
 struct facts {
     int64_t lan_ns = 50'000;        // one way, a small message inside a site: between its farthest hosts, as far as levels are known
     int64_t message_ns = 5'000;     // what a process spends on a message, others idle

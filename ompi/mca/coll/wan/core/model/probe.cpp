@@ -426,6 +426,21 @@ void levels_take(facts &f, const topology &t, const fact_vector &v)
     f.level_byte_ps = narrow ? v[fact::level_byte_ps] : 0;
 }
 
+/** A process that was stopped for minutes measures what nobody can compute with. */
+void bound(facts &f)
+{
+    const auto ns = [](int64_t &x) { x = std::min(x, most_fact_ns); };
+    const auto ps = [](int64_t &x) { x = std::min(x, most_fact_byte_ps); };
+    for (int64_t *x : {&f.lan_ns, &f.message_ns, &f.step_ns, &f.wan_ns})
+        ns(*x);
+    std::for_each(f.level_ns.begin(), f.level_ns.end(), ns);
+    std::for_each(f.next_ns.begin(), f.next_ns.end(), ns);
+    std::for_each(f.pair_ns.begin(), f.pair_ns.end(), ns);
+    ps(f.byte_ps), ps(f.level_byte_ps);
+    std::for_each(f.link_ps.begin(), f.link_ps.end(), ps);
+    std::for_each(f.flow_ps.begin(), f.flow_ps.end(), ps);
+}
+
 } // namespace
 
 facts facts_from(const topology &t, const fact_vector &v)
@@ -463,6 +478,7 @@ facts facts_from(const topology &t, const fact_vector &v)
                 f.set_pair(f.link_ps, a, b, apart ? link_ps : std::min(flow_ps, link_ps));
             }
     }
+    bound(f);
     return f;
 }
 
