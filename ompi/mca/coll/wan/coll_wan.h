@@ -143,8 +143,8 @@ void mca_coll_wan_discover_finalize(void);
 /* The communicator goes. */
 void mca_coll_wan_discover_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_discover_close(void);
-/* Whether this process knows the sites of its job; others may not yet. */
-bool mca_coll_wan_discover_known(void);
+/* 1: this process knows the sites of its job, others may not; 0: not yet; -1: it never will. */
+int mca_coll_wan_discover_known(void);
 /* Of a process, "" if it is not known. */
 const char *mca_coll_wan_discover_site(opal_process_name_t name);
 

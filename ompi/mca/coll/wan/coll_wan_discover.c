@@ -186,7 +186,7 @@ void mca_coll_wan_discover_end(struct ompi_communicator_t *comm)
     if (NULL == discover.comm || comm != discover.comm) {
         return;
     }
-    discover.comm = NULL;
+    __atomic_store_n(&discover.comm, NULL, __ATOMIC_RELEASE);
     mca_coll_wan_mail_close(&discover.mail);
 }
 
@@ -201,14 +201,17 @@ void mca_coll_wan_discover_close(void)
     discover.complete = discover.sent = false;
 }
 
-bool mca_coll_wan_discover_known(void)
+int mca_coll_wan_discover_known(void)
 {
-    return 0 != __atomic_load_n(&discover.known, __ATOMIC_ACQUIRE);
+    /* In this order: who ends it has set `known` before. */
+    const bool over = NULL == __atomic_load_n(&discover.comm, __ATOMIC_ACQUIRE);
+
+    return __atomic_load_n(&discover.known, __ATOMIC_ACQUIRE) ? 1 : over ? -1 : 0;
 }
 
 const char *mca_coll_wan_discover_site(opal_process_name_t name)
 {
-    if (!mca_coll_wan_discover_known() || name.jobid != OPAL_PROC_MY_NAME.jobid
+    if (1 != mca_coll_wan_discover_known() || name.jobid != OPAL_PROC_MY_NAME.jobid
         || name.vpid >= (unsigned) ompi_comm_size(&ompi_mpi_comm_world.comm)) {
         return "";
     }

@@ -580,6 +580,12 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module)
     if (0 == known) {
         return OMPI_SUCCESS;
     }
+    if (0 > known) {
+        why = (wan_refusal_t) { .reason = WAN_REASON_NOT_FOUND };
+        path_leave(module);
+        not_served(module->comm, &why);
+        return OMPI_SUCCESS;
+    }
     /* As for names: without memory, so that all ranks come to the same. */
     if (WAN_STAND_ASK == mca_coll_wan_peers_decide(module->comm, true, &why)) {
         view_open(module, module->comm);

@@ -29,6 +29,9 @@ constexpr entry entries[] = {
      "found by measuring"},
     {WAN_REASON_NO_NAMES, "no_names", "no rank has the name of a site, and coll_wan_discover is 0",
      "name the sites of all hosts (coll_wan_cluster_map, say), or leave coll_wan_discover out: then they are found by measuring"},
+    {WAN_REASON_NOT_FOUND, "not_found", "the sites of some ranks have no name, and cannot be found by measuring",
+     "name the sites of all hosts (coll_wan_cluster_map, say): processes that were spawned on one host, or that use MPI sessions, and jobs on more than "
+     "4096 hosts are not measured; where this is none of them, a process had no memory for that, or has died"},
     {WAN_REASON_NO_PLUGIN, "no_plugin", "a process runs without coll/wan",
      "install it on the host that is named as on the others, and look there: wan-info doctor; where it is installed, it stays out by "
      "coll_wan_priority -1, by `coll` without wan, or by a bad file or name, of which it has told itself"},
