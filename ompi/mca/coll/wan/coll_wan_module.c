@@ -456,11 +456,11 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     mca_coll_wan_trees_settle(module->asking.number, number);
     if (OMPI_SUCCESS == rc && agreed) {
         module->saved_starts = -module->asking.votes[WAN_VOTES + 4];
-        mca_coll_wan_report_serves(module);     /* before another thread can call */
+        mca_coll_wan_report_serves(module);     /* both before another thread can call */
+        mca_coll_wan_links_say(module);
         module->serving = module->view;
         module->state = WAN_STATE_SERVING;
         mca_coll_wan_counters_communicator(WAN_REASON_NONE);
-        mca_coll_wan_links_say(module);
     } else if (OMPI_SUCCESS == rc) {
         module->state = WAN_STATE_OFF;
     } else {
