@@ -200,9 +200,9 @@ struct mca_coll_wan_module {
     mca_coll_base_module_t super;
     opal_list_item_t item;          /* in the list of coll_wan_counters.c */
     struct ompi_communicator_t *comm;
-    wan_comm_t *view;               /* NULL: vote no */
+    wan_comm_t *view;               /* NULL: vote no; atomic while WATCHING */
     wan_comm_t *serving;            /* == view while SERVING, else NULL: the one check of a call */
-    wan_state_t state;
+    wan_state_t state;              /* atomic */
     int error;                      /* while BROKEN */
     unsigned long long passed;
     int tag;                        /* first of the tags that are ours, downwards; agreed */
@@ -246,6 +246,17 @@ struct mca_coll_wan_module {
 };
 
 OBJ_CLASS_DECLARATION(mca_coll_wan_module_t);
+
+/* Who reads a state sees what was written before it was set. */
+static inline wan_state_t mca_coll_wan_module_state(const mca_coll_wan_module_t *module)
+{
+    return __atomic_load_n(&module->state, __ATOMIC_ACQUIRE);
+}
+
+static inline void mca_coll_wan_module_become(mca_coll_wan_module_t *module, wan_state_t state)
+{
+    __atomic_store_n(&module->state, state, __ATOMIC_RELEASE);
+}
 
 /* True where the saved function is to be called instead. */
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module);

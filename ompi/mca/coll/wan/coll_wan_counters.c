@@ -20,9 +20,11 @@ static wan_counters_t kept;             /* without those of the modules that are
 
 static void module_count(const mca_coll_wan_module_t *module, wan_counters_t *sum)
 {
+    const wan_comm_t *view = __atomic_load_n(&module->view, __ATOMIC_ACQUIRE);
+
     sum->passed += module->passed;
-    if (NULL != module->view) {
-        wan_comm_count(module->view, sum);
+    if (NULL != view) {
+        wan_comm_count(view, sum);
     }
 }
 

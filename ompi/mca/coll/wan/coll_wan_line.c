@@ -43,7 +43,7 @@ static mca_coll_wan_request_t *line_pop(mca_coll_wan_module_t *module)
 {
     mca_coll_wan_request_t *request = module->first;
 
-    if (NULL == request || WAN_STATE_ASKING == module->state || slot_taken(module, request->number)) {
+    if (NULL == request || WAN_STATE_ASKING == mca_coll_wan_module_state(module) || slot_taken(module, request->number)) {
         return NULL;
     }
     module->first = request->next;
@@ -79,7 +79,7 @@ bool mca_coll_wan_line_waits(mca_coll_wan_module_t *module)
     bool waits;
 
     opal_mutex_lock(&line_lock);
-    waits = NULL != module->first || module->moving || (WAN_STATE_ASKING == module->state && !module->watched);
+    waits = NULL != module->first || module->moving || (WAN_STATE_ASKING == mca_coll_wan_module_state(module) && !module->watched);
     opal_mutex_unlock(&line_lock);
     return waits;
 }
@@ -89,10 +89,10 @@ bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module)
     bool first;
 
     opal_mutex_lock(&line_lock);
-    first = WAN_STATE_FIRST == module->state;
+    first = WAN_STATE_FIRST == mca_coll_wan_module_state(module);
     if (first) {
-        module->state = WAN_STATE_ASKING;
         module->saved_starts = module->starts + (opal_using_threads() ? WAN_STARTS_FORESEEN : 0);
+        mca_coll_wan_module_become(module, WAN_STATE_ASKING);
     }
     opal_mutex_unlock(&line_lock);
     return first;
@@ -101,13 +101,15 @@ bool mca_coll_wan_line_claim(mca_coll_wan_module_t *module)
 /* Starts are counted, since ranks may come to them before and after the call in which the module begins to serve. */
 bool mca_coll_wan_line_stays_saved(const mca_coll_wan_request_t *request)
 {
-    return NULL != request->inner && !(request->standing && request->module->saved_starts < request->starts);
+    return NULL != request->inner
+           && !(request->standing && __atomic_load_n(&request->module->saved_starts, __ATOMIC_RELAXED) < request->starts);
 }
 
 /* Counts a start of a standing request; whether the saved module gets it whatever the answer will be.  Under the lock. */
 static bool standing_start(mca_coll_wan_request_t *request)
 {
     mca_coll_wan_module_t *module = request->module;
+    wan_state_t state;
 
     if (!request->standing) {
         return false;
@@ -115,8 +117,8 @@ static bool standing_start(mca_coll_wan_request_t *request)
     if (module->starts < ++request->starts) {
         module->starts = request->starts;
     }
-    return WAN_STATE_WATCHING == module->state || WAN_STATE_FIRST == module->state
-           || mca_coll_wan_line_stays_saved(request);
+    state = mca_coll_wan_module_state(module);
+    return WAN_STATE_WATCHING == state || WAN_STATE_FIRST == state || mca_coll_wan_line_stays_saved(request);
 }
 
 void mca_coll_wan_line_start(mca_coll_wan_request_t *request)

@@ -221,13 +221,15 @@ static void module_abort(struct ompi_communicator_t *comm, const wan_refusal_t *
 static void view_open(mca_coll_wan_module_t *module, struct ompi_communicator_t *comm)
 {
     wan_peer_t *peers = calloc(ompi_comm_size(comm), sizeof(*peers));
+    wan_comm_t *view = NULL;
     wan_refusal_t ignored;      /* what the cards of all ranks say was decided by them */
 
     if (NULL == peers || !mca_coll_wan_peers_fill(comm, peers)
         || WAN_OK != wan_comm_open(&mca_coll_wan_component.params, peers, ompi_comm_size(comm),
-                                   ompi_comm_rank(comm), &module->view, &ignored)) {
-        module->view = NULL;
+                                   ompi_comm_rank(comm), &view, &ignored)) {
+        view = NULL;
     }
+    __atomic_store_n(&module->view, view, __ATOMIC_RELEASE);     /* a tool may be counting */
     free(peers);
 }
 
@@ -245,7 +247,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         view_open(module, comm);
         break;
     case WAN_STAND_WATCH:
-        module->state = WAN_STATE_WATCHING;
+        mca_coll_wan_module_become(module, WAN_STATE_WATCHING);
         module->watched = true;
         mca_coll_wan_neighbors_open(module, comm);      /* above those whose reach is looked at */
         module->tag = tags_reserve(comm);       /* now, while all ranks are at the same one */
@@ -306,7 +308,7 @@ static int exchange_begin(mca_coll_wan_module_t *module, int64_t *values, int co
     inside_begin(module);
     rc = module->saved.coll_iallreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
                                        module->comm, request, module->saved.coll_iallreduce_module);
-    module->asking.inside = false;
+    __atomic_store_n(&module->asking.inside, false, __ATOMIC_RELEASE);
     return rc;
 }
 
@@ -332,7 +334,7 @@ int mca_coll_wan_module_exchange(mca_coll_wan_module_t *module, int64_t *values,
         inside_begin(module);
         rc = module->saved.coll_allreduce(MPI_IN_PLACE, values, count, &ompi_mpi_int64_t.dt, op,
                                           module->comm, module->saved.coll_allreduce_module);
-        module->asking.inside = false;
+        __atomic_store_n(&module->asking.inside, false, __ATOMIC_RELEASE);
         return mca_coll_wan_compat_failure(module->comm, rc);
     }
     rc = exchange_begin(module, values, count, op, &request);
@@ -432,7 +434,7 @@ void mca_coll_wan_module_break(mca_coll_wan_module_t *module, int error)
 {
     /* Others may have agreed: what they send must not meet calls of another module. */
     module->error = error;
-    module->state = WAN_STATE_BROKEN;
+    mca_coll_wan_module_become(module, WAN_STATE_BROKEN);
 }
 
 /* The votes are in.  Nothing can be timed where a rank does not wait, or is yet: known facts, or those of any network. */
@@ -455,14 +457,14 @@ static void ask_answer(mca_coll_wan_module_t *module, int rc)
     }
     mca_coll_wan_trees_settle(module->asking.number, number);
     if (OMPI_SUCCESS == rc && agreed) {
-        module->saved_starts = -module->asking.votes[WAN_VOTES + 4];
+        __atomic_store_n(&module->saved_starts, (uint64_t) -module->asking.votes[WAN_VOTES + 4], __ATOMIC_RELAXED);
         mca_coll_wan_report_serves(module);     /* both before another thread can call */
         mca_coll_wan_links_say(module);
-        module->serving = module->view;
-        module->state = WAN_STATE_SERVING;
         mca_coll_wan_counters_communicator(WAN_REASON_NONE);
+        module->serving = module->view;
+        mca_coll_wan_module_become(module, WAN_STATE_SERVING);
     } else if (OMPI_SUCCESS == rc) {
-        module->state = WAN_STATE_OFF;
+        mca_coll_wan_module_become(module, WAN_STATE_OFF);
     } else {
         mca_coll_wan_module_break(module, rc);
     }
@@ -485,8 +487,9 @@ static wan_step_t ask_step(wan_item_t *item)
 
 bool mca_coll_wan_module_passes(mca_coll_wan_module_t *module)
 {
-    if (WAN_STATE_OFF == module->state || WAN_STATE_WATCHING == module->state
-        || mca_coll_wan_module_inside(module)) {
+    const wan_state_t state = mca_coll_wan_module_state(module);
+
+    if (WAN_STATE_OFF == state || WAN_STATE_WATCHING == state || mca_coll_wan_module_inside(module)) {
         ++module->passed;
         return true;
     }
@@ -520,14 +523,14 @@ int mca_coll_wan_module_ask_begin(mca_coll_wan_module_t *module)
 int mca_coll_wan_module_ask(mca_coll_wan_module_t *module)
 {
     if (!mca_coll_wan_line_claim(module)) {
-        while (WAN_STATE_ASKING == *(volatile wan_state_t *) &module->state) {
+        while (WAN_STATE_ASKING == mca_coll_wan_module_state(module)) {
             opal_progress();
         }
         return OMPI_SUCCESS;
     }
     votes_fill(module, true);
     ask_answer(module, mca_coll_wan_module_exchange(module, module->asking.votes, WAN_MODULE_VOTES, &ompi_mpi_op_min.op));
-    return WAN_STATE_BROKEN == module->state ? module->error : OMPI_SUCCESS;
+    return WAN_STATE_BROKEN == mca_coll_wan_module_state(module) ? module->error : OMPI_SUCCESS;
 }
 
 /*
@@ -539,7 +542,7 @@ static void path_leave(mca_coll_wan_module_t *module)
 {
     struct mca_coll_base_comm_coll_t *table = module->comm->c_coll;
 
-    module->state = WAN_STATE_OFF;
+    mca_coll_wan_module_become(module, WAN_STATE_OFF);
     if (ompi_mpi_thread_multiple) {
         return;
     }
@@ -589,7 +592,7 @@ int mca_coll_wan_module_watch(mca_coll_wan_module_t *module)
     /* As for names: without memory, so that all ranks come to the same. */
     if (WAN_STAND_ASK == mca_coll_wan_peers_decide(module->comm, true, &why)) {
         view_open(module, module->comm);
-        module->state = WAN_STATE_FIRST;
+        mca_coll_wan_module_become(module, WAN_STATE_FIRST);
     } else {
         path_leave(module);
         not_served(module->comm, &why);

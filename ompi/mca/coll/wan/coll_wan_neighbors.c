@@ -70,8 +70,10 @@ void mca_coll_wan_neighbors_open(mca_coll_wan_module_t *module, struct ompi_comm
  */
 bool mca_coll_wan_neighbors_ours(const mca_coll_wan_module_t *module)
 {
+    const wan_state_t state = mca_coll_wan_module_state(module);
+
     return !mca_coll_wan_module_inside(module)
-           && (!module->watched || WAN_STATE_SERVING == module->state || WAN_STATE_BROKEN == module->state);
+           && (!module->watched || WAN_STATE_SERVING == state || WAN_STATE_BROKEN == state);
 }
 
 int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module)
@@ -80,7 +82,7 @@ int mca_coll_wan_neighbors_take(mca_coll_wan_module_t *module)
     wan_neighbors_t *neighbors = &module->neighbors;
     int *to, *from, rc;
 
-    if (module->watched && WAN_STATE_BROKEN == module->state) {
+    if (module->watched && WAN_STATE_BROKEN == mca_coll_wan_module_state(module)) {
         return module->error;       /* others serve */
     }
     if (NULL == module->view) {

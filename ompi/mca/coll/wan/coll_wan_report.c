@@ -198,16 +198,17 @@ void mca_coll_wan_report_refused(struct ompi_communicator_t *comm, const wan_ref
 
 void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module)
 {
+    const wan_state_t state = mca_coll_wan_module_state(module);
     const char *why = NULL;
 
     if (NULL == report.book || NULL == module->comm) {
         return;
     }
-    if (WAN_STATE_WATCHING == module->state) {
+    if (WAN_STATE_WATCHING == state) {
         why = "its sites were not known before it ended";
-    } else if (WAN_STATE_FIRST == module->state) {
+    } else if (WAN_STATE_FIRST == state) {
         why = "no collective was called on it";
-    } else if (WAN_STATE_BROKEN == module->state && NULL == module->serving) {
+    } else if (WAN_STATE_BROKEN == state && NULL == module->serving) {
         why = "its first collective failed";
     }
     if (module->comm == &ompi_mpi_comm_world.comm) {    /* nobody frees it but MPI_Finalize, after all others */
@@ -215,7 +216,7 @@ void mca_coll_wan_report_ends(const mca_coll_wan_module_t *module)
     }
     if (NULL != why) {
         wan_report_refused(report.book, mca_coll_wan_compat_cid(module->comm), ompi_comm_size(module->comm),
-                           WAN_STATE_WATCHING == module->state ? WAN_REASON_UNKNOWN_SITE : WAN_REASON_NONE, why);
+                           WAN_STATE_WATCHING == state ? WAN_REASON_UNKNOWN_SITE : WAN_REASON_NONE, why);
     }
     wan_report_ends(report.book, module->view, mca_coll_wan_compat_name(module->comm), module->passed);
 }

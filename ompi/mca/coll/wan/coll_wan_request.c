@@ -222,7 +222,7 @@ static int inner_begin(ompi_request_t *inner)
 static bool request_may_run(const mca_coll_wan_request_t *request)
 {
     return mca_coll_wan_request_is_neighbor(request)
-           || (WAN_STATE_SERVING == request->module->state && WAN_NUMBER_NONE != request->number);
+           || (WAN_STATE_SERVING == mca_coll_wan_module_state(request->module) && WAN_NUMBER_NONE != request->number);
 }
 
 void mca_coll_wan_request_go(mca_coll_wan_request_t *request)
@@ -235,7 +235,7 @@ void mca_coll_wan_request_go(mca_coll_wan_request_t *request)
     request->passed_on = false;
     if (OMPI_SUCCESS != broken) {
         rc = broken;
-    } else if (WAN_STATE_BROKEN == module->state && !mca_coll_wan_request_is_neighbor(request)) {
+    } else if (WAN_STATE_BROKEN == mca_coll_wan_module_state(module) && !mca_coll_wan_request_is_neighbor(request)) {
         rc = module->error;
     } else if (request_may_run(request) && !mca_coll_wan_line_stays_saved(request)) {
         rc = request_run(request, false);
@@ -280,7 +280,7 @@ int mca_coll_wan_request_decide(mca_coll_wan_request_t *request)
     mca_coll_wan_module_t *module = request->module;
     int rc = WAN_NOT_OURS;
 
-    if (WAN_STATE_BROKEN == module->state) {
+    if (WAN_STATE_BROKEN == mca_coll_wan_module_state(module)) {
         rc = module->error;
     } else if (request_may_run(request)) {
         rc = request_run(request, true);
@@ -313,7 +313,7 @@ static bool may_be_open_mpi(const wan_args_t *args, bool persistent)
 /* Asks first, where nobody has yet.  OMPI_ code; the state may be what it was: nobody to ask without waiting. */
 static int icall_ask(mca_coll_wan_module_t *module)
 {
-    return WAN_STATE_FIRST == module->state ? mca_coll_wan_module_ask_begin(module) : OMPI_SUCCESS;
+    return WAN_STATE_FIRST == mca_coll_wan_module_state(module) ? mca_coll_wan_module_ask_begin(module) : OMPI_SUCCESS;
 }
 
 /* A persistent one: what is known not to be ours is the saved module's from the start. */
@@ -388,16 +388,17 @@ int mca_coll_wan_icall(mca_coll_wan_module_t *module, const wan_args_t *args, bo
         return WAN_NOT_OURS;
     }
     /* Half of the tags are for those that are made when it serves. */
-    if (persistent && !neighbor && WAN_STATE_WATCHING == module->state && module->persistent < WAN_TAGS_PERSISTENT / 2) {
+    if (persistent && !neighbor && WAN_STATE_WATCHING == mca_coll_wan_module_state(module)
+        && module->persistent < WAN_TAGS_PERSISTENT / 2) {
         return standing_icall(module, args, handle);
     }
     if (ours && OMPI_SUCCESS != (rc = icall_ask(module))) {
         return rc;
     }
-    if (WAN_STATE_BROKEN == module->state && ours) {
+    if (WAN_STATE_BROKEN == mca_coll_wan_module_state(module) && ours) {
         return module->error;
     }
-    if (WAN_STATE_FIRST == module->state || (persistent && WAN_TAGS_PERSISTENT <= module->persistent)) {
+    if (WAN_STATE_FIRST == mca_coll_wan_module_state(module) || (persistent && WAN_TAGS_PERSISTENT <= module->persistent)) {
         ours = false;
     }
     waits = mca_coll_wan_line_waits(module);

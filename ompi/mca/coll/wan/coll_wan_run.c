@@ -350,7 +350,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
         ++module->trial.nested;
         return WAN_NOT_OURS;
     }
-    if (WAN_STATE_WATCHING == module->state && !mca_coll_wan_module_inside(module)) {
+    if (WAN_STATE_WATCHING == mca_coll_wan_module_state(module) && !mca_coll_wan_module_inside(module)) {
         rc = mca_coll_wan_module_watch(module);
         if (OMPI_SUCCESS != rc) {
             return rc;
@@ -359,7 +359,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
     if (mca_coll_wan_module_passes(module)) {
         return WAN_NOT_OURS;
     }
-    if (WAN_STATE_FIRST == module->state || WAN_STATE_ASKING == module->state) {
+    if (WAN_STATE_FIRST == mca_coll_wan_module_state(module) || WAN_STATE_ASKING == mca_coll_wan_module_state(module)) {
         rc = mca_coll_wan_module_ask(module);
         if (OMPI_SUCCESS != rc) {
             return rc;
@@ -368,7 +368,7 @@ int mca_coll_wan_call(mca_coll_wan_module_t *module, const wan_args_t *args)
             return WAN_NOT_OURS;
         }
     }
-    if (WAN_STATE_BROKEN == module->state) {
+    if (WAN_STATE_BROKEN == mca_coll_wan_module_state(module)) {
         return module->error;
     }
     rc = mca_coll_wan_links_refresh(module);

@@ -274,7 +274,7 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
         const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks, call->asks}, far_block_bytes);
-        if (comm->trial && call->blocks)
+        if (call->blocks && comm->trial)
             comm->trial_predicted_ns = plan ? plan->predicted_ns : comm->usually_ns(r, call->epoch);
         if (!plan) {
             if (left && call->blocks && !comm->trial) {
