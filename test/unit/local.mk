@@ -37,6 +37,7 @@ unit_tests = \
 	test/unit/rules \
 	test/unit/text_file \
 	test/unit/topology \
+	test/unit/trees \
 	test/unit/tuner \
 	test/unit/verifier \
 	test/unit/widths
@@ -126,6 +127,9 @@ test_unit_planner_LDADD = $(unit_libs)
 test_unit_port_SOURCES = test/unit/port.c
 test_unit_port_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/ompi/mca/coll/wan
 test_unit_port_LDADD = $(OMPI_LIBS) $(CMOCKA_LIBS)
+test_unit_trees_SOURCES = test/unit/trees.c
+test_unit_trees_CPPFLAGS = $(test_unit_port_CPPFLAGS)
+test_unit_trees_LDADD = $(test_unit_port_LDADD)
 test_unit_polled_SOURCES = test/unit/planned.hpp test/unit/polled.cpp $(unit_headers)
 test_unit_polled_CPPFLAGS = $(unit_cppflags)
 test_unit_polled_LDADD = $(unit_libs)

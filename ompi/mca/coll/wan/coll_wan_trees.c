@@ -25,6 +25,7 @@ static struct {
     int processes;          /* numbers given: this job's own, then those of ranks of ways over copies */
     int64_t numbers;        /* of communicators: given away; */
     int asking;             /* of these, nobody knows yet whose they are; both under `lock` */
+    bool late;              /* they are settled, and the core is not told yet; atomic */
 } all;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,6 +33,26 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t now_ns(void)
 {
     return mca_coll_wan_port_pml.now_ns(NULL);
+}
+
+/*
+ * Where nobody asks any more, those of the numbers so far that are not in use here never will be.  Who is sending has the lock
+ * that telling takes: the next step tells.
+ */
+static void pass_if_settled(void)
+{
+    const bool late = mca_coll_wan_trees_sending();
+    int64_t over = 0;
+
+    pthread_mutex_lock(&lock);
+    if (0 == all.asking && NULL != all.trees) {
+        __atomic_store_n(&all.late, late, __ATOMIC_RELAXED);
+        over = late ? 0 : all.numbers + 1;
+    }
+    pthread_mutex_unlock(&lock);
+    if (0 < over) {
+        (void) wan_trees_pass(all.trees, over, now_ns());
+    }
 }
 
 static void close_ways(void)
@@ -47,6 +68,9 @@ static wan_step_t step(wan_item_t *item)
     (void) item;
     if (!all.under_way) {
         return WAN_STEP_OVER;
+    }
+    if (__atomic_load_n(&all.late, __ATOMIC_RELAXED)) {
+        pass_if_settled();
     }
     if (!mca_coll_wan_ways_enter()) {
         return WAN_STEP_IDLE;
@@ -134,8 +158,6 @@ int64_t mca_coll_wan_trees_number(const mca_coll_wan_module_t *module)
 
 void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed)
 {
-    int64_t over = 0;
-
     if (INT64_MAX == asked) {
         return;
     }
@@ -143,13 +165,9 @@ void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed)
     if (INT64_MAX != agreed && all.numbers < agreed) {
         all.numbers = agreed;
     }
-    if (0 == --all.asking && NULL != all.trees) {
-        over = all.numbers + 1;
-    }
+    --all.asking;
     pthread_mutex_unlock(&lock);
-    if (0 < over) {
-        (void) wan_trees_pass(all.trees, over, now_ns());
-    }
+    pass_if_settled();
 }
 
 int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool waits)
