@@ -40,6 +40,7 @@ unit_tests = \
 	test/unit/trees \
 	test/unit/tuner \
 	test/unit/verifier \
+	test/unit/ways \
 	test/unit/widths
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
@@ -130,6 +131,9 @@ test_unit_port_LDADD = $(OMPI_LIBS) $(CMOCKA_LIBS)
 test_unit_trees_SOURCES = test/unit/trees.c
 test_unit_trees_CPPFLAGS = $(test_unit_port_CPPFLAGS)
 test_unit_trees_LDADD = $(test_unit_port_LDADD)
+test_unit_ways_SOURCES = test/unit/ways.c
+test_unit_ways_CPPFLAGS = $(test_unit_port_CPPFLAGS)
+test_unit_ways_LDADD = $(test_unit_port_LDADD)
 test_unit_polled_SOURCES = test/unit/planned.hpp test/unit/polled.cpp $(unit_headers)
 test_unit_polled_CPPFLAGS = $(unit_cppflags)
 test_unit_polled_LDADD = $(unit_libs)

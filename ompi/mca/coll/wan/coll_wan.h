@@ -118,7 +118,7 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
 /* Copies both parts; any thread.  counted > 0: when it was received, `arrived` is called with it. */
 void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
                             size_t rest_size, size_t counted);
-/* These three by one thread at a time.  True: nothing is on its way out. */
+/* These three by one thread at a time.  True: nothing is on its way out, but for letters that another thread is looking through. */
 bool mca_coll_wan_mail_reap(wan_mail_t *mail);
 /* Hands over what has come, and counts it; stops at a code other than WAN_OK, and returns it. */
 int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
@@ -128,6 +128,8 @@ void mca_coll_wan_mail_free(wan_mail_t *mail);
 /* In place of the third, also called from inside its `take`: as long as that stays, what it was given stays. */
 int mca_coll_wan_mail_keep(wan_mail_t *mail, int (*keep)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
                            unsigned *taken);
+/* Whether nothing is on its way out; by who reaps, while nobody frees. */
+bool mca_coll_wan_mail_sent(const wan_mail_t *mail);
 /* Receives nothing more. */
 void mca_coll_wan_mail_stop(wan_mail_t *mail);
 void mca_coll_wan_mail_close(wan_mail_t *mail);

@@ -318,6 +318,12 @@ void mca_coll_wan_mail_free(wan_mail_t *mail)
     }
 }
 
+bool mca_coll_wan_mail_sent(const wan_mail_t *mail)
+{
+    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED) && NULL == mail->line
+           && NULL == __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
+}
+
 bool mca_coll_wan_mail_reap(wan_mail_t *mail)
 {
     wan_letter_t *letter, *next;
@@ -331,8 +337,7 @@ bool mca_coll_wan_mail_reap(wan_mail_t *mail)
     if (NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED) || 0 != __atomic_exchange_n(&mail->again, 0, __ATOMIC_ACQUIRE)) {
         held_post(mail);
     }
-    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED) && NULL == mail->line
-           && NULL == __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
+    return mca_coll_wan_mail_sent(mail);
 }
 
 /* Whether what is being received is of a process that is dead now; unless it has come. */

@@ -247,8 +247,10 @@ static void way_leave(wan_way_t *way, bool gone)
     }
     if (gone && 0 != (way->said & WORD_DONE) && way_heard(way, WORD_DONE)) {
         taking_wait();
-        mca_coll_wan_mail_stop(&way->mail);
-        __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
+        if (mca_coll_wan_mail_sent(&way->mail)) {       /* who makes room had none of it in hand */
+            mca_coll_wan_mail_stop(&way->mail);
+            __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
+        }
         taking_end();
     }
 }
