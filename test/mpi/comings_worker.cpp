@@ -98,6 +98,29 @@ void parts(MPI_Comm whole, const std::string &name)
     MPI_Comm_free(&half);
 }
 
+/**
+ * A communicator that is freed while its last operation is under way is gone with that: it keeps nobody who waits for that
+ * operation, though others do so only when they have heard of it.
+ */
+void freed_early(MPI_Comm whole)
+{
+    int rank, size, word = 0;
+    MPI_Comm_rank(whole, &rank);
+    MPI_Comm_size(whole, &size);
+    MPI_Comm copy;
+    MPI_Comm_dup(whole, &copy);
+    MPI_Barrier(copy);
+    MPI_Request last;
+    MPI_Ibarrier(copy, &last);
+    MPI_Comm_free(&copy);
+    constexpr int word_tag = 6;
+    if (rank != 0)
+        MPI_Recv(&word, 1, MPI_INT, 0, word_tag, whole, MPI_STATUS_IGNORE);
+    MPI_Wait(&last, MPI_STATUS_IGNORE);
+    for (int r = 1; rank == 0 && r < size; ++r)
+        MPI_Send(&word, 1, MPI_INT, r, word_tag, whole);
+}
+
 MPI_Comm spawn(const char *program, const char *role, int processes)
 {
     std::string words[] = {std::to_string(seconds), "0", role, each};
@@ -114,6 +137,7 @@ void merge(MPI_Comm inter, bool high, const std::string &name)
     MPI_Intercomm_merge(inter, high, &merged);
     settle(merged, name, true);
     parts(merged, name);
+    freed_early(merged);
     MPI_Comm_free(&merged);
     MPI_Comm_disconnect(&inter);
 }

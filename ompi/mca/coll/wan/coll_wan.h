@@ -363,6 +363,8 @@ bool mca_coll_wan_trees_sending(void);
 unsigned mca_coll_wan_trees_make_room(void);
 /* MPI_Finalize begins: when what this process has sent has left it, it only answers who may wait for it. */
 void mca_coll_wan_trees_finalize(void);
+/* Gives back a reference in a call that waits for no other process: if it was the last one, progress ends its way, later. */
+void mca_coll_wan_trees_release(struct ompi_communicator_t *comm);
 /* The communicator goes. */
 void mca_coll_wan_trees_end(struct ompi_communicator_t *comm);
 void mca_coll_wan_trees_close(void);

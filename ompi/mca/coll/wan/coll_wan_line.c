@@ -243,5 +243,5 @@ void mca_coll_wan_line_move(mca_coll_wan_module_t *module)
     }
     module->moving = false;
     opal_mutex_unlock(&line_lock);
-    OBJ_RELEASE(comm);
+    mca_coll_wan_trees_release(comm);
 }

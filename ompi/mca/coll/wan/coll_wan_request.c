@@ -94,7 +94,7 @@ int mca_coll_wan_request_free(ompi_request_t **handle)
     mca_coll_wan_args_drop(&request->kept, comm);
     OMPI_REQUEST_FINI(&request->base.super);
     OBJ_RELEASE(request);
-    OBJ_RELEASE(comm);
+    mca_coll_wan_trees_release(comm);
     *handle = MPI_REQUEST_NULL;
     return OMPI_SUCCESS;
 }

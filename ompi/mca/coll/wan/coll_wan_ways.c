@@ -57,6 +57,18 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* This thread may be in the PML with the lock of the trees, or stepping: their messages wait if that comes back here by progress. */
 static __thread bool sending;
 
+/* This thread is in a call that waits for no other process. */
+static __thread bool releasing;
+
+void mca_coll_wan_trees_release(struct ompi_communicator_t *comm)
+{
+    const bool before = releasing;
+
+    releasing = true;
+    OBJ_RELEASE(comm);
+    releasing = before;
+}
+
 bool mca_coll_wan_trees_sending(void)
 {
     return sending;
@@ -387,7 +399,9 @@ bool mca_coll_wan_ways_sent(void)
     }
     sending = true;
     for (wan_way_t *way = ways_first(); NULL != way; way = way->next) {
-        sent = (way->over || mca_coll_wan_mail_reap(&way->mail)) && sent;
+        const bool leaves = __atomic_load_n(&way->leaving, __ATOMIC_ACQUIRE);       /* others may wait for our words */
+
+        sent = (way->over || (mca_coll_wan_mail_reap(&way->mail) && !leaves)) && sent;
     }
     mca_coll_wan_ways_leave();
     return sent;
@@ -395,11 +409,12 @@ bool mca_coll_wan_ways_sent(void)
 
 /*
  * All of its processes free the communicator.  Where somebody is dead it may not be all: the copy is
- * left behind, and so it is where MPI ends.  Where the last that knows it is our own progress, that ends the way, later.
+ * left behind, and so it is where MPI ends.  Where the last that knows it is our own progress, or a request, progress ends the
+ * way, later.
  */
 void mca_coll_wan_ways_end(wan_way_t *way)
 {
-    const bool alone = sending || mca_coll_wan_progress_inside();
+    const bool alone = sending || releasing || mca_coll_wan_progress_inside();
 
     way->of = NULL;
     if (OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state || OMPI_SUCCESS != mca_coll_wan_compat_broken(way->mail.comm)) {

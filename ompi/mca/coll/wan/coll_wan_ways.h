@@ -30,7 +30,7 @@ bool mca_coll_wan_ways_enter(void);
 void mca_coll_wan_ways_leave(void);
 /* Meanwhile: hands on what has come.  False: something was lost. */
 bool mca_coll_wan_ways_step(unsigned *taken);
-/* Whether everything that was sent has left. */
+/* Whether everything that was sent has left, and ways that end are over. */
 bool mca_coll_wan_ways_sent(void);
 /* All processes of its communicator free that; waits until nothing is on its way, where it may. */
 void mca_coll_wan_ways_end(wan_way_t *way);
