@@ -5,6 +5,7 @@ if HAVE_CMOCKA
 unit_tests = \
 	test/unit/alltoall \
 	test/unit/builder \
+	test/unit/counters \
 	test/unit/discovery \
 	test/unit/documentation \
 	test/unit/drift \
@@ -128,6 +129,9 @@ test_unit_planner_LDADD = $(unit_libs)
 test_unit_port_SOURCES = test/unit/port.c
 test_unit_port_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/ompi/mca/coll/wan
 test_unit_port_LDADD = $(OMPI_LIBS) $(CMOCKA_LIBS)
+test_unit_counters_SOURCES = test/unit/counters.c
+test_unit_counters_CPPFLAGS = $(test_unit_port_CPPFLAGS)
+test_unit_counters_LDADD = $(test_unit_port_LDADD)
 test_unit_trees_SOURCES = test/unit/trees.c
 test_unit_trees_CPPFLAGS = $(test_unit_port_CPPFLAGS)
 test_unit_trees_LDADD = $(test_unit_port_LDADD)

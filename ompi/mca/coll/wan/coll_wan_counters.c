@@ -10,10 +10,14 @@
 
 #include <string.h>
 
+/* Who holds it may wait for the lock of adaptive trees, in wan_comm_count(): so nobody takes it who may have that one, as all may
+ * who make a communicator, by Open MPI's progress inside a send. */
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
-static opal_list_t modules;             /* of mca_coll_wan_module_t by its item */
+static opal_list_t modules;             /* of mca_coll_wan_module_t by its item; under the lock, as `kept` */
+static opal_list_item_t *added;         /* those that are not in the list yet: stack; atomic */
 static bool modules_constructed = false;
-static wan_counters_t kept;             /* without those of the modules that are there */
+static wan_counters_t kept;             /* without those of the modules that are there, and without */
+static wan_counters_t met;              /* those of communicators; atomic */
 
 #define MODULE_OF(member) \
     ((mca_coll_wan_module_t *) ((char *) (member) - offsetof(mca_coll_wan_module_t, item)))
@@ -25,6 +29,27 @@ static void module_count(const mca_coll_wan_module_t *module, wan_counters_t *su
     sum->passed += module->passed;
     if (NULL != view) {
         wan_comm_count(view, sum);
+    }
+}
+
+/* With the lock: the list, in the order in which modules were added. */
+static void modules_merge(void)
+{
+    opal_list_item_t *next, *before = opal_list_get_end(&modules);
+
+    for (opal_list_item_t *item = __atomic_exchange_n(&added, NULL, __ATOMIC_ACQUIRE); NULL != item; item = next) {
+        next = (opal_list_item_t *) item->opal_list_next;
+        item->opal_list_next = NULL;
+        opal_list_insert_pos(&modules, before, item);
+        before = item;
+    }
+}
+
+static void met_count(wan_counters_t *sum)
+{
+    sum->communicators += __atomic_load_n(&met.communicators, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < WAN_REASONS; ++i) {
+        sum->refused[i] += __atomic_load_n(&met.refused[i], __ATOMIC_RELAXED);
     }
 }
 
@@ -43,8 +68,10 @@ static int value_get(const struct mca_base_pvar_t *variable, void *value, void *
     opal_mutex_lock(&lock);
     if (!counter.of_communicator) {
         sum = kept;
+        met_count(&sum);
     }
     if (modules_constructed) {
+        modules_merge();
         for (item = opal_list_get_first(&modules); item != opal_list_get_end(&modules);
              item = opal_list_get_next(item)) {
             if (!counter.of_communicator || MODULE_OF(item)->comm == object) {
@@ -85,6 +112,7 @@ void mca_coll_wan_counters_open(void)
 void mca_coll_wan_counters_close(void)
 {
     if (modules_constructed) {
+        modules_merge();
         OBJ_DESTRUCT(&modules);
         modules_constructed = false;
     }
@@ -92,9 +120,11 @@ void mca_coll_wan_counters_close(void)
 
 void mca_coll_wan_counters_add(mca_coll_wan_module_t *module)
 {
-    opal_mutex_lock(&lock);
-    opal_list_append(&modules, &module->item);
-    opal_mutex_unlock(&lock);
+    opal_list_item_t *item = &module->item, *first = __atomic_load_n(&added, __ATOMIC_RELAXED);
+
+    do {
+        item->opal_list_next = first;
+    } while (!__atomic_compare_exchange_n(&added, &first, item, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module)
@@ -105,6 +135,7 @@ void mca_coll_wan_counters_remove(mca_coll_wan_module_t *module)
     opal_mutex_lock(&lock);
     module_count(module, &kept);
     if (modules_constructed) {
+        modules_merge();
         opal_list_remove_item(&modules, &module->item);
     }
     opal_mutex_unlock(&lock);
@@ -116,6 +147,7 @@ void mca_coll_wan_counters_each(void (*f)(const mca_coll_wan_module_t *module))
 
     opal_mutex_lock(&lock);
     if (modules_constructed) {
+        modules_merge();
         for (item = opal_list_get_first(&modules); item != opal_list_get_end(&modules); item = opal_list_get_next(item)) {
             f(MODULE_OF(item));
         }
@@ -125,11 +157,5 @@ void mca_coll_wan_counters_each(void (*f)(const mca_coll_wan_module_t *module))
 
 void mca_coll_wan_counters_communicator(wan_reason_t reason)
 {
-    opal_mutex_lock(&lock);
-    if (WAN_REASON_NONE == reason) {
-        ++kept.communicators;
-    } else {
-        ++kept.refused[reason];
-    }
-    opal_mutex_unlock(&lock);
+    __atomic_add_fetch(WAN_REASON_NONE == reason ? &met.communicators : &met.refused[reason], 1, __ATOMIC_RELAXED);
 }

@@ -72,6 +72,8 @@ void wan_comm::leave_trees()
     for (const auto &[stream, more] : std::exchange(more_nodes, {}))
         leave_node(*more);
     leave_node(*std::exchange(node, nullptr));
+    std::lock_guard hold_comm(lock);
+    trees = nullptr;        // who counts waits for nobody's tree any more
 }
 
 void wan_comm::leave_node(wan::adaptive_service::member &n)

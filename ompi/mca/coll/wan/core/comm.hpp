@@ -33,7 +33,7 @@ struct wan_comm final : private wan::links_user {
     wan::wishes wish[WAN_COLLECTIVES];
     bool wants_trees[WAN_COLLECTIVES] = {};     // adaptive ones
     uint64_t tree_threshold;            // bytes of a block
-    wan::adaptive_service *trees = nullptr;     // once they are open
+    wan::adaptive_service *trees = nullptr;     // while there are nodes; set with both locks
     wan::adaptive_service::member *node = nullptr;                  // of the first stream (wan_call_t)
     std::function<wan::adaptive_service::member *(unsigned stream, int64_t now_ns)> node_open;    // one more; with the lock of `trees`
     std::map<unsigned, wan::adaptive_service::member *> more_nodes;        // of other streams

@@ -147,8 +147,13 @@ void wan_comm_count(const wan_comm_t *comm, wan_counters_t *sum)
 {
     auto *whole = reinterpret_cast<uint64_t *>(sum);
     uint64_t changes = 0, direct = 0;
-    if (comm->trees) {
-        std::lock_guard hold(comm->trees->lock);
+    wan::adaptive_service *trees;
+    {
+        std::lock_guard hold(const_cast<wan_comm_t *>(comm)->lock);
+        trees = comm->trees;
+    }
+    if (trees) {
+        std::lock_guard hold(trees->lock);
         comm->each_node([&](auto &n) {
             changes += n.node().tree_changes();
             direct += n.node().seen().direct;

@@ -297,7 +297,6 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, ui
             ++comm->counters.wan_messages;
             comm->counters.wan_bytes += payload;
         };
-        comm->trees = &trees->service;
         const auto here = comm->topo.locate(comm->me);
         wan::adaptive_places where;
         for (int lane = 0; lane < comm->topo.lane_count(here.site, here.node); ++lane)
@@ -308,7 +307,10 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, ui
         comm->node_open = [=, all = std::vector<int>(processes, processes + comm->topo.size())](unsigned stream, int64_t at_ns) {
             return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns, where);
         };
-        comm->node = comm->node_open(0, now_ns);
+        auto *node = comm->node_open(0, now_ns);
+        std::lock_guard hold_comm(comm->lock);
+        comm->trees = &trees->service;
+        comm->node = node;
         return WAN_OK;
     });
 }
