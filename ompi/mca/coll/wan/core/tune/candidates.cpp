@@ -195,12 +195,13 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
             found.push_back(candidate_of(*standing, as ? as->predicted_ns : own_module_ns(t, f, r).value_or(usual->predicted_ns)));
         }
     }
-    for (auto &x : found) {
-        manner same = x.how;
-        same.cuts = 0;
-        if (!(same == first))
+    // What serves has its connections; where that was learned elsewhere the model's choice may never have served.
+    const auto as_first = [&](manner m) { return m.cuts = 0, m == first; };
+    for (auto &x : found)
+        if (!as_first(x.how))
             x.opening_ns = ways_to_open * f.widest_ns();
-    }
+    if (standing && !as_first(*standing))
+        found[0].opening_ns = ways_to_open * f.widest_ns();
     // No call is shorter than the way to another site.
     if (const int64_t far_ns = kind_of(r.collective).root ? word_ns : f.widest_ns(); usual->predicted_ns < far_ns + far_ns / 20)
         found[0].least_ns = words_ns + far_ns / 10;

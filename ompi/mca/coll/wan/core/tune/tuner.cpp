@@ -114,7 +114,7 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
         ++x.starts;
         x.candidates[x.standing].opening_ns = 0;
         x.phase = state::phase::trying;
-        const bool alone = x.candidates[0].least_ns > 0;
+        const bool alone = x.candidates[0].least_ns > 0 && !x.candidates[0].opening_ns;
         round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
     }
     if (x.phase == state::phase::settled)
@@ -168,7 +168,8 @@ size_t tuner::best_of(const state &x, size_t standing, bool ours)
     for (size_t k = 0; k < x.candidates.size(); ++k) {
         const candidate &c = x.candidates[k];
         const bool twice = !now.again_ns || (c.again_ns && below(c.again_ns, now.again_ns, little));
-        if ((c.how.algo || !ours) && c.measured_ns && twice && below(c.measured_ns, now.measured_ns, little) && c.measured_ns < x.candidates[best].measured_ns)
+        const bool quicker = !now.measured_ns || below(c.measured_ns, now.measured_ns, little);     // one that was far slower is not measured
+        if ((c.how.algo || !ours) && c.measured_ns && twice && quicker && (!x.candidates[best].measured_ns || c.measured_ns < x.candidates[best].measured_ns))
             best = k;
     }
     return best;

@@ -10,8 +10,8 @@
  *
  * What is known already, from an earlier job or another communicator, is taken for settled, until calls take far longer.
  *
- * The model's choice has served before, and what differs from it by segments alone needs no other connections: these are
- * timed at once.  Of all others the first call opens connections, and its time counts against them only: what takes more than
+ * What serves has its connections, and what differs from the model's choice by segments alone needs none but that one's: these are
+ * timed at once.  (What was learned elsewhere may have served in place of the model's choice all the time.)  Of all others the first call opens connections, and its time counts against them only: what takes more than
  * twice as long as the best so far, connections aside, is not called again.
  *
  * Trials wait until they have added no more than a share of the time of the class's calls, all as predicted,
