@@ -86,6 +86,18 @@ std::string check_kept()
         const auto p = choose(t, facts_of(t), w, {.collective = c, .bytes = 65536}, *m);
         WAN_CHECK_THAT(p && fits(*m, *p), std::string(how) + ": " + (p ? print(*p) : "no plan"));
     }
+    // What an algorithm, or these sites, do not have leaves the rest as it is; so do more links than there may be.
+    for (const auto &[c, how, bytes, kept] : {std::tuple{WAN_BCAST, "tree links 4 entries 4", 65536u, "tree entries 4"}, {WAN_BCAST, "chain links 4 order chain", 1u << 20, "chain links 4"},
+                                              {WAN_BCAST, "tree pieces 2 entries 1", 65536u, "tree entries 1"}, {WAN_ALLREDUCE, "rabenseifner links 8 inner ring", 1u << 20, "rabenseifner inner ring"},
+                                              {WAN_ALLREDUCE, "rabenseifner links 8 inner circulant", 1u << 20, "rabenseifner inner circulant"}}) {
+        const auto m = parse_manner(c, how, fault), rest = parse_manner(c, kept, fault);
+        WAN_CHECK_THAT(m && rest, fault);
+        wishes w;
+        w.threshold_bytes = 1;
+        w.links = 4;
+        const auto p = choose(t, facts_of(t), w, {.collective = c, .bytes = bytes}, *m);
+        WAN_CHECK_THAT(p && fits(*rest, *p), std::string(how) + ": " + (p ? print(*p) : "no plan"));
+    }
     return "";
 }
 
@@ -98,6 +110,9 @@ std::string check_refused()
         {"bcast bytes 17179869184G: tree", "bytes"}, {"bcast size 4: tree", "'size 4' says nothing of calls"}, {"bcast placement round: tree", "'placement round' is neither blocks nor mixed"},
         {"bcast: tree links", "'links'"},  {"bcast: tree links 0", "links 0"},        {"bcast: tree order ring", "order ring"},
         {"bcast: open_mpi links 2", "links 2"}, {"bcast bytes 4x: tree", "4x"},
+        {"bcast bytes 4-8 bytes -16: tree", "'bytes' is there twice"}, {"bcast bytes 1M- bytes -4K: tree", "'bytes' is there twice"},
+        {"bcast placement blocks placement mixed: tree", "'placement' is there twice"}, {"bcast: vandegeijn order star order ring", "'order' is there twice"},
+        {"bcast: vandegeijn links 2 links 2", "'links' is there twice"},
         {"scan: adaptive", "adaptive trees serve no scan, but bcast, allreduce, reduce, barrier, gather"},
         {"bcast ranks 16385-: adaptive", "adaptive trees serve 16384 ranks at most"}, {"bcast: adaptive links 2", "links 2"},
     };

@@ -221,7 +221,12 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
         std::copy_if(all.begin(), all.end(), std::back_inserter(some), good);
         return best_of(t, f, r, some);
     };
-    const auto exact = best([&](const plan &p) { return fits(m, p); });
+    // With as many of its parameters as the algorithm has, and as are to be had here.
+    int most = 0;
+    for (const plan &p : all)
+        if (p.algo == m.algo)
+            most = std::max(most, agreed(m, p));
+    const auto exact = best([&](const plan &p) { return p.algo == m.algo && agreed(m, p) == most; });
     if (exact && m.cuts) {      // as nearly as there are such segments
         const manner same = manner_of(*exact);
         const auto off = [&, wanted = cuts_of(r, *exact) + m.cuts](const plan &p) { return std::abs(cuts_of(r, p) - wanted); };
@@ -231,10 +236,7 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
                 least = std::min(least, off(p));
         return best([&](const plan &p) { return manner_of(p) == same && off(p) == least; });
     }
-    if (exact)
-        return exact;
-    const auto alike = best([&](const plan &p) { return p.algo == m.algo; });
-    return alike ? alike : best_of(t, f, r, all);
+    return exact ? exact : best_of(t, f, r, all);
 }
 
 } // namespace wan

@@ -13,6 +13,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 
 namespace wan {
@@ -34,6 +35,7 @@ template <typename T, size_t N> std::string_view name_of(const std::array<std::p
 
 template <typename T, size_t N> bool take(const std::array<std::pair<std::string_view, T>, N> &names, std::string_view word, std::optional<T> &out)
 {
+    out.reset();
     for (const auto &[name, v] : names)
         if (name == word)
             out = v;
@@ -89,8 +91,12 @@ manner manner_of(const plan &p)
 
 bool fits(const manner &m, const plan &p)
 {
-    return p.algo == m.algo && (!m.links || m.links == p.links) && (!m.entries || m.entries == p.entries) && (!m.pieces || m.pieces == p.pieces)
-           && (!m.order || *m.order == p.order) && (!m.inner || *m.inner == p.inner);
+    return p.algo == m.algo && agreed(m, p) == (m.links > 0) + (m.entries > 0) + (m.pieces > 0) + m.order.has_value() + m.inner.has_value();
+}
+
+int agreed(const manner &m, const plan &p)
+{
+    return (m.links && m.links == p.links) + (m.entries && m.entries == p.entries) + (m.pieces && m.pieces == p.pieces) + (m.order == p.order) + (m.inner == p.inner);
 }
 
 std::string print(const manner &m)
@@ -133,8 +139,13 @@ std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, st
         fault = "'" + name + "' is no algorithm of " + kind_of(c).name;
         return std::nullopt;
     }
+    std::set<std::string> seen;
     while (words >> name) {
         words >> value;
+        if (!seen.insert(name).second) {
+            fault = "'" + name + "' is there twice";
+            return std::nullopt;
+        }
         const bool good = m.algo
                           && (name == "links"     ? take(value, m.links)
                               : name == "entries" ? take(value, m.entries)

@@ -32,6 +32,8 @@ struct manner {
 manner manner_of(const plan &p);
 /** But for segments. */
 bool fits(const manner &m, const plan &p);
+/** How many of its parameters, but for segments, a plan of its algorithm has. */
+int agreed(const manner &m, const plan &p);
 
 /** "vandegeijn links 8 order star inner ring cuts 4", "open_mpi", "adaptive". */
 std::string print(const manner &m);

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -92,9 +93,14 @@ std::optional<rule> line_parse(std::string_view line, std::string &fault)
         return std::nullopt;
     }
     r.collective = collective_at(c);
+    std::set<std::string> seen;
     while (words >> word) {
         value.clear();
         words >> value;
+        if (!seen.insert(word).second) {
+            fault = "'" + word + "' is there twice";
+            return std::nullopt;
+        }
         const char *wrong = " says nothing of calls";
         if (word == "placement") {
             wrong = value == "blocks" || value == "mixed" ? nullptr : " is neither blocks nor mixed";
