@@ -41,22 +41,9 @@ struct bench final : tree_host {
     /** As if it had been measured. */
     void measured(int rank, int64_t rtt_ns, uint64_t bandwidth = 0)
     {
-        near.hint(rank, true);
-        tell_message pong;
-        pong.what = tell_kind::pong;
-        for (int k = 0; k < 3; ++k) {
-            if (k == 0)
-                near.step(now, false);
-            now += rtt_ns;
-            near.receive(rank, pong, now);
-        }
-        if (bandwidth) {
-            near.want_bandwidth(rank);
-            near.step(now, false);
-            const tell_message done = bulk_done(bandwidth);
-            near.receive(rank, done, now);
-            near.receive(rank, done, now);
-        }
+        near.step(now, false);
+        now += 3 * rtt_ns;
+        near.know(rank, {rtt_ns, bandwidth ? bandwidth : near.bandwidth(rank), now});
         near.step(now, false);
     }
     void told(int rank, int64_t dist_ns, uint64_t est = UINT64_MAX / 2, int children = 0, rank_set ancestors = rank_set::one(0))
