@@ -213,7 +213,7 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
     wishes as = w;
     as.algo = m.algo;
     as.threshold_bytes = 0;
-    if (m.links)
+    if (m.links && m.algo && (m.algo->parameters & uses_links))
         as.links = as.links ? std::min(as.links, m.links) : m.links;
     const std::vector<plan> all = candidates(t, f, as, r);
     const auto best = [&](const auto &good) {
