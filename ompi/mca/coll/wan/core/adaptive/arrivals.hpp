@@ -100,9 +100,10 @@ public:
     void at(int64_t now_ns)
     {
         if (const int64_t gap_ns = now_ns - last_ns_; last_ns_ >= 0 && gap_ns >= least_ns) {
-            const int64_t both_ns = gap_ns + (last_ns_ - since_ns_ < least_ns ? gap_ns_ : 0);
-            away_ns_ = std::max(both_ns, away_ns(now_ns));
-            gap_ns_ = gap_ns, since_ns_ = now_ns;
+            const int64_t both_ns = gap_ns + (last_ns_ - gap_end_ns_ < least_ns ? gap_ns_ : 0);
+            if (both_ns >= away_ns(now_ns))
+                away_ns_ = both_ns, since_ns_ = now_ns;
+            gap_ns_ = gap_ns, gap_end_ns_ = now_ns;
         }
         last_ns_ = now_ns;
     }
@@ -112,8 +113,9 @@ public:
 private:
     /** Open MPI takes messages from the network after it has let us look: who looks once, and again, had them in both gaps. */
     static constexpr int64_t least_ns = 100'000, one_look_ns = 2'000'000;
-    int64_t last_ns_ = -1, since_ns_ = INT64_MIN / 2;
-    int64_t gap_ns_ = 0, away_ns_ = 0;      // the last one, and what it makes
+    int64_t last_ns_ = -1;
+    int64_t gap_ns_ = 0, gap_end_ns_ = INT64_MIN / 2;       // the last one
+    int64_t away_ns_ = 0, since_ns_ = INT64_MIN / 2;
 };
 
 } // namespace wan

@@ -24,10 +24,11 @@ constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
 constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr size_t pings_at_once = 4;
-/** Who has not answered a ping for so long does not look: others do not wait for that. */
+/** Who has not answered a ping for so long does not look: others do not wait for that.  Then twice as long, up to a minute: it may be slow. */
 constexpr int64_t answers_ns = 2'000'000'000;
-/** The same for a transfer: what a way of 0.1 Mb/s takes. */
-constexpr int64_t transfers_ns = 10'000'000'000;
+constexpr int most_misses = 5;
+/** The same for a transfer, at least, and what a way of 0.1 Mb/s takes for a byte. */
+constexpr int64_t transfers_ns = 10'000'000'000, transfers_byte_ns = 80'000;
 /** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time, as long as all of
  *  them have taken less than half a second; then a hundredth. */
 constexpr int64_t first_share = 20, first_ns = 500'000'000, later_share = 100;
@@ -133,9 +134,9 @@ int64_t neighbours::deadline() const
         return now_ns_;
     if (pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty())
         return std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0});
-    int64_t first = bulk_to_ < 0 ? INT64_MAX : peers_.at(bulk_to_).bulk_since_ns + transfers_ns;
+    int64_t first = bulk_to_ < 0 ? INT64_MAX : transferred_by(peers_.at(bulk_to_));
     for (int rank : pinged_)
-        first = std::min(first, peers_.at(rank).since_ns + answers_ns);
+        first = std::min(first, answers_by(peers_.at(rank)));
     return first;
 }
 
@@ -294,7 +295,7 @@ bool neighbours::doubted(int rank) const
 void neighbours::doubt(int rank, int departs, int64_t now_ns)
 {
     peer &p = peers_[rank];
-    if (p.way.rtt_ns == 0 || p.pings < pings_each || now_ns < p.trusted_until_ns || rank == bulk_to_ || p.late || (departs > 0 && loaded_()))
+    if (p.way.rtt_ns == 0 || p.pings < pings_each || p.doubted != 0 || now_ns < p.trusted_until_ns || rank == bulk_to_ || p.late || (departs > 0 && loaded_()))
         return;         // (a transfer there is timed from its own beginning)
     const bool anew = p.trusted_ns == 0 || now_ns - p.trusted_until_ns > forgiven_ns;
     p.trusted_ns = anew ? first_trusted_ns : std::min(2 * p.trusted_ns, most_trusted_ns);
@@ -350,21 +351,32 @@ void neighbours::ping(int rank, int64_t now_ns)
     send_(rank, m);
 }
 
+int64_t neighbours::answers_by(const peer &p) const
+{
+    return p.since_ns + (answers_ns << std::min(p.misses, most_misses));
+}
+
+int64_t neighbours::transferred_by(const peer &p) const
+{
+    return p.bulk_since_ns + std::max(transfers_ns, static_cast<int64_t>(options_.bulk_bytes) * transfers_byte_ns);
+}
+
 /** What is known holds; who was to become known is asked once more when it looks.  What a transfer shows then counts. */
 void neighbours::give_up(int64_t now_ns)
 {
     std::erase_if(pinged_, [&](int rank) {
         peer &p = peers_[rank];
-        if (now_ns - p.since_ns < answers_ns)
+        if (now_ns < answers_by(p))
             return false;
         ++p.given_up;
+        ++p.misses;
         if (std::exchange(p.doubted, 0) != 0) {
             p.pings = pings_each;
             news_.push_back(rank);
         }
         return true;
     });
-    if (bulk_to_ >= 0 && now_ns - peers_[bulk_to_].bulk_since_ns >= transfers_ns) {
+    if (bulk_to_ >= 0 && now_ns >= transferred_by(peers_[bulk_to_])) {
         peers_[bulk_to_].late = true;
         bulk_to_ = -1;
     }
@@ -448,6 +460,7 @@ void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t w
         return;
     }
     pinged_.erase(at);
+    p.misses = 0;
     if (p.doubted != 0) {
         doubt_ends(from, now_ns);
         return;
@@ -509,9 +522,12 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
         p.way.at_ns = now_ns;
         most_ = std::max(most_, p.best);
         news_.push_back(from);
-        spent_ns_ += whole_ns;
-        if (std::exchange(p.late, false))
+        if (std::exchange(p.late, false)) {
+            if (++p.bulks < bulks_each)
+                bulk_queue_.push_back(from);        // it may have been away for most of that
             return;
+        }
+        spent_ns_ += whole_ns;
         if (++p.bulks < bulks_each && (p.way.rtt_ns > slow_start_ns || !options_.has(variant_hints)))
             bulk(now_ns);
         else {

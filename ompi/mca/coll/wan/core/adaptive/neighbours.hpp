@@ -128,6 +128,7 @@ private:
         bool loaded = false;            // the last one may have been behind long operations
         int clear = 0;                  // how many were not
         int given_up = 0;               // pings whose answers do not count any more
+        int misses = 0;                 // of those, in a row
         int64_t trusted_until_ns = 0, trusted_ns = 0;       // it is not doubted again before; for so long that was
     };
 
@@ -141,6 +142,8 @@ private:
     void bulk_if_near(int rank);
     void learned(int rank);
     void give_up(int64_t now_ns);
+    int64_t answers_by(const peer &p) const;
+    int64_t transferred_by(const peer &p) const;
     void pong(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns);
     void doubt_ends(int rank, int64_t now_ns);
     void distance_set(int rank, int64_t rtt_ns, int64_t now_ns);
