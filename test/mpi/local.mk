@@ -100,7 +100,7 @@ stage = $(abs_top_builddir)/test/stage
 
 # The plugin as it would be installed, without installing it.  Renamed into
 # place: a job that runs meanwhile keeps the file that it has mapped.
-stage: mca_coll_wan.la $(stage_udp)
+stage-am: mca_coll_wan.la $(stage_udp)
 	@$(MKDIR_P) $(stage)
 	@cp -f .libs/mca_coll_wan.so $(stage)/mca_coll_wan.new
 	@mv -f $(stage)/mca_coll_wan.new $(stage)/mca_coll_wan.so
@@ -114,12 +114,12 @@ test_environment = \
 	WAN_SRC=$(abs_top_srcdir) WAN_BUILD=$(abs_top_builddir) WAN_STAGE=$(stage) \
 	OMPI_INFO=$(OMPI_INFO) MPIRUN=$(MPIRUN) MPICC=$(MPICC)
 
-mpi-tests: stage tools $(mpi_test_programs) $(mpi_test_plugins)
+mpi-tests-am: $(mpi_test_programs) $(mpi_test_plugins)
 
 check-mpi: mpi-tests
 	@$(test_environment) $(top_srcdir)/test/run-scripts mpi
 
-.PHONY: stage mpi-tests check-mpi
+.PHONY: check-mpi
 
 CLEANFILES += $(mpi_test_programs) test/mpi/kills_worker $(mpi_test_plugins) \
 	test/stage/mca_coll_wan.so test/stage/help-mpi-coll-wan.txt \

@@ -9,8 +9,9 @@
  * --copy: and once more on a copy of MPI_COMM_WORLD; --part: on a communicator without the last rank alone.
  * --behind: a rank that is no root comes 40 ms late each time, of Allreduce and Bcast alone.  --slow: such a rank has what is sent to it 20 ms
  * late, of Bcast alone.  --farther: Allreduce alone, a rank comes 3 ms late, after 60 calls 30 ms; how often links were looked at is printed.
+ * --longer: four times as many calls.
  *
- * Usage: tuning_worker [--late|--copy|--part|--behind|--slow|--farther]
+ * Usage: tuning_worker [--late|--copy|--part|--behind|--slow|--farther|--longer]
  * Exit code 1 when a result is wrong.
  *
  * SPDX-License-Identifier: BSD-3-Clause
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
 {
     const auto asked = [&](const char *word) { return argc > 1 && !std::strcmp(argv[1], word); };
     const bool late = asked("--late"), copy = asked("--copy"), part = asked("--part");
-    const bool behind = asked("--behind"), slow = asked("--slow"), farther = asked("--farther");
+    const bool behind = asked("--behind"), slow = asked("--slow"), farther = asked("--farther"), longer = asked("--longer");
     int provided;
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
@@ -176,7 +177,7 @@ int main(int argc, char **argv)
             continue;
         drags = slow && me == odd;
         const unsigned long long before[] = {counters[at], counters[at + 1], counters[at + 2]};
-        const int calls = farther ? 2 * rounds : rounds;
+        const int calls = farther ? 2 * rounds : longer ? 4 * rounds : rounds;
         for (int round = 0; round < calls; ++round) {
             if (me == odd && (behind || farther))
                 std::this_thread::sleep_for(std::chrono::milliseconds(behind ? 40 : round < rounds ? 3 : 30));

@@ -77,4 +77,4 @@ test_mttl_larger_CPPFLAGS = $(mttl_mpi_cppflags) -DWAN_MTTL_LARGER
 test_mttl_larger_LDADD = test/mttl/libmttl_test.so $(OMPI_LIBS)
 test_mttl_larger_LDFLAGS = -Wl,-rpath,$(abs_top_builddir)/test/mttl
 
-mpi-tests: $(mttl_plugins) $(mttl_mpi_programs) $(mttl_programs)
+mpi-tests-am: $(mttl_plugins) $(mttl_mpi_programs) $(mttl_programs)

@@ -202,7 +202,7 @@ std::string check_contradictions()
     given = {};
     v[*fact_of_pair(1, 2, 3)] = 60'000;
     found = contradictions_of(t, given, v);
-    WAN_CHECK_THAT(found.links.empty() && found.near.size() == 1 && found.near[0].find("0.06 ms apart") != std::string::npos, found.text(500));
+    WAN_CHECK_THAT(found.links.empty() && found.near.size() == 1 && found.near[0].find("0.0600 ms apart") != std::string::npos, found.text(500));
     given.links = {{b, c, 0, 125'000'000, 1}};      // who tells that link means two
     WAN_CHECK_THAT(!contradictions_of(t, given, v).any(), contradictions_of(t, given, v).text(500));
     given = {};

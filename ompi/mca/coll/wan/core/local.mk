@@ -107,6 +107,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/model/probe.hpp \
 	ompi/mca/coll/wan/core/model/widths.cpp \
 	ompi/mca/coll/wan/core/model/widths.hpp \
+	ompi/mca/coll/wan/core/ms_text.hpp \
 	ompi/mca/coll/wan/core/plan/plan.cpp \
 	ompi/mca/coll/wan/core/plan/plan.hpp \
 	ompi/mca/coll/wan/core/plan/planner.cpp \

@@ -8,6 +8,7 @@
 #include "algo/sites.hpp"
 #include "measure/site_finder.hpp"
 #include "model/widths.hpp"
+#include "ms_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,13 +28,6 @@ constexpr int64_t surely_near_ns = 50'000;
 constexpr int64_t never_near_ns = site_finder::most_near_ns / 2;
 /** Of sites that may be meant, so many by name. */
 constexpr int most_names = 3;
-
-std::string ms_text(int64_t ns)
-{
-    char text[40];
-    std::snprintf(text, sizeof text, ns < 10'000 ? "%.4f ms" : "%.2f ms", static_cast<double>(ns) / 1e6);
-    return text;
-}
 
 std::string mbit_text(double bytes_per_s)
 {

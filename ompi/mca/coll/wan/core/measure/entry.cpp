@@ -5,6 +5,7 @@
  */
 #include "guarded.hpp"
 #include "measure/discovery.hpp"
+#include "ms_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -129,7 +130,6 @@ int wan_discovery_describe(const wan_discovery_t *d, char *text, size_t size)
 {
     const wan::discovery &m = d->machine;
     const wan::site_finder *times = m.finder();
-    const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
     if (times == nullptr)
         return std::snprintf(text, size, "%d hosts are %d sites", m.hosts(), m.sites());
     char unknown[256] = "", parts[384] = "";
@@ -137,12 +137,12 @@ int wan_discovery_describe(const wan_discovery_t *d, char *text, size_t size)
         std::snprintf(unknown, sizeof unknown, "; %d host%s looked for messages too seldom for any time to tell where they are: %s", times->undecided(),
                       times->undecided() == 1 ? "" : "s", m.sites() == 1 ? "nothing far is known" : "each is taken for a site");
     if (m.sites() == 1)
-        return std::snprintf(text, size, "%d hosts are one site: round trips of at most %.2f ms%s", m.hosts(), ms(times->near_ns()), unknown);
+        return std::snprintf(text, size, "%d hosts are one site: round trips of at most %s%s", m.hosts(), wan::ms_text(times->near_ns()).c_str(), unknown);
     if (times->parted() > 0)
-        std::snprintf(parts, sizeof parts, "; %d of them %s parts, at least %.2f ms from each other", times->parted(),
-                      times->parted() == 1 ? "has" : "have", ms(times->apart_ns()));
-    return std::snprintf(text, size, "%d hosts are %d sites: round trips of at most %.2f ms inside, at least %.2f ms between them%s%s", m.hosts(),
-                         m.sites(), ms(times->near_ns()), ms(times->far_ns()), parts, unknown);
+        std::snprintf(parts, sizeof parts, "; %d of them %s parts, at least %s from each other", times->parted(),
+                      times->parted() == 1 ? "has" : "have", wan::ms_text(times->apart_ns()).c_str());
+    return std::snprintf(text, size, "%d hosts are %d sites: round trips of at most %s inside, at least %s between them%s%s", m.hosts(),
+                         m.sites(), wan::ms_text(times->near_ns()).c_str(), wan::ms_text(times->far_ns()).c_str(), parts, unknown);
 }
 
 int wan_discovery_describe_ways(const wan_discovery_t *d, char *text, size_t size)

@@ -6,6 +6,7 @@
 #include "tune/explain.hpp"
 
 #include "collective.hpp"
+#include "ms_text.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -23,7 +24,7 @@ std::string bytes_text(unsigned size)
     return std::to_string(least) + (size > 1 ? " to " + std::to_string(2 * least - 1) : "") + (size > 1 ? " bytes" : " byte");
 }
 
-double ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+constexpr int column = 8;       // width of times that stand below each other
 
 template <typename... T> std::string line(const char *format, T... values)
 {
@@ -66,15 +67,15 @@ std::string ways(const tuner::state &x)
     const tuner::candidate *best = quickest(x);
     for (size_t k = 0; k < x.candidates.size(); ++k) {
         const tuner::candidate &c = x.candidates[k];
-        all += line("  %s %-60s predicted %8.2f ms", k == x.standing ? "*" : " ", print(c.how).c_str(), ms(c.predicted_ns));
+        all += line("  %s %-60s predicted ", k == x.standing ? "*" : " ", print(c.how).c_str()) + ms_text(c.predicted_ns, column);
         if (c.measured_ns) {
             const int64_t least_ns = std::max<int64_t>(1, best->measured_ns - best->rest_ns);
-            all += line(", measured %8.2f ms (%.2f of the best)", ms(c.measured_ns), 1 + static_cast<double>(c.measured_ns - best->measured_ns) / static_cast<double>(least_ns));
+            all += ", measured " + ms_text(c.measured_ns, column) + line(" (%.2f of the best)", 1 + static_cast<double>(c.measured_ns - best->measured_ns) / static_cast<double>(least_ns));
         }
         if (c.again_ns)
-            all += line(", of %.2f and then %.2f ms", ms(c.first_ns), ms(c.again_ns));
+            all += ", of " + ms_text(c.first_ns) + " and then " + ms_text(c.again_ns);
         if (c.opened_ns && !c.measured_ns && settled(x))
-            all += line(", not called again: its first call took %.2f ms", ms(c.opened_ns));
+            all += ", not called again: its first call took " + ms_text(c.opened_ns);
         if (c.trials)
             all += line(", %u call%s", c.trials, c.trials == 1 ? "" : "s");
         all += k ? "\n" : "  (the model's choice)\n";
@@ -103,12 +104,12 @@ std::string dropped(const calls_told &c)
     for (const plan &p : c.ways)
         if (std::find(seen.begin(), seen.end(), p.algo) == seen.end()) {
             seen.push_back(p.algo);
-            best += line("%s%s %.2f ms", best.empty() ? "" : ", ", p.algo->name, ms(p.predicted_ns));
+            best += (best.empty() ? "" : ", ") + std::string(p.algo->name) + " " + ms_text(p.predicted_ns);
         }
     size_t count = others.size();
     if (c.own_ns && !kept({}) && c.how != print(manner{})) {
         ++count;
-        best += line("%s%s %.2f ms", best.empty() ? "" : ", ", print(manner{}).c_str(), ms(*c.own_ns));
+        best += (best.empty() ? "" : ", ") + print(manner{}) + " " + ms_text(*c.own_ns);
     }
     if (!count)
         return "";
@@ -167,7 +168,7 @@ std::string regret(const calls_told &c)
     }
     if (more_ns < 0)
         return "  regret: not known\n";
-    return line("  regret, estimated: %.2f ms a call, %.1f%% (%s)\n", ms(more_ns), 100.0 * static_cast<double>(more_ns) / static_cast<double>(std::max<int64_t>(1, best_ns)), by);
+    return "  regret, estimated: " + ms_text(more_ns) + line(" a call, %.1f%% (%s)\n", 100.0 * static_cast<double>(more_ns) / static_cast<double>(std::max<int64_t>(1, best_ns)), by);
 }
 
 } // namespace
@@ -183,7 +184,7 @@ std::string explain(const std::vector<calls_told> &told, const tune_options &o, 
         if (was_tried(c))
             all += ways(*c.tried);
         else if (c.how_predicted_ns)
-            all += line("  * %-60s predicted %8.2f ms\n", c.how.c_str(), ms(c.how_predicted_ns));
+            all += line("  * %-60s predicted ", c.how.c_str()) + ms_text(c.how_predicted_ns, column) + "\n";
         else
             all += "  * " + c.how + "\n";
         all += dropped(c) + chosen(c, o) + regret(c);
