@@ -4,11 +4,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "job.hpp"
+#include "knower.hpp"
 #include "unit.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace {
 
@@ -128,53 +127,6 @@ std::string check_services()
     WAN_CHECK_THAT(o.both_know(20 * ms) && o.doubts() > 1 && o.doubts() <= 6, o.text());
     return "";
 }
-
-/** A process that knows another one 20 ms away, and answers of that one. */
-struct knower {
-    std::vector<std::pair<int, tell_message>> sent;
-    int64_t now = second_ns;
-    bool loaded = false;
-    neighbours n{{}, 10, 5, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }, {}, [this] { return loaded; }};
-    knower()
-    {
-        n.know(1, {20 * ms, 1'000'000, 0});
-        n.know(2, {100 * us, 1'000'000, 0});
-        n.step(now, false);
-        for (const auto &[to, m] : std::exchange(sent, {}))
-            for (int i = 0; i < 3; ++i)
-                pong(to, 30 * ms);
-        sent.clear();
-    }
-    void pong(int from, int64_t waited_ns = 0)
-    {
-        tell_message m;
-        m.what = tell_kind::pong;
-        m.value_ns = waited_ns;
-        n.receive(from, m, now);
-    }
-    /** Answers to its pings to 1; how many there were.  loaded_there: of so many, who answers has long operations under way. */
-    int answers(int64_t rtt_ns, int64_t waited_there_ns = 0, int64_t waited_here_ns = 0, int loaded_there = 0)
-    {
-        int pings = 0;
-        n.step(now, false);
-        for (bool more = true; more;) {
-            more = false;
-            for (const auto &[to, m] : std::exchange(sent, {}))
-                if (to == 1 && m.what == tell_kind::ping) {
-                    now += rtt_ns;
-                    tell_message pong;
-                    pong.what = tell_kind::pong;
-                    pong.value_ns = waited_there_ns;
-                    pong.slow = pings < loaded_there;
-                    n.receive(1, pong, now, waited_here_ns);
-                    ++pings, more = true;
-                } else
-                    told_ns = m.what == tell_kind::distance ? m.value_ns : told_ns;
-        }
-        return pings;
-    }
-    int64_t told_ns = 0;
-};
 
 std::string check_doubts()
 {
@@ -305,142 +257,6 @@ std::string check_loaded()
     return "";
 }
 
-/** Processes that do not look keep nobody waiting: neither who measures others, nor who is to measure all again. */
-std::string check_deaf()
-{
-    std::vector<std::pair<int, tell_message>> sent;
-    int64_t now = second_ns;
-    adaptive_options o;
-    o.peers = 9;
-    neighbours n{o, 10, 9, [&](int to, const tell_message &m) { sent.emplace_back(to, m); }};
-    const std::set<int> deaf{0, 1, 2, 3, 4};
-    std::map<int, int> owes;
-    const auto pong = [&](int from) {
-        tell_message m;
-        m.what = tell_kind::pong;
-        n.receive(from, m, now);
-    };
-    /** Until it has nothing to do for now; who answers does so after a millisecond. */
-    const auto run = [&](int64_t until, bool all) {
-        while (now < until) {
-            n.step(now, false);
-            now += ms;
-            for (const auto &[to, m] : std::exchange(sent, {})) {
-                if (m.what == tell_kind::ping && deaf.count(to) && !all)
-                    ++owes[to];
-                else if (m.what == tell_kind::ping)
-                    pong(to);
-                else if (m.what == tell_kind::bulk && m.last) {
-                    tell_message done;
-                    done.what = tell_kind::bulk_done;
-                    n.receive(to, done, now);
-                }
-            }
-        }
-    };
-    run(now + 6 * second_ns, false);
-    WAN_CHECK_THAT(n.known().size() == 4 && n.quiet() && n.deadline() == INT64_MAX && owes.size() == 5, std::to_string(n.known().size()) + " known");
-    // They look: what came so late says nothing of how far they are.
-    for (const auto &[who, pings] : std::exchange(owes, {})) {
-        WAN_CHECK_THAT(pings == 1, std::to_string(pings) + " pings");
-        pong(who);
-        WAN_CHECK(n.rtt_ns(who) == 0);
-    }
-    run(now + second_ns, true);
-    WAN_CHECK(n.known().size() == 9 && n.quiet());
-    for (int who : n.known())
-        WAN_CHECK_THAT(n.rtt_ns(who) == ms, std::to_string(n.rtt_ns(who)));
-    // Measured again, all hold what they had but for those who answer.
-    n.measure_again();
-    run(now + 6 * second_ns, false);
-    WAN_CHECK(n.quiet() && owes.size() == 5);
-    for (int who : n.known())
-        WAN_CHECK(n.rtt_ns(who) == ms);
-    // An answer that nobody waits for changes nothing.
-    now += 50 * ms;
-    pong(7);
-    WAN_CHECK(n.rtt_ns(7) == ms && n.quiet());
-    // A way that is doubted is believed as it was, and may be doubted again.
-    knower k;
-    k.n.doubt(1, 1, k.now);
-    k.n.step(k.now, false);
-    k.sent.clear();
-    WAN_CHECK(k.n.doubted(1) && k.n.deadline() == k.now + 2 * second_ns);
-    k.now += 2 * second_ns;
-    k.n.step(k.now, false);
-    WAN_CHECK(!k.n.doubted(1) && k.n.rtt_ns(1) == 20 * ms);
-    k.now += 100 * ms;
-    k.pong(1);
-    WAN_CHECK(k.n.rtt_ns(1) == 20 * ms && k.answers(0) == 0);
-    k.now += 3 * second_ns;
-    k.n.doubt(1, 1, k.now);
-    WAN_CHECK(k.answers(90 * ms) == 3 && k.n.rtt_ns(1) == 90 * ms);
-    return "";
-}
-
-/** The same for transfers: whose answer is late counts by itself; one that nobody asked for does not. */
-std::string check_deaf_to_transfers()
-{
-    std::vector<std::pair<int, tell_message>> sent;
-    int64_t now = second_ns;
-    adaptive_options o;
-    o.peers = 2;
-    o.bulk_bytes = 128 << 10;
-    neighbours n{o, 3, 2, [&](int to, const tell_message &m) { sent.emplace_back(to, m); }};
-    const auto done = [&](int from, int64_t value_ns) {
-        tell_message m;
-        m.what = tell_kind::bulk_done;
-        m.value_ns = value_ns;
-        n.receive(from, m, now);
-    };
-    std::vector<int> transfers(2);
-    const auto run = [&](int64_t until) {
-        for (; now < until; now += ms) {
-            n.step(now, false);
-            for (const auto &[to, m] : std::exchange(sent, {})) {
-                tell_message pong;
-                pong.what = tell_kind::pong;
-                if (m.what == tell_kind::ping)
-                    n.receive(to, pong, now + 100 * us);
-                else if (m.what == tell_kind::bulk && m.last)
-                    ++transfers[static_cast<size_t>(to)];
-            }
-        }
-    };
-    run(now + 5 * second_ns);
-    WAN_CHECK(transfers[0] + transfers[1] == 1 && !n.quiet());
-    const int first = transfers[1], other = 1 - first;
-    for (int64_t value : {int64_t{0}, INT64_MAX, INT64_MIN})
-        done(other, value);
-    WAN_CHECK(n.bandwidth(other) == 0 && !n.quiet());
-    run(now + 7 * second_ns);
-    WAN_CHECK(transfers[0] + transfers[1] == 2);
-    // 128 KB in 2 s, whatever the other one says.
-    run(now + second_ns);
-    const int64_t took_ns = n.deadline() == INT64_MAX ? 0 : (int64_t{128} << 10) * 80 * us - (n.deadline() - now);
-    done(other, INT64_MIN);
-    const auto rate = static_cast<int64_t>(n.bandwidth(other));
-    WAN_CHECK_THAT(took_ns > second_ns && std::abs(rate - (int64_t{128} << 10) * second_ns / took_ns) < rate / 100, std::to_string(rate) + " bytes/s");
-    WAN_CHECK(n.quiet() && n.deadline() == INT64_MAX);
-    // Until it has answered it gets no other one.
-    const auto to_first = [&] { return transfers[static_cast<size_t>(first)]; };
-    n.measure_again();
-    run(now + second_ns);
-    WAN_CHECK(to_first() == 1 && transfers[static_cast<size_t>(other)] == 2 && n.bandwidth(first) == 0);
-    done(other, 1);
-    done(first, 1);
-    WAN_CHECK(n.bandwidth(first) > 0 && n.bandwidth(first) < 16'000);
-    done(first, 1);
-    done(other, INT64_MAX);
-    WAN_CHECK(n.bandwidth(first) < 16'000 && !n.quiet());
-    // It was away for most of that, perhaps: a second one tells.
-    run(now + second_ns);
-    WAN_CHECK(to_first() == 2);
-    done(first, 1);
-    WAN_CHECK(n.bandwidth(first) > 100'000 && n.quiet());
-    return "";
-}
-
 /** What came before its communicator was open here has waited for that. */
 std::string check_opens_late()
 {
@@ -469,45 +285,10 @@ std::string check_opens_late()
     return "";
 }
 
-/** Who was away has what came meanwhile in one look, also where that takes a millisecond_ns. */
-std::string check_looks()
-{
-    looks l;
-    l.at(second_ns);
-    WAN_CHECK(l.away_ns(second_ns) == 0);
-    for (int64_t now = second_ns; now < second_ns + ms; now += 10 * us)
-        l.at(now);
-    WAN_CHECK(l.away_ns(second_ns + ms) == 0);
-    const int64_t back = second_ns + 51 * ms;
-    l.at(back), l.at(back + 900 * us);
-    WAN_CHECK(l.away_ns(back) >= 50 * ms && l.away_ns(back + 900 * us) >= 50 * ms);
-    for (int64_t now = back + ms; now < back + 3 * ms; now += 10 * us)
-        l.at(now);
-    WAN_CHECK(l.away_ns(back + 3 * ms) == 0);
-    // Who looks every 10 ms, some times each, has at the second look what came after the look before the first.
-    looks rare;
-    for (int64_t now = second_ns; now < second_ns + 100 * ms; now += 10 * ms)
-        rare.at(now), rare.at(now + 5 * us), rare.at(now + 10 * us);
-    WAN_CHECK(rare.away_ns(second_ns + 90 * ms) >= 19 * ms && rare.away_ns(second_ns + 90 * ms) <= 20 * ms);
-    // An absence is over, however often it looks since.
-    looks once;
-    once.at(second_ns), once.at(2 * second_ns);
-    for (int64_t now = 2 * second_ns; now < 3 * second_ns; now += 500 * us)
-        once.at(now);
-    WAN_CHECK(once.away_ns(3 * second_ns - 500 * us) <= ms);
-    // Not who looks all the time in between.
-    looks often;
-    for (int64_t now = second_ns; now < second_ns + 100 * ms; now += now % (10 * ms) < 2 * ms ? 10 * us : 8 * ms)
-        often.at(now);
-    WAN_CHECK(often.away_ns(second_ns + 90 * ms + 10 * us) <= 8 * ms);
-    return "";
-}
-
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_loaded>), cmocka_unit_test(test<check_deaf>), cmocka_unit_test(test<check_deaf_to_transfers>),
-                                cmocka_unit_test(test<check_services>), cmocka_unit_test(test<check_opens_late>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_loaded>), cmocka_unit_test(test<check_services>), cmocka_unit_test(test<check_opens_late>)};
     return cmocka_run_group_tests_name("adaptive doubts", tests, nullptr, nullptr);
 }

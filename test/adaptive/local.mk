@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 if HAVE_CMOCKA
-adaptive_tests = test/adaptive/ahead test/adaptive/distances test/adaptive/doubts test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/resuming test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/timeouts test/adaptive/trees
+adaptive_tests = test/adaptive/absences test/adaptive/ahead test/adaptive/distances test/adaptive/doubts test/adaptive/pace test/adaptive/parts test/adaptive/places test/adaptive/random_runs test/adaptive/resuming test/adaptive/rings test/adaptive/rules test/adaptive/service test/adaptive/timeouts test/adaptive/trees
 check_PROGRAMS += $(adaptive_tests)
 TESTS += $(adaptive_tests)
 endif
@@ -10,7 +10,10 @@ endif
 test_adaptive_distances_SOURCES = test/adaptive/distances.cpp test/adaptive/simulator.hpp $(unit_headers)
 test_adaptive_distances_CPPFLAGS = $(unit_cppflags)
 test_adaptive_distances_LDADD = $(unit_libs)
-test_adaptive_doubts_SOURCES = test/adaptive/doubts.cpp test/adaptive/job.hpp $(unit_headers)
+test_adaptive_absences_SOURCES = test/adaptive/absences.cpp test/adaptive/job.hpp test/adaptive/knower.hpp $(unit_headers)
+test_adaptive_absences_CPPFLAGS = $(unit_cppflags)
+test_adaptive_absences_LDADD = $(unit_libs)
+test_adaptive_doubts_SOURCES = test/adaptive/doubts.cpp test/adaptive/job.hpp test/adaptive/knower.hpp $(unit_headers)
 test_adaptive_doubts_CPPFLAGS = $(unit_cppflags)
 test_adaptive_doubts_LDADD = $(unit_libs)
 test_adaptive_pace_SOURCES = test/adaptive/pace.cpp test/adaptive/job.hpp $(unit_headers)

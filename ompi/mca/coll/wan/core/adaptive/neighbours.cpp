@@ -24,11 +24,12 @@ constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
 constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr size_t pings_at_once = 4;
-/** Who has not answered a ping for so long does not look: others do not wait for that.  Then twice as long, up to a minute: it may be slow. */
+/** Who has not answered a ping for so long does not look: others do not wait for that.  Where the answer, when it comes, says that it did not
+ *  wait for that, the way is slow: then twice as long, up to a minute. */
 constexpr int64_t answers_ns = 2'000'000'000;
 constexpr int most_misses = 5;
-/** The same for a transfer, at least, and what a way of 0.1 Mb/s takes for a byte. */
-constexpr int64_t transfers_ns = 10'000'000'000, transfers_byte_ns = 80'000;
+/** The same for a transfer, at least and at most, and what a way of 0.1 Mb/s takes for a byte. */
+constexpr int64_t transfers_ns = 10'000'000'000, most_transfers_ns = 60'000'000'000, transfers_byte_ns = 80'000;
 /** While operations are under way, which transfers delay and that delay transfers: one takes that part of the time, as long as all of
  *  them have taken less than half a second; then a hundredth. */
 constexpr int64_t first_share = 20, first_ns = 500'000'000, later_share = 100;
@@ -42,6 +43,9 @@ constexpr int64_t farther_part = 2, nearer_part = 3, margin_ns = 300'000;
 constexpr int64_t first_trusted_ns = 2'000'000'000, most_trusted_ns = 64'000'000'000, forgiven_ns = 60'000'000'000;
 /** That part of it where long operations were in the way of what was to show that it has got farther. */
 constexpr int64_t loaded_part = 8;
+/** How often a way is measured again since answers may have waited for most of the time that they took, and for so long. */
+constexpr int most_looks = 6;
+constexpr int64_t looks_ns = 100'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
 } // namespace
@@ -331,14 +335,28 @@ void neighbours::doubt_ends(int rank, int64_t now_ns)
     else
         p.way.at_ns = now_ns;
     if (departed < 0 || (departed > 0 && p.clear)) {
+        const int64_t trusted_ns = p.trusted_ns;
         distance_set(rank, departed > 0 ? p.least_ns : p.best_ns, now_ns);
-        tell_message m;
-        m.what = tell_kind::distance;
-        m.value_ns = p.way.rtt_ns;
-        send_(rank, m);
+        if (departed > 0 || !waited(p)) {
+            tell_message m;
+            m.what = tell_kind::distance;
+            m.value_ns = p.way.rtt_ns;
+            send_(rank, m);
+        } else {        // nearer, but nobody knows how much
+            p.trusted_ns = trusted_ns;
+            p.trusted_until_ns = now_ns + trusted_ns;
+        }
         bulk_if_near(rank);
     }
+    if (departed <= 0 && waited(p) && p.looks-- > 0)
+        unsure_.push_back(rank);
     learned(rank);
+}
+
+/** Of what its best answer took, most may have been spent where nobody looked. */
+bool neighbours::waited(const peer &p) const
+{
+    return options_.has(variant_watch) && p.best_ns - p.least_ns > std::max(p.best_ns / farther_part, looks_ns);
 }
 
 void neighbours::ping(int rank, int64_t now_ns)
@@ -358,7 +376,7 @@ int64_t neighbours::answers_by(const peer &p) const
 
 int64_t neighbours::transferred_by(const peer &p) const
 {
-    return p.bulk_since_ns + std::max(transfers_ns, static_cast<int64_t>(options_.bulk_bytes) * transfers_byte_ns);
+    return p.bulk_since_ns + std::clamp(static_cast<int64_t>(options_.bulk_bytes) * transfers_byte_ns, transfers_ns, most_transfers_ns);
 }
 
 /** What is known holds; who was to become known is asked once more when it looks.  What a transfer shows then counts. */
@@ -369,7 +387,6 @@ void neighbours::give_up(int64_t now_ns)
         if (now_ns < answers_by(p))
             return false;
         ++p.given_up;
-        ++p.misses;
         if (std::exchange(p.doubted, 0) != 0) {
             p.pings = pings_each;
             news_.push_back(rank);
@@ -401,6 +418,7 @@ void neighbours::step(int64_t now_ns, bool busy)
     if (again_ && quiet())
         measure_again();
     give_up(now_ns);
+    std::erase_if(unsure_, [&](int rank) { return doubt(rank, -1, now_ns), doubted(rank); });
     while (pinged_.size() < pings_at_once && !queue_.empty()) {
         pinged_.push_back(queue_.front());
         ping(queue_.front(), now_ns);
@@ -436,8 +454,11 @@ void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t w
 {
     peer &p = peers_[from];
     if (p.given_up > 0) {       // (answers come in the order of pings)
-        if (--p.given_up == 0 && p.pings < pings_each && std::find(queue_.begin(), queue_.end(), from) == queue_.end()
-            && std::find(pinged_.begin(), pinged_.end(), from) == pinged_.end()) {
+        if (--p.given_up > 0 || std::find(pinged_.begin(), pinged_.end(), from) != pinged_.end())
+            return;
+        const int64_t late_ns = now_ns - p.since_ns;
+        p.misses = late_ns - waited_ns - std::clamp<int64_t>(m.value_ns, 0, late_ns) >= answers_ns ? p.misses + 1 : 0;
+        if (p.pings < pings_each && std::find(queue_.begin(), queue_.end(), from) == queue_.end()) {
             p.pings = 0;
             queue_.push_front(from);
             near_first_ += near_first_ > 0;
@@ -468,6 +489,9 @@ void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t w
     p.way.rtt_ns = p.best_ns;
     p.way.at_ns = now_ns;
     p.trusted_until_ns = now_ns + first_trusted_ns;
+    p.looks = most_looks;
+    if (waited(p))
+        unsure_.push_back(from);
     learned(from);
     for (const auto &[who, whom] : hints_)
         if (near(who))
@@ -523,8 +547,13 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
         most_ = std::max(most_, p.best);
         news_.push_back(from);
         if (std::exchange(p.late, false)) {
-            if (++p.bulks < bulks_each)
-                bulk_queue_.push_back(from);        // it may have been away for most of that
+            // Who was away for most of that is tried once more, if still wanted; what has been seen to come took that time.
+            const int64_t seen_ns = std::clamp<int64_t>(m.value_ns, 0, whole_ns);
+            spent_ns_ += seen_ns;
+            if (busy_ && options_.has(variant_hints))
+                pauses_until_ns_ = std::max(pauses_until_ns_, now_ns + (spent_ns_ < first_ns ? first_share : later_share) * seen_ns);
+            if (++p.bulks < bulks_each && p.bulk_wanted && std::find(bulk_queue_.begin(), bulk_queue_.end(), from) == bulk_queue_.end())
+                bulk_queue_.push_back(from);
             return;
         }
         spent_ns_ += whole_ns;

@@ -128,7 +128,8 @@ private:
         bool loaded = false;            // the last one may have been behind long operations
         int clear = 0;                  // how many were not
         int given_up = 0;               // pings whose answers do not count any more
-        int misses = 0;                 // of those, in a row
+        int misses = 0;                 // of those, in a row, who had not waited for being looked at
+        int looks = 0;                  // so often it is measured again while that may be so of most of the time
         int64_t trusted_until_ns = 0, trusted_ns = 0;       // it is not doubted again before; for so long that was
     };
 
@@ -146,6 +147,7 @@ private:
     int64_t transferred_by(const peer &p) const;
     void pong(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns);
     void doubt_ends(int rank, int64_t now_ns);
+    bool waited(const peer &p) const;
     void distance_set(int rank, int64_t rtt_ns, int64_t now_ns);
     void extremes();
 
@@ -161,6 +163,7 @@ private:
     std::vector<int> inherited_;        // from another communicator, without a bandwidth
     std::set<int> wanted_;              // all that are known or to be
     std::vector<int> pinged_;           // who has not answered
+    std::vector<int> unsure_;           // whose answers may have waited for most of the time
     int bulk_to_ = -1;
     bool busy_ = false;
     bool again_ = false;                // to be measured again once it is quiet

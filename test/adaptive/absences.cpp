@@ -1,0 +1,360 @@
+/*
+ * Processes that look for messages seldom, or never: who measures ways to them waits for none, and takes no absence for a distance.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "adaptive/arrivals.hpp"
+#include "knower.hpp"
+#include "unit.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace adaptive_test;
+using namespace wan_test;
+
+/** Who was away has what came meanwhile in one look, also where that takes a millisecond_ns. */
+std::string check_looks()
+{
+    looks l;
+    l.at(second_ns);
+    WAN_CHECK(l.away_ns(second_ns) == 0);
+    for (int64_t now = second_ns; now < second_ns + ms; now += 10 * us)
+        l.at(now);
+    WAN_CHECK(l.away_ns(second_ns + ms) == 0);
+    const int64_t back = second_ns + 51 * ms;
+    l.at(back), l.at(back + 900 * us);
+    WAN_CHECK(l.away_ns(back) >= 50 * ms && l.away_ns(back + 900 * us) >= 50 * ms);
+    for (int64_t now = back + ms; now < back + 3 * ms; now += 10 * us)
+        l.at(now);
+    WAN_CHECK(l.away_ns(back + 3 * ms) == 0);
+    // Who looks every 10 ms, some times each, has at the second look what came after the look before the first.
+    looks rare;
+    for (int64_t now = second_ns; now < second_ns + 100 * ms; now += 10 * ms)
+        rare.at(now), rare.at(now + 5 * us), rare.at(now + 10 * us);
+    WAN_CHECK(rare.away_ns(second_ns + 90 * ms) >= 19 * ms && rare.away_ns(second_ns + 90 * ms) <= 20 * ms);
+    // An absence is over, however often it looks since.
+    looks once;
+    once.at(second_ns), once.at(2 * second_ns);
+    for (int64_t now = 2 * second_ns; now < 3 * second_ns; now += 500 * us)
+        once.at(now);
+    WAN_CHECK(once.away_ns(3 * second_ns - 500 * us) <= ms);
+    // Not who looks all the time in between.
+    looks often;
+    for (int64_t now = second_ns; now < second_ns + 100 * ms; now += now % (10 * ms) < 2 * ms ? 10 * us : 8 * ms)
+        often.at(now);
+    WAN_CHECK(often.away_ns(second_ns + 90 * ms + 10 * us) <= 8 * ms);
+    return "";
+}
+
+/** Processes that do not look keep nobody waiting: neither who measures others, nor who is to measure all again. */
+std::string check_deaf()
+{
+    std::vector<std::pair<int, tell_message>> sent;
+    int64_t now = second_ns;
+    adaptive_options o;
+    o.peers = 9;
+    neighbours n{o, 10, 9, [&](int to, const tell_message &m) { sent.emplace_back(to, m); }};
+    const std::set<int> deaf{0, 1, 2, 3, 4};
+    std::map<int, int> owes;
+    const auto pong = [&](int from) {
+        tell_message m;
+        m.what = tell_kind::pong;
+        n.receive(from, m, now);
+    };
+    /** Until it has nothing to do for now; who answers does so after a millisecond. */
+    const auto run = [&](int64_t until, bool all) {
+        while (now < until) {
+            n.step(now, false);
+            now += ms;
+            for (const auto &[to, m] : std::exchange(sent, {})) {
+                if (m.what == tell_kind::ping && deaf.count(to) && !all)
+                    ++owes[to];
+                else if (m.what == tell_kind::ping)
+                    pong(to);
+                else if (m.what == tell_kind::bulk && m.last) {
+                    tell_message done;
+                    done.what = tell_kind::bulk_done;
+                    n.receive(to, done, now);
+                }
+            }
+        }
+    };
+    run(now + 6 * second_ns, false);
+    WAN_CHECK_THAT(n.known().size() == 4 && n.quiet() && n.deadline() == INT64_MAX && owes.size() == 5, std::to_string(n.known().size()) + " known");
+    // They look: what came so late says nothing of how far they are.
+    for (const auto &[who, pings] : std::exchange(owes, {})) {
+        WAN_CHECK_THAT(pings == 1, std::to_string(pings) + " pings");
+        pong(who);
+        WAN_CHECK(n.rtt_ns(who) == 0);
+    }
+    run(now + second_ns, true);
+    WAN_CHECK(n.known().size() == 9 && n.quiet());
+    for (int who : n.known())
+        WAN_CHECK_THAT(n.rtt_ns(who) == ms, std::to_string(n.rtt_ns(who)));
+    // Measured again, all hold what they had but for those who answer.
+    n.measure_again();
+    run(now + 6 * second_ns, false);
+    WAN_CHECK(n.quiet() && owes.size() == 5);
+    for (int who : n.known())
+        WAN_CHECK(n.rtt_ns(who) == ms);
+    // An answer that nobody waits for changes nothing.
+    now += 50 * ms;
+    pong(7);
+    WAN_CHECK(n.rtt_ns(7) == ms && n.quiet());
+    // A way that is doubted is believed as it was, and may be doubted again.
+    knower k;
+    k.n.doubt(1, 1, k.now);
+    k.n.step(k.now, false);
+    k.sent.clear();
+    WAN_CHECK(k.n.doubted(1) && k.n.deadline() == k.now + 2 * second_ns);
+    k.now += 2 * second_ns;
+    k.n.step(k.now, false);
+    WAN_CHECK(!k.n.doubted(1) && k.n.rtt_ns(1) == 20 * ms);
+    k.now += 100 * ms;
+    k.pong(1);
+    WAN_CHECK(k.n.rtt_ns(1) == 20 * ms && k.answers(0) == 0);
+    k.now += 3 * second_ns;
+    k.n.doubt(1, 1, k.now);
+    WAN_CHECK(k.answers(90 * ms) == 3 && k.n.rtt_ns(1) == 90 * ms);
+    return "";
+}
+
+/** The same for transfers: whose answer is late counts by itself; one that nobody asked for does not. */
+std::string check_deaf_to_transfers()
+{
+    std::vector<std::pair<int, tell_message>> sent;
+    int64_t now = second_ns;
+    adaptive_options o;
+    o.peers = 2;
+    o.bulk_bytes = 128 << 10;
+    neighbours n{o, 3, 2, [&](int to, const tell_message &m) { sent.emplace_back(to, m); }};
+    const auto done = [&](int from, int64_t value_ns) {
+        tell_message m;
+        m.what = tell_kind::bulk_done;
+        m.value_ns = value_ns;
+        n.receive(from, m, now);
+    };
+    std::vector<int> transfers(2);
+    const auto run = [&](int64_t until) {
+        for (; now < until; now += ms) {
+            n.step(now, false);
+            for (const auto &[to, m] : std::exchange(sent, {})) {
+                tell_message pong;
+                pong.what = tell_kind::pong;
+                if (m.what == tell_kind::ping)
+                    n.receive(to, pong, now + 100 * us);
+                else if (m.what == tell_kind::bulk && m.last)
+                    ++transfers[static_cast<size_t>(to)];
+            }
+        }
+    };
+    run(now + 5 * second_ns);
+    WAN_CHECK(transfers[0] + transfers[1] == 1 && !n.quiet());
+    const int first = transfers[1], other = 1 - first;
+    for (int64_t value : {int64_t{0}, INT64_MAX, INT64_MIN})
+        done(other, value);
+    WAN_CHECK(n.bandwidth(other) == 0 && !n.quiet());
+    run(now + 7 * second_ns);
+    WAN_CHECK(transfers[0] + transfers[1] == 2);
+    // 128 KB in 2 s, whatever the other one says.
+    run(now + second_ns);
+    const int64_t took_ns = n.deadline() == INT64_MAX ? 0 : (int64_t{128} << 10) * 80 * us - (n.deadline() - now);
+    done(other, INT64_MIN);
+    const auto rate = static_cast<int64_t>(n.bandwidth(other));
+    WAN_CHECK_THAT(took_ns > second_ns && std::abs(rate - (int64_t{128} << 10) * second_ns / took_ns) < rate / 100, std::to_string(rate) + " bytes/s");
+    WAN_CHECK(n.quiet() && n.deadline() == INT64_MAX);
+    // Until it has answered it gets no other one.
+    const auto to_first = [&] { return transfers[static_cast<size_t>(first)]; };
+    n.measure_again();
+    run(now + second_ns);
+    WAN_CHECK(to_first() == 1 && transfers[static_cast<size_t>(other)] == 2 && n.bandwidth(first) == 0);
+    done(other, 1);
+    done(first, 1);
+    WAN_CHECK(n.bandwidth(first) > 0 && n.bandwidth(first) < 16'000);
+    done(first, 1);
+    done(other, INT64_MAX);
+    WAN_CHECK(n.bandwidth(first) < 16'000 && !n.quiet());
+    // It was away for most of that, perhaps: a second one tells.
+    run(now + second_ns);
+    WAN_CHECK(to_first() == 2);
+    done(first, 1);
+    WAN_CHECK(n.bandwidth(first) > 100'000 && n.quiet());
+    return "";
+}
+
+/** Process 0 of some measures the others, each so far away, who look so often, and take so long for a transfer. */
+struct world {
+    struct other {
+        int64_t one_way_ns = 50 * us;
+        int64_t every_ns = 1;           // 0: it never looks
+        int64_t transfer_ns = ms;       // as it sees that come
+        int64_t waits_ns = 0;           // before it looks, at least
+    };
+    std::vector<other> others;          // by rank; the first is not used
+    bool busy = false;
+    int64_t now = second_ns;
+    std::map<int, int> pings, transfers, answers;
+    int told = 0;       // how far they are
+    std::vector<std::pair<int, tell_message>> sent;
+    std::multimap<int64_t, std::pair<int, tell_message>> coming;
+    neighbours n;
+
+    explicit world(int size, adaptive_options o = {})
+        : others(static_cast<size_t>(size)), n((o.peers = size, o), size, 0, [this](int to, const tell_message &m) { sent.emplace_back(to, m); })
+    {
+    }
+    other &at(int rank) { return others[static_cast<size_t>(rank)]; }
+    void run(int64_t for_ns, const std::function<bool()> &stop = [] { return false; })
+    {
+        for (const int64_t end = now + for_ns; now < end && !stop(); now += ms) {
+            for (; !coming.empty() && coming.begin()->first <= now; coming.erase(coming.begin())) {
+                ++answers[coming.begin()->second.first];
+                n.receive(coming.begin()->second.first, coming.begin()->second.second, now);
+            }
+            n.step(now, busy);
+            for (const auto &[to, m] : std::exchange(sent, {})) {
+                const other &o = at(to);
+                const bool ping = m.what == tell_kind::ping, transfer = m.what == tell_kind::bulk && m.last;
+                pings[to] += ping, transfers[to] += transfer, told += m.what == tell_kind::distance;
+                if ((!ping && !transfer) || !o.every_ns)
+                    continue;
+                tell_message answer;
+                answer.what = ping ? tell_kind::pong : tell_kind::bulk_done;
+                answer.value_ns = ping ? o.every_ns + o.waits_ns : o.transfer_ns;
+                coming.emplace((now + o.one_way_ns + o.waits_ns + o.every_ns - 1) / o.every_ns * o.every_ns + o.one_way_ns + (ping ? 0 : o.transfer_ns), std::pair{to, answer});
+            }
+        }
+    }
+    bool knows(int rank, int64_t rtt_ns) const { return n.rtt_ns(rank) >= rtt_ns && n.rtt_ns(rank) <= rtt_ns + 2 * ms; }
+    std::string text(int rank) { return std::to_string(n.rtt_ns(rank) / us) + " us, " + std::to_string(pings[rank]) + " pings, " + std::to_string(transfers[rank]) + " transfers"; }
+};
+
+/** Who looks seldom is not far: what its answers say that they may have waited for that does not get known, or not for long. */
+std::string check_rare()
+{
+    for (int64_t every_ns : {700 * ms, 1500 * ms, 3 * second_ns, 5 * second_ns, 12 * second_ns}) {
+        world w(4);
+        w.at(1) = {5 * ms, every_ns};
+        w.at(2) = {5 * ms};
+        w.run(120 * second_ns);
+        WAN_CHECK_THAT(w.knows(2, 10 * ms) && w.n.rtt_ns(1) < 1600 * ms, w.text(1));
+        WAN_CHECK_THAT((w.n.rtt_ns(1) == 0) == (every_ns >= 3 * second_ns), w.text(1));
+        w.at(1).every_ns = 1;
+        w.run(90 * second_ns);
+        // (A tenth of a second is left as it is.)
+        const auto nearly = [&] { return w.n.rtt_ns(1) >= 10 * ms && w.n.rtt_ns(1) <= 110 * ms; };
+        WAN_CHECK_THAT(nearly(), w.text(1));
+        const int before = w.pings[1];
+        w.run(600 * second_ns);
+        WAN_CHECK_THAT(w.pings[1] == before && nearly(), w.text(1));
+    }
+    // Nobody asks for ever.
+    world w(3);
+    w.at(1) = {5 * ms, 200 * ms, ms, 500 * ms};
+    w.run(300 * second_ns);
+    const int before = w.pings[1];
+    w.run(1000 * second_ns);
+    WAN_CHECK_THAT(w.pings[1] == before && before < 40 && w.n.changes() <= 6, w.text(1));
+    // The other one, who may know better, is not told how far that seems to be.
+    world v(3);
+    v.at(1) = {5 * ms, 200 * ms, ms, 1500 * ms};
+    v.run(10 * second_ns);
+    v.at(1) = {5 * ms, 10 * ms, ms, 290 * ms};
+    v.run(300 * second_ns);
+    WAN_CHECK_THAT(v.n.changes() > 0 && v.told == 0 && v.n.rtt_ns(1) < 310 * ms, v.text(1));
+    return "";
+}
+
+/** A way that takes longer than people wait for an answer is known at last. */
+std::string check_far()
+{
+    for (int64_t rtt_ns : {3 * second_ns, 9 * second_ns, 20 * second_ns}) {
+        world w(3);
+        w.at(1) = {rtt_ns / 2};
+        w.run(300 * second_ns, [&] { return w.n.rtt_ns(1) > 0; });
+        WAN_CHECK_THAT(w.knows(1, rtt_ns), w.text(1));
+    }
+    return "";
+}
+
+/** However often they do not answer, others are measured as soon as before. */
+std::string check_deaf_again()
+{
+    world w(10);
+    w.run(5 * second_ns);
+    WAN_CHECK(w.n.known().size() == 9 && w.n.quiet());
+    for (size_t i = 0; i < 4; ++i)      // who is asked first
+        w.at(w.n.known()[i]).every_ns = 0;
+    for (int time = 0; time < 6; ++time) {
+        w.n.measure_again();
+        w.answers.clear();
+        const int64_t then = w.now;
+        w.run(100 * second_ns, [&] { return w.answers.size() >= 5; });
+        WAN_CHECK_THAT(w.now - then <= 5 * second_ns, std::to_string((w.now - then) / ms) + " ms");
+        w.run(100 * second_ns, [&] { return w.n.quiet(); });
+        WAN_CHECK_THAT(w.n.quiet() && w.now - then <= 20 * second_ns, std::to_string((w.now - then) / ms) + " ms");
+    }
+    // Nor is a transfer waited for longer than a minute, whatever its length.
+    adaptive_options o;
+    o.bulk_bytes = 16 << 20;
+    world v(3, o);
+    v.at(1).transfer_ns = v.at(2).transfer_ns = 4000 * second_ns;
+    v.run(100 * second_ns);
+    WAN_CHECK_THAT(v.transfers[1] == 1 && v.transfers[2] == 1, v.text(1) + "; " + v.text(2));
+    return "";
+}
+
+/** Those of which the answer is late take their part of the time, as others do; and are tried once more, not twice. */
+std::string check_late_transfers()
+{
+    world w(11);
+    w.busy = true;
+    for (auto &x : w.others)
+        x.transfer_ns = 12 * second_ns;
+    w.run(400 * second_ns);
+    int all = 0;
+    for (const auto &[rank, n] : w.transfers)
+        all += n;
+    WAN_CHECK_THAT(all >= 1 && all <= 3, std::to_string(all) + " transfers");
+    // Who was away does not make others wait for that.
+    world a(11);
+    a.busy = true;
+    a.at(3).every_ns = 0;
+    a.run(100 * second_ns);
+    for (int r = 1; r < 11; ++r)
+        WAN_CHECK_THAT((a.n.bandwidth(r) > 0) == (r != 3), a.text(r));
+    // All is measured again just when it comes.
+    world v(3);
+    v.at(1).transfer_ns = v.at(2).transfer_ns = 11 * second_ns;
+    v.run(5 * second_ns);
+    const int first = v.transfers[1] ? 1 : 2;
+    v.run(second_ns * 11 / 2);
+    v.coming.clear();       // of the other one, too
+    tell_message done;
+    done.what = tell_kind::bulk_done;
+    v.n.receive(3 - first, done, v.now);
+    v.at(1).transfer_ns = v.at(2).transfer_ns = ms;
+    v.run(second_ns);
+    v.transfers.clear();
+    v.n.measure_again();
+    v.n.receive(first, done, v.now);
+    v.run(5 * second_ns);
+    WAN_CHECK_THAT(v.transfers[first] == 1 && v.n.quiet(), v.text(first));
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_deaf>), cmocka_unit_test(test<check_deaf_to_transfers>),
+                                cmocka_unit_test(test<check_rare>), cmocka_unit_test(test<check_far>), cmocka_unit_test(test<check_deaf_again>), cmocka_unit_test(test<check_late_transfers>)};
+    return cmocka_run_group_tests_name("adaptive absences", tests, nullptr, nullptr);
+}
