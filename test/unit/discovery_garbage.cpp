@@ -433,6 +433,8 @@ std::string check_table()
             tell(1, first, hole);       // of three sites one has hosts
             tell(2, first, places);     // no first host of rank 7's site
         }
+    for (size_t first = 0; first < hosts; first += most)
+        tell(2, first, places);
     WAN_CHECK_THAT(!d.finished(), "takes a table from anybody, or of sites without hosts");
     for (size_t first : {size_t{0}, size_t{0}, most, most, size_t{0}}) {
         tell(1, first, places);
