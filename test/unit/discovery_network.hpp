@@ -10,11 +10,15 @@
 #include "measure/discovery.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <queue>
 #include <random>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -68,6 +72,7 @@ struct outcome {
     int64_t ended_ns = 0;                   // last rank knows
     int64_t complete_ns = 0;
     uint64_t messages = 0, most_sent = 0;   // all; by one rank
+    uint64_t probes = 0;                    // pings among them: each has an answer
 };
 
 /** Runs all ranks until nothing more happens, or so long. */
@@ -84,18 +89,23 @@ public:
                 [this, r](int to, int64_t, int64_t rate, int64_t) { learned_[{r, to}] = rate; }));
     }
 
+    /** Called with whatever comes to a process that looks; true: it gets that, too. */
+    std::function<bool(int64_t now_ns, int from, int to, std::vector<char> &bytes)> on_arrival;
+    /** Something more, which nobody has sent. */
+    void inject(int64_t at_ns, int from, int to, std::vector<char> bytes) { events_.push({at_ns, order_++, to, from, std::move(bytes), true}); }
+
     outcome run()
     {
         for (int r = 0; r < net_.ranks(); ++r)
             events_.push({habit_of(r).starts, order_++, r, -1, {}});
         outcome o;
         while (!events_.empty() && now_ < until_ns_) {
-            const event e = events_.top();
+            event e = events_.top();
             events_.pop();
             const auto r = static_cast<size_t>(e.to);
             const int64_t now = looks_at(e.to, std::max(e.at, looked_[r]));
             if (now > e.at) {       // not looking just now
-                events_.push({now, order_++, e.to, e.from, e.bytes});
+                events_.push({now, order_++, e.to, e.from, e.bytes, e.injected});
                 continue;
             }
             const int64_t before = last_look(e.to, now);
@@ -107,7 +117,7 @@ public:
                 }
             now_ = now;
             const bool knew = ranks_[r]->finished();
-            if (e.from >= 0)
+            if (e.from >= 0 && (e.injected || !on_arrival || on_arrival(now, e.from, e.to, e.bytes)))
                 ranks_[r]->receive(e.from, e.bytes.data(), e.bytes.size());
             if (ranks_[r]->finished() && !knew)
                 o.ended_ns = std::max(o.ended_ns, now);
@@ -128,6 +138,7 @@ public:
         }
         o.learned = learned_;
         o.sites = ranks_[0]->finished() ? ranks_[0]->sites() : 0;
+        o.probes = probes_;
         for (uint64_t s : sent_) {
             o.messages += s;
             o.most_sent = std::max(o.most_sent, s);
@@ -141,6 +152,7 @@ private:
         uint64_t order;
         int to, from;       // from -1: the first look
         std::vector<char> bytes;
+        bool injected = false;
         friend bool operator>(const event &a, const event &b) { return std::tie(a.at, a.order) > std::tie(b.at, b.order); }
     };
 
@@ -188,6 +200,8 @@ private:
 
     void send(int from, int to, const void *bytes, size_t size)
     {
+        if (to < 0 || to >= net_.ranks() || size > discovery::message_max)
+            throw std::logic_error("rank " + std::to_string(from) + " sends " + std::to_string(size) + " bytes to rank " + std::to_string(to));
         const int a = net_.host_of_rank[static_cast<size_t>(from)], b = net_.host_of_rank[static_cast<size_t>(to)];
         const int64_t way = net_.way_ns(a, b);
         std::uniform_real_distribution<double> shake(1 - net_.jitter, 1 + net_.jitter);
@@ -197,6 +211,9 @@ private:
         int64_t &last = order_of_[{from, to}];      // one message after the other
         at = last = std::max(at, last + 1);
         ++sent_[static_cast<size_t>(from)];
+        uint32_t what = 0;
+        std::memcpy(&what, bytes, sizeof what);
+        probes_ += what == 0;       // a ping, by discovery's header
         const char *text = static_cast<const char *>(bytes);
         events_.push({at, order_++, to, from, {text, text + size}});
     }
@@ -226,7 +243,7 @@ private:
     std::set<std::pair<int, int>> connected_;
     std::map<std::pair<int, int>, int64_t> order_of_;
     int64_t now_ = 0;
-    uint64_t order_ = 0;
+    uint64_t order_ = 0, probes_ = 0;
 };
 
 } // namespace wan_test

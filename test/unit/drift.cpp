@@ -126,6 +126,48 @@ std::string check_changes()
     return "";
 }
 
+/**
+ * A link that carries a third, or three times as much, at the same distance, whenever in a period that happens: seen by calls of which transfers
+ * take enough of the time, half more or a third less in all.  Others are nearly as long as before, and say nothing.  Ranks ask after so many calls, not after
+ * a time, which they do not share: where a period, 1.3 s by what asking costs here, was to be of calls that take three times as long now, it is three
+ * times as long.  So what is wider is seen within three seconds, what is narrower within that two times in three, and within four and two calls in all.
+ */
+std::string check_bandwidth()
+{
+    constexpr int64_t by_default = 50 * ms, period = 110 * 12 * ms;     // one call in that time asks: share of drift.cpp, and cost
+    int64_t slowest_ns[2] = {};
+    int seen = 0, soon = 0;
+    for (const bool wider : {false, true})
+        for (const double part : {0.1, 0.2, 0.3, 0.55, 0.7, 0.95})      // of transfers, before
+            for (const double usual_ms : {12.0, 40.0, 120.0})
+                for (int phase = 0; phase < 40; ++phase) {
+                    job j(5, by_default);
+                    const double factor = 1 - part + part * (wider ? 1.0 / 3 : 3);
+                    const auto usual = static_cast<int64_t>(usual_ms * 1e6);
+                    const int warm = static_cast<int>(20e3 / usual_ms) + phase * std::max(1, static_cast<int>(1000 / usual_ms / 40)), later = static_cast<int>(8e3 / usual_ms / factor);
+                    std::mt19937_64 random(static_cast<uint64_t>(phase));
+                    const auto takes = [&](double times) { return static_cast<int64_t>(static_cast<double>(usual) * times * (0.95 + 0.1 * static_cast<double>(random() % 1000) / 1000)); };
+                    WAN_CHECK_THAT(j.run(0, warm, [&](int, int) { return takes(1); }) == -1, "nothing has changed");
+                    const int64_t changed = j.ranks[0].now;
+                    int64_t noticed = changed;
+                    const int at = j.run(warm, warm + later, [&](int, int) { return takes(factor); }, &noticed);
+                    const std::string what = std::string(wider ? "wider" : "narrower") + ", transfers " + std::to_string(part) + " of " + std::to_string(usual_ms) + " ms, phase "
+                                             + std::to_string(phase) + ": call " + std::to_string(at - warm) + ", after " + std::to_string((noticed - changed) / ms) + " ms";
+                    WAN_CHECK_THAT(j.wrong.empty() && (at >= warm) == (factor > 1.55 || factor < 0.64), j.wrong + what);
+                    // Half a period does not tell yet; the next one is planned by what calls took in it, before and after.
+                    const double periods = std::max(1.0, 0.5 + 2 / (1 + factor)) * period, most = std::max(1.0, factor) * 1.06 * (periods + 2.0 * static_cast<double>(usual));
+                    WAN_CHECK_THAT(static_cast<double>(noticed - changed) <= most, what);
+                    WAN_CHECK_THAT(!wider || noticed - changed <= 3 * second, what);
+                    seen += at >= warm && !wider;
+                    soon += at >= warm && !wider && noticed - changed <= 3 * second;
+                    slowest_ns[wider] = std::max(slowest_ns[wider], noticed - changed);
+                }
+    std::printf("a third of the bandwidth is seen within %.2f s, %d of %d times within 3 s, three times of it within %.2f s\n", static_cast<double>(slowest_ns[0]) / 1e9, soon, seen,
+                static_cast<double>(slowest_ns[1]) / 1e9);
+    WAN_CHECK_THAT(2 * soon >= seen, "mostly late");
+    return "";
+}
+
 std::string check_late_processes()
 {
     // Rank 2 always comes last, and sees no change: the others do.
@@ -426,6 +468,7 @@ std::string check_deferral()
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(wan_test::test<check_deferral>), cmocka_unit_test(wan_test::test<check_steady>), cmocka_unit_test(wan_test::test<check_changes>),
+                                cmocka_unit_test(wan_test::test<check_bandwidth>),
                                 cmocka_unit_test(wan_test::test<check_late_processes>), cmocka_unit_test(wan_test::test<check_skew>),
                                 cmocka_unit_test(wan_test::test<check_bursts>), cmocka_unit_test(wan_test::test<check_kinds>),
                                 cmocka_unit_test(wan_test::test<check_many_kinds>),

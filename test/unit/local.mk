@@ -7,6 +7,7 @@ unit_tests = \
 	test/unit/builder \
 	test/unit/counters \
 	test/unit/discovery \
+	test/unit/discovery_garbage \
 	test/unit/documentation \
 	test/unit/drift \
 	test/unit/engine \
@@ -65,6 +66,9 @@ test_unit_builder_LDADD = $(unit_libs)
 test_unit_discovery_SOURCES = test/unit/discovery.cpp test/unit/discovery_network.hpp $(unit_headers)
 test_unit_discovery_CPPFLAGS = $(unit_cppflags)
 test_unit_discovery_LDADD = $(unit_libs)
+test_unit_discovery_garbage_SOURCES = test/unit/discovery_garbage.cpp test/unit/discovery_network.hpp $(unit_headers)
+test_unit_discovery_garbage_CPPFLAGS = $(unit_cppflags)
+test_unit_discovery_garbage_LDADD = $(unit_libs)
 test_unit_site_finder_SOURCES = test/unit/site_finder.cpp $(unit_headers)
 test_unit_site_finder_CPPFLAGS = $(unit_cppflags)
 test_unit_site_finder_LDADD = $(unit_libs)

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -33,7 +36,36 @@ constexpr size_t enough_samples = 12;
 constexpr size_t most_under_way = 2, most_in_vain = 16, most_from_all = 4096;
 constexpr uint32_t many_answers = 6;
 
+/** Longer is nobody's gap, and sums with it are times still. */
+constexpr int64_t most_gap_ns = std::numeric_limits<int64_t>::max() / 4;
+/** In a table that is coming: nothing yet; no site has that number. */
+constexpr site_finder::place nowhere{.site = std::numeric_limits<uint16_t>::max()};
+
 size_t in_vain(int hosts) { return std::clamp(most_from_all / static_cast<size_t>(hosts), most_under_way, most_in_vain); }
+
+/** Whether sites, and parts in each, are numbered by their lowest hosts, and no number is left out. */
+bool in_order(std::span<const site_finder::place> places)
+{
+    int highest_site = -1;
+    std::map<std::pair<size_t, site_finder::place>, int> highest;       // of the parts of what encloses them
+    for (const site_finder::place &p : places) {
+        if (p.site > highest_site + 1)
+            return false;
+        highest_site = std::max<int>(highest_site, p.site);
+        site_finder::place within{.site = p.site};
+        for (size_t level = 0; level < p.inside.size(); ++level) {
+            const int part = p.inside[level];
+            const auto [at, first] = highest.try_emplace({level, within}, part);
+            if (first ? part > 1 : at->second == 0 ? part > 0 : part == 0 || part > at->second + 1)
+                return false;
+            if (level > 0 && part > 0 && p.inside[level - 1] == 0)
+                return false;
+            at->second = std::max(at->second, part);
+            within.inside[level] = p.inside[level];
+        }
+    }
+    return true;
+}
 
 bool agree(int64_t shortest, int64_t second) { return second <= shortest + shortest / 2 + agreeing_ns; }
 
@@ -57,7 +89,7 @@ discovery::discovery(std::span<const uint64_t> node, int me, sender send_to, sit
         host_of_[r] = at->second;
     }
     host_ = host_of_[static_cast<size_t>(me)];
-    if (host_ == 0)
+    if (me == delegate_[0])
         finder_.emplace(static_cast<int>(delegate_.size()));
 }
 
@@ -114,11 +146,12 @@ void discovery::send_ping(size_t i)
     send(delegate_[static_cast<size_t>(w.host)], {ping, round_ << 16 | static_cast<uint32_t>(i) << 8 | (w.sent & 0xff), 0});
 }
 
-void discovery::take_pong(uint32_t number, int64_t gap)
+void discovery::take_pong(int rank, uint32_t number, int64_t gap)
 {
     const size_t i = number >> 8 & 0xff;
-    if (i >= ways_.size() || reported_)
+    if (i >= ways_.size() || reported_ || gap < 0 || delegate_[static_cast<size_t>(ways_[i].host)] != rank)
         return;
+    gap = std::min(gap, most_gap_ns);
     way &w = ways_[i];
     if (number >> 16 != (round_ & 0xffff))
         return;     // of an earlier round
@@ -170,7 +203,7 @@ void discovery::give_report()
             learned_(delegate_[static_cast<size_t>(x.host)], time, 0, now_);
     }
     if (host_ == 0)
-        take_report(0, round_, times);
+        take_report(me_, round_, times);
     else
         send(delegate_[0], {report, round_, 0}, std::as_bytes(std::span(times)));
 }
@@ -190,32 +223,35 @@ void discovery::receive(int rank, const void *bytes, size_t size)
     };
     switch (h.what) {
     case ping: return send(rank, {pong, h.number, gap_});
-    case pong: return take_pong(h.number, h.value);
-    case report: return take_report(host_of_[static_cast<size_t>(rank)], h.number, take(int64_t{}));
-    case ask: {
-        std::vector<int> targets = take(int32_t{});
-        if (h.number > round_ && targets.size() <= site_finder::most_targets
-            && std::all_of(targets.begin(), targets.end(), [&](int x) { return x >= 0 && x < hosts(); }))
-            measure(h.number, std::move(targets));
-        return;
-    }
-    case table: return take_table(h.number, take(site_finder::place{}));
+    case pong: return take_pong(rank, h.number, h.value);
+    case report: return take_report(rank, h.number, take(int64_t{}));
+    case ask: return take_ask(rank, h.number, take(int32_t{}));
+    case table: return take_table(rank, h.number, take(site_finder::place{}));
     case part: return ways_between_.receive(rank, site_ways::kind::part, h.number, h.value);
     case done: return ways_between_.receive(rank, site_ways::kind::done, h.number, h.value);
-    case way_report: return take_way_report(host_of_[static_cast<size_t>(rank)], take(way_between{}));
-    case way_table: return take_way_table(static_cast<size_t>(std::max<int64_t>(0, h.value)), take(way_between{}));
+    case way_report: return take_way_report(rank, take(way_between{}));
+    case way_table: return take_way_table(rank, h.number, static_cast<size_t>(std::max<int64_t>(0, h.value)), take(way_between{}));
     default: return;
     }
 }
 
+void discovery::take_ask(int rank, uint32_t round, std::vector<int> targets)
+{
+    if (rank == delegate_[0] && delegate() && !finished() && round > round_ && round <= 0xffff      // (as pings have it)
+        && !targets.empty() && targets.size() <= site_finder::most_targets
+        && std::all_of(targets.begin(), targets.end(), [&](int x) { return x >= 0 && x < hosts(); }))
+        measure(round, std::move(targets));
+}
+
 /* ---- the coordinator ------------------------------------------------------------------------- */
 
-void discovery::take_report(int host, uint32_t round, std::span<const int64_t> times)
+void discovery::take_report(int rank, uint32_t round, std::span<const int64_t> times)
 {
-    if (!finder_ || !finder_->take(host, round, times))
+    const int host = host_of_[static_cast<size_t>(rank)];
+    if (!finder_ || delegate_[static_cast<size_t>(host)] != rank || !finder_->take(host, round, times))
         return;
     if (finder_->finished())
-        return take_table(0, finder_->places());
+        return take_table(me_, 0, finder_->places());
     const uint32_t next = finder_->round();
     finder_->ask([&](int h, std::span<const int> targets) {
         const std::vector<int32_t> some(targets.begin(), targets.end());
@@ -225,20 +261,35 @@ void discovery::take_report(int host, uint32_t round, std::span<const int64_t> t
 
 /* ---- the result -------------------------------------------------------------------------------- */
 
-void discovery::take_table(uint32_t first, std::span<const site_finder::place> some)
+int discovery::first_host(std::span<const site_finder::place> places, uint16_t site)
+{
+    return static_cast<int>(std::find_if(places.begin(), places.end(), [site](const auto &p) { return p.site == site; }) - places.begin());
+}
+
+int discovery::told_by(std::span<const site_finder::place> places) const
+{
+    const int first = first_host(places, places[static_cast<size_t>(host_)].site);
+    return delegate_[static_cast<size_t>(!delegate() ? host_ : host_ == first ? 0 : first)];
+}
+
+void discovery::take_table(int rank, size_t first, std::span<const site_finder::place> some)
 {
     if (finished() || first + some.size() > delegate_.size()
         || std::any_of(some.begin(), some.end(), [&](const site_finder::place &p) { return p.site >= delegate_.size(); }))
         return;
-    coming_.resize(delegate_.size());
-    std::copy(some.begin(), some.end(), coming_.begin() + first);
-    came_ += some.size();
-    if (came_ < coming_.size())
+    if (std::exchange(coming_from_, rank) != rank)      // who is to tell this process is known when all is there
+        coming_.assign(delegate_.size(), nowhere);
+    std::copy(some.begin(), some.end(), coming_.begin() + static_cast<std::ptrdiff_t>(first));
+    if (std::find(coming_.begin(), coming_.end(), nowhere) != coming_.end())
         return;
+    if (!in_order(coming_) || told_by(coming_) != rank) {
+        coming_from_ = -1;
+        return;
+    }
     place_.swap(coming_);
     for (const site_finder::place &p : place_)
         sites_ = std::max(sites_, 1 + p.site);
-    pass_on([this](int rank) { tell_sites(rank); });
+    pass_on([this](int other) { tell_sites(other); });
     begin_ways();
 }
 
@@ -246,8 +297,8 @@ void discovery::pass_on(const std::function<void(int rank)> &tell)
 {
     if (!delegate())
         return;
-    const int mine = site_of(me_);
-    const auto first_here = static_cast<int>(std::find_if(place_.begin(), place_.end(), [mine](const auto &p) { return p.site == mine; }) - place_.begin());
+    const auto mine = static_cast<uint16_t>(site_of(me_));
+    const int first_here = first_host(place_, mine);
     if (host_ == 0) {
         std::vector<bool> told(static_cast<size_t>(sites_));
         told[static_cast<size_t>(mine)] = true;
@@ -277,7 +328,7 @@ void discovery::tell_ways(int rank)
 {
     constexpr size_t most = (message_max - sizeof(header)) / sizeof(way_between);
     for (size_t i = 0; i < between_.size(); i += most)
-        send(rank, {way_table, 0, static_cast<int64_t>(between_.size())},
+        send(rank, {way_table, static_cast<uint32_t>(i), static_cast<int64_t>(between_.size())},
              std::as_bytes(std::span(between_).subspan(i, std::min(most, between_.size() - i))));
 }
 
@@ -309,37 +360,47 @@ void discovery::give_ways()
     }
     found.resize(std::min(found.size(), most));
     if (host_ == 0)
-        take_way_report(0, found);
+        take_way_report(me_, found);
     else
         send(delegate_[0], {way_report, 0, 0}, std::as_bytes(std::span(found)));
 }
 
-void discovery::take_way_report(int host, std::span<const way_between> some)
+/** Each at most once, as something that was measured. */
+bool discovery::are_ways(std::span<const way_between> some) const
 {
-    if (host_ != 0 || !finished() || complete_)
+    std::set<std::pair<int, int>> seen;
+    return !some.empty() && std::all_of(some.begin(), some.end(), [&](const way_between &w) {
+        return w.from < sites_ && w.to < sites_ && w.from != w.to && w.what.rtt_ns > 0 && w.what.bytes_per_s >= 0 && w.what.cold_bytes_per_s >= 0
+               && seen.insert({w.from, w.to}).second;
+    });
+}
+
+void discovery::take_way_report(int rank, std::span<const way_between> some)
+{
+    if (!finder_ || !finished() || complete_ || !are_ways(some))
         return;
-    for (const way_between &w : some)
-        if (w.from != place_[static_cast<size_t>(host)].site || w.to >= sites_)
-            return;
-    way_reports_.try_emplace(place_[static_cast<size_t>(host)].site, some.begin(), some.end());
+    const uint16_t site = place_of(rank).site;
+    if (delegate_[static_cast<size_t>(first_host(place_, site))] != rank
+        || std::any_of(some.begin(), some.end(), [site](const way_between &w) { return w.from != site; }))
+        return;
+    way_reports_.try_emplace(site, some.begin(), some.end());
     if (way_reports_.size() < static_cast<size_t>(sites_))
         return;
     std::vector<way_between> all;
-    for (const auto &[site, ways] : way_reports_)
+    for (const auto &[reporting, ways] : way_reports_)
         all.insert(all.end(), ways.begin(), ways.end());
-    take_way_table(all.size(), all);
+    take_way_table(me_, 0, all.size(), all);
 }
 
-void discovery::take_way_table(size_t all, std::span<const way_between> some)
+void discovery::take_way_table(int rank, size_t first, size_t all, std::span<const way_between> some)
 {
-    if (!finished() || complete_ || all == 0 || between_.size() + some.size() > all
-        || std::any_of(some.begin(), some.end(), [&](const way_between &w) { return w.from >= sites_ || w.to >= sites_; }))
+    if (!finished() || complete_ || told_by(place_) != rank || first != between_.size() || first + some.size() > all || !are_ways(some))
         return;
     between_.insert(between_.end(), some.begin(), some.end());
     if (between_.size() < all)
         return;
     complete_ = true;
-    pass_on([this](int rank) { tell_ways(rank); });
+    pass_on([this](int other) { tell_ways(other); });
 }
 
 } // namespace wan

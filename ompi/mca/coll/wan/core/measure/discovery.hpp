@@ -19,6 +19,11 @@
  * ways, or some 20, at the same time: each three times (long ones a second and a
  * third time at once), and short ones now and then until the longest is known.
  *
+ * Messages grow with the hosts, not with their square, and where there are many sites, with these, too: a host sends 20 to 110
+ * pings up to 16 sites, then some six for each site, at most 100 and 7 a site (asserted up to 256 sites; as many answers come
+ * back).  For who only learns of pairs whether they are near, that is the law: of hosts in equal sites one for each host and site
+ * is the least that can tell them apart (Devanny, Goodrich, Jetviroj, SPAA 2016).
+ *
  * A message waits until the process that it is for looks: times count only if
  * both ends had looked not long before (`gap`), and the shortest two must agree.
  * A way takes less than the shortest time, and more than any less what that may have
@@ -65,7 +70,10 @@ public:
 
     /** To be called whenever this process looks for messages, before it takes them. */
     void look(int64_t now_ns);
-    /** A message that came from `rank`; what is none of ours is ignored. */
+    /**
+     * A message that came from `rank`; ignored is what is none of ours, comes twice or too late, makes no sense, or is from
+     * a process that does not say such things: of the sites each hears from one other process only.
+     */
     void receive(int rank, const void *bytes, size_t size);
 
     /** The sites are known. */
@@ -95,7 +103,7 @@ private:
     enum kind : uint32_t { ping, pong, report, ask, table, part, done, way_report, way_table };
     struct header {
         uint32_t what;
-        uint32_t number;        // ping, pong: which; report, ask: of the round; table: of the first host
+        uint32_t number;        // ping, pong: which; report, ask: of the round; table, way_table: of the first host, way
         int64_t value;          // pong: gap; way_table: how many in all
     };
     /** The way to one host. */
@@ -120,20 +128,26 @@ private:
     void send(int rank, header h, std::span<const std::byte> more = {});
     void measure(uint32_t round, std::vector<int> hosts);
     void send_ping(size_t i);
-    void take_pong(uint32_t number, int64_t gap);
+    void take_pong(int rank, uint32_t number, int64_t gap);
     static bool tells(const way &w, int64_t time);
     void give_report();
-    void take_report(int host, uint32_t round, std::span<const int64_t> times);
-    void take_table(uint32_t first, std::span<const site_finder::place> some);
+    void take_report(int rank, uint32_t round, std::span<const int64_t> times);
+    void take_ask(int rank, uint32_t round, std::vector<int> targets);
+    void take_table(int rank, size_t first, std::span<const site_finder::place> some);
 
+    /** Of a site's first host: its delegate is the gateway. */
+    static int first_host(std::span<const site_finder::place> places, uint16_t site);
+    /** From whom this process hears what goes from the coordinator to all. */
+    int told_by(std::span<const site_finder::place> places) const;
     /** Passes on what goes from the coordinator to all. */
     void pass_on(const std::function<void(int rank)> &tell);
     void tell_sites(int rank);
     void tell_ways(int rank);
     void begin_ways();
     void give_ways();
-    void take_way_report(int host, std::span<const way_between> some);
-    void take_way_table(size_t all, std::span<const way_between> some);
+    bool are_ways(std::span<const way_between> some) const;
+    void take_way_report(int rank, std::span<const way_between> some);
+    void take_way_table(int rank, size_t first, size_t all, std::span<const way_between> some);
 
     std::vector<int> delegate_;             // of each host: its lowest rank
     std::vector<int> host_of_;              // of each rank
@@ -148,7 +162,7 @@ private:
 
     std::vector<site_finder::place> place_;     // of each host; empty before
     std::vector<site_finder::place> coming_;    // the table, in parts
-    size_t came_ = 0;
+    int coming_from_ = -1;
     int sites_ = 0;
 
     site_ways ways_between_;

@@ -111,13 +111,23 @@ void site_finder::unite(int a, int b)
 
 bool site_finder::is_in(const std::vector<int> &sorted, int host) { return std::binary_search(sorted.begin(), sorted.end(), host); }
 
+bool site_finder::makes_sense(int host, const std::vector<int> &targets, std::span<const int64_t> times)
+{
+    if (times.size() != targets.size())
+        return false;
+    for (size_t k = 0; k < times.size(); ++k)
+        if (targets[k] == host ? times[k] != 0 : times[k] == 0 || times[k] < unknown_ns)
+            return false;
+    return true;
+}
+
 bool site_finder::take(int host, uint32_t round, std::span<const int64_t> times)
 {
     if (finished() || round != round_)
         return false;
     for (const cell &c : cells_)
         if (const bool helps = is_in(c.helpers, host); helps || is_in(c.homeless, host)) {
-            if (times.size() != (helps ? c.doubtful : c.targets).size() || !times_.try_emplace(host, times.begin(), times.end()).second || times_.size() < awaited_)
+            if (!makes_sense(host, helps ? c.doubtful : c.targets, times) || !times_.try_emplace(host, times.begin(), times.end()).second || times_.size() < awaited_)
                 return false;
             decide();
             return true;

@@ -71,7 +71,7 @@ public:
     uint32_t round() const { return round_; }
     /**
      * What a host measured in a round, in the order of its targets, or minus what a way takes at most; what was not asked
-     * counts for nothing.  True: now ask(), or it is finished.
+     * counts for nothing, nor does what is no time: 0 is the way to itself, and to nobody else.  True: now ask(), or it is finished.
      */
     bool take(int host, uint32_t round, std::span<const int64_t> times);
     /** Whom each host that has a part in the round is to measure. */
@@ -107,6 +107,7 @@ private:
     };
 
     static bool is_in(const std::vector<int> &sorted, int host);
+    static bool makes_sense(int host, const std::vector<int> &targets, std::span<const int64_t> times);
     void decide();
     template <typename Use> void each_way(const std::vector<int> &hosts, const std::vector<int> &targets, Use use);
     void recall(const cell &c);

@@ -98,8 +98,11 @@ void site_ways::take_part(int rank, uint32_t number, int64_t parts)
     if (parts == 1)
         return send_(rank, kind::done, number >> 16, gap_ns_, options_.ping);
     coming &c = coming_[rank];
-    if (const uint32_t id = number >> 16; c.transfer != id || c.parts == 0)
+    const uint32_t id = number >> 16, index = number & 0xffff;
+    if (static_cast<int16_t>(id - c.transfer) > 0)
         c = {.transfer = id};
+    if (id != c.transfer || index != c.parts || index >= parts)
+        return;     // comes again, or late
     ++c.parts;
     if (c.mark_ns < 0 && 4 * c.parts >= parts)
         c.mark_ns = now_ns_;
@@ -113,7 +116,6 @@ void site_ways::take_part(int rank, uint32_t number, int64_t parts)
     const double spread = c.n * c.tt - c.t * c.t, slope = spread > 0 ? (c.n * c.ti - c.t * c.i) / spread : 0;
     const bool counts = 10 * c.gap_ns <= now_ns_ - c.mark_ns && slope > 0;
     send_(rank, kind::done, number >> 16, counts ? static_cast<int64_t>(slope * 1e9 * static_cast<double>(options_.part)) : 0, 0);
-    coming_.erase(rank);
 }
 
 void site_ways::take_done(int rank, uint32_t number, int64_t value)

@@ -79,9 +79,9 @@ private:
         std::vector<int64_t> rtts{}, rates{}, doubtful{};   // doubtful: seen by the sender alone
         int64_t cold = 0, spoilt_ns = 0;
     };
-    /** What comes from one process. */
+    /** What comes from one process, in order: of its last transfer, whose parts may all be there. */
     struct coming {
-        uint32_t transfer = 0;
+        uint32_t transfer = 0;      // they begin with 1
         int64_t parts = 0;
         int64_t mark_ns = -1, gap_ns = 0;
         // From there on: how many, and sums over them of times, numbers, and products.
