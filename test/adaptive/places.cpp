@@ -238,10 +238,17 @@ struct alone {
         o.threshold_bytes = 2;
         return o;
     }
-    void open(uint64_t number, std::vector<int> processes)
+    /** By numbers from `first` on; the jobs: of each process by number, but for those of `other`, the same. */
+    void open(uint64_t number, std::vector<int> processes, int first = 0, const std::set<int> &other = {})
     {
         const auto me = static_cast<int>(std::find(processes.begin(), processes.end(), 5) - processes.begin());
-        opened[number] = {service.open({number, 0, 0}, processes, me, [](int, size_t) {}, now), processes};
+        std::vector<int> numbers;
+        std::vector<process_id> who;
+        for (int p : processes) {
+            numbers.push_back(first + p);
+            who.push_back(process_of(other.count(p) ? 2 : 1, static_cast<uint32_t>(p)));
+        }
+        opened[number] = {service.open({number, 0, 0}, numbers, me, [](int, size_t) {}, now, {}, who), processes};
     }
     void close(uint64_t number) { service.close(opened.extract(number).mapped().first); }
     static int rank(const std::vector<int> &processes, int p) { return static_cast<int>(std::find(processes.begin(), processes.end(), p) - processes.begin()); }
@@ -292,6 +299,40 @@ struct alone {
     adaptive_service service;
     std::map<uint64_t, std::pair<adaptive_service::member *, std::vector<int>>> opened;
 };
+
+/** Places are those of processes, by whatever numbers they are reached; of two of one name there is none. */
+std::string check_numbers()
+{
+    using set = std::set<int>;
+    for (const bool first_closed : {false, true}) {
+        alone a(true);
+        a.open(1, up_to(10));
+        WAN_CHECK(a.begins(1).empty() && a.connect(1, 1, {0}));
+        if (first_closed)
+            a.close(1);
+        std::vector<int> reversed = up_to(10);
+        std::reverse(reversed.begin(), reversed.end());
+        a.open(2, reversed, 100);
+        WAN_CHECK(a.begins(2) == set({0, 1}));
+        // Others by the same numbers: the root, who was above, one of the rest.
+        for (int other : {0, 1, 7}) {
+            a.open(10 + static_cast<uint64_t>(other), up_to(10), 0, {other});
+            WAN_CHECK_THAT(a.begins(10 + static_cast<uint64_t>(other)).empty(), std::to_string(other));
+        }
+        // (As those of two mpiruns may be.)
+        const auto twice = [&](std::vector<process_id> who) {
+            const auto m = a.service.open({30, 0, 0}, {200, 201, 202}, 2, [](int, size_t) {}, a.now, {}, std::move(who));
+            std::array<std::byte, 2> buffer{};
+            m->node().broadcast_begin(0, buffer);
+            const bool none = m->node().tree_at({0, true})->view().ancestors.empty();
+            a.service.close(m);
+            return none;
+        };
+        const auto p = [](uint32_t number) { return process_of(1, number); };
+        WAN_CHECK(twice({p(0), p(0), p(5)}) && twice({p(0), p(5), p(5)}) && !twice({p(0), p(1), p(5)}));
+    }
+    return "";
+}
 
 /** Which communicator counts: the last one before that had all and in which it was connected, open or closed; little is kept of those. */
 std::string check_lookup()
@@ -364,6 +405,6 @@ std::string check_lookup()
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_members>), cmocka_unit_test(test<check_helps>), cmocka_unit_test(test<check_contradictions>),
-                                cmocka_unit_test(test<check_hosts>), cmocka_unit_test(test<check_last>), cmocka_unit_test(test<check_lookup>)};
+                                cmocka_unit_test(test<check_hosts>), cmocka_unit_test(test<check_last>), cmocka_unit_test(test<check_lookup>), cmocka_unit_test(test<check_numbers>)};
     return cmocka_run_group_tests_name("adaptive places", tests, nullptr, nullptr);
 }

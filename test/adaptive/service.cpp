@@ -174,6 +174,110 @@ std::string check_shared_table()
     return "";
 }
 
+/** One that process 0 opens on its own, with these numbers; it is the last. */
+adaptive_service::member *open_as(job &j, uint64_t number, std::vector<int> numbers, std::vector<process_id> who)
+{
+    const int me = static_cast<int>(who.size()) - 1;
+    return j.services[0]->open({number, 0, 0}, std::move(numbers), me, [](int, size_t) {}, j.now, {}, std::move(who));
+}
+
+/** What is known of a process is known in each communicator, whatever its rank and its number; others of its number begin from nothing. */
+std::string check_identity()
+{
+    job j(4, test_seed() + 10);
+    j.delay_of = [](int a, int b) { return (a + b) * ms; };
+    std::vector<adaptive_service::member *> a;
+    for (int p = 0; p < 4; ++p)
+        a.push_back(j.open(p, 1, up_to(4)));
+    WAN_CHECK(a[0]->known_before() == 0);
+    j.run([] { return false; });
+    const auto known = [&](process_id p) { return j.known[0]->way(p); };
+    const std::vector<process_id> others{process_of(1, 2), process_of(1, 3), process_of(1, 1), process_of(1, 0)};
+    for (const bool closed : {false, true}) {
+        auto *m = open_as(j, closed ? 3 : 2, {100, 101, 102, 103}, others);
+        const auto &near = m->node().near();
+        WAN_CHECK_THAT(m->known_before() == 3, std::to_string(m->known_before()));
+        const std::array far{2, 3, 1};
+        for (int r = 0; r < 3; ++r)
+            WAN_CHECK_THAT(near.rtt_ns(r) / ms == 2 * far[static_cast<size_t>(r)] && near.bandwidth(r) > 0, std::to_string(near.rtt_ns(r)));
+        if (!closed)
+            j.services[0]->close(a[0]);
+        j.services[0]->close(m);
+        j.services[0]->forget(100, 4);
+    }
+    // A job that another mpirun, or a later one, has given the same numbers.
+    auto *m = open_as(j, 4, {1, 2, 3, 0}, {process_of(2, 1), process_of(2, 2), process_of(2, 3), process_of(1, 0)});
+    WAN_CHECK(m->known_before() == 0 && m->node().near().known().empty());
+    j.services[0]->close(m);
+    // Which of two of one name this is nobody knows.
+    const measured_way before = known(process_of(1, 1));
+    m = open_as(j, 5, {200, 201, 202, 203}, {process_of(1, 1), process_of(1, 1), process_of(1, 2), process_of(1, 0)});
+    WAN_CHECK(m->known_before() == 1 && m->node().near().rtt_ns(2) > 0);
+    m->node().know(0, {77 * ms, 1'000'000, INT64_MAX});
+    j.services[0]->close(m);
+    WAN_CHECK(known(process_of(1, 1)).rtt_ns == before.rtt_ns && known(nobody).rtt_ns == 0);
+    return "";
+}
+
+/** Whoever gets the number of one that has gone is sent as much as if nobody had had it. */
+std::string check_number_again()
+{
+    job j(2, test_seed() + 11);
+    j.deaf = 1;
+    std::vector<std::byte> bytes(1 << 20);
+    const auto sent = [&](uint64_t number, process_id to) {
+        auto *m = open_as(j, number, {1, 0}, {to, process_of(1, 0)});
+        m->node().broadcast_begin(1, bytes);
+        m->node().step(j.now);
+        const size_t n = j.at(0, 1).size();
+        j.services[0]->close(m);
+        return n;
+    };
+    const size_t first = sent(1, process_of(1, 1));
+    WAN_CHECK(first > 1 && j.services[0]->sent_to() == 1);
+    j.services[0]->forget(2, 5);
+    j.services[0]->forget(0, 1);
+    WAN_CHECK(j.services[0]->sent_to() == 1);
+    j.at(0, 1).clear();
+    j.services[0]->forget(1, 1);
+    WAN_CHECK(j.services[0]->sent_to() == 0);
+    const size_t again = sent(2, process_of(2, 1));
+    WAN_CHECK_THAT(again == first, std::to_string(again) + " messages, at first " + std::to_string(first));
+    return "";
+}
+
+/** Of processes of many jobs that come and go the last ones are known; those of a communicator that stays, too. */
+std::string check_many_jobs()
+{
+    job j(2, test_seed() + 12);
+    adaptive_service &s = *j.services[0];
+    auto *stays = j.open(0, 1, up_to(2));
+    stays->node().know(1, {5 * ms, 1'000'000, 1});
+    constexpr uint32_t jobs = 4000, each = 3;
+    int number = 2;
+    for (uint32_t i = 2; i < jobs; ++i, number += each + 1) {
+        std::vector<int> numbers;
+        std::vector<process_id> who;
+        for (uint32_t r = 0; r <= each; ++r) {
+            numbers.push_back(number + static_cast<int>(r));
+            who.push_back(r == each ? process_of(1, 0) : process_of(i, r));
+        }
+        auto *m = s.open({i, 0, 0}, numbers, each, [](int, size_t) {}, j.now, {}, who);
+        for (int r = 0; r < static_cast<int>(each); ++r)
+            m->node().know(r, {ms * (r + 1), 1'000'000, i});
+        s.close(m);
+        s.pass(i + 1, j.now);
+        s.forget(number, each + 1);
+        if (const size_t known = j.known[0]->processes(); known > measured_table::most_processes)
+            return std::to_string(known) + " processes are known";
+    }
+    WAN_CHECK(s.kept() == 0 && s.sent_to() == 0 && s.remembered() <= 8);
+    for (uint32_t r = 0; r < each; ++r)
+        WAN_CHECK(j.known[0]->way(process_of(jobs - 1, r)).rtt_ns > 0 && j.known[0]->way(process_of(2, r)).rtt_ns == 0);
+    WAN_CHECK(j.known[0]->way(process_of(1, 1)).rtt_ns == 5 * ms);
+    return "";
+}
+
 /** Who has closed a communicator answers the questions that somebody may wait for, and no other. */
 std::string check_closed()
 {
@@ -434,6 +538,7 @@ int main()
         cmocka_unit_test(test<check_two>),
         cmocka_unit_test(test<check_inherited>),
         cmocka_unit_test(test<check_newest>), cmocka_unit_test(test<check_shared_table>),
+        cmocka_unit_test(test<check_identity>), cmocka_unit_test(test<check_number_again>), cmocka_unit_test(test<check_many_jobs>),
         cmocka_unit_test(test<check_closed>),
         cmocka_unit_test(test<check_kept>),
         cmocka_unit_test(test<check_window>),

@@ -2,7 +2,7 @@
  * Processes that come and go, with adaptive trees: a job spawns others, is merged with them, and
  * frees what they had in common, again and again; two spawned jobs connect to each other.  On each communicator
  * broadcasts and sums are made, and verified, until no message of a broadcast has to go past the
- * trees any more, in 20 rounds in a row.  The first process tells of each:
+ * trees any more, in 20 rounds in a row.  What has been merged is freed, and merged once more.  The first process tells of each:
  *
  *     merged 1, 8 ranks: direct 17, then none
  *
@@ -139,6 +139,10 @@ void merge(MPI_Comm inter, bool high, const std::string &name)
     parts(merged, name);
     freed_early(merged);
     MPI_Comm_free(&merged);
+    // The same processes once more, by another way.
+    MPI_Intercomm_merge(inter, high, &merged);
+    settle(merged, name + ", again", false);
+    MPI_Comm_free(&merged);
     MPI_Comm_disconnect(&inter);
 }
 
@@ -230,6 +234,7 @@ int main(int argc, char **argv)
         std::perror("comings_worker: a host name of its own");
         return 2;
     }
+    setenv("OMPI_MCA_coll_wan_verbose", "3", 1);        // of whom something is known from before
     for (const char *collective : {"bcast", "reduce", "allreduce", "barrier"})
         setenv((std::string("OMPI_MCA_coll_wan_") + collective + "_algorithm").c_str(), "adaptive", 1);
     MPI_Init(&argc, &argv);

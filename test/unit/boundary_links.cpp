@@ -34,11 +34,11 @@ struct trees_of_job {
     {
         static uint32_t jobs = 0;       // what another one has measured is not known
         ++jobs;
-        std::vector<int> ranks;
         for (size_t r = 0; r < comms.size(); ++r)
-            ranks.push_back(static_cast<int>(r));
+            peers.push_back({static_cast<int>(r), jobs, static_cast<uint32_t>(r)});
         for (size_t r = 0; r < comms.size(); ++r) {
-            process &p = processes[r] = {this, ranks[r]};
+            process &p = processes[r] = {this, peers[r].process};
+            int known;
             const auto send = [](void *ctx, int to, const void *head, size_t head_size, const void *rest, size_t size, size_t) {
                 const auto &from = *static_cast<process *>(ctx);
                 letter l{from.rank, to, {}, from.all->now + from.all->delay(from.rank, to)};
@@ -47,7 +47,7 @@ struct trees_of_job {
                 from.all->sent.push_back(std::move(l));
             };
             ready = ready && wan_trees_open(&p_of_all, jobs, send, &p, false, &p.trees) == WAN_OK
-                    && wan_comm_use_trees(comms[r].get(), p.trees, 1, 0, ranks.data(), now) == WAN_OK;
+                    && wan_comm_use_trees(comms[r].get(), p.trees, 1, 0, peers.data(), now, &known) == WAN_OK;
         }
     }
     ~trees_of_job()
@@ -81,6 +81,7 @@ struct trees_of_job {
     int64_t now = 0;
     std::function<int64_t(int, int)> delay = [](int, int) { return 10'000; };
     std::deque<letter> sent;
+    std::vector<wan_tree_peer_t> peers;
     std::vector<process> processes;
     std::vector<comm_ptr> &comms;
 };
@@ -249,11 +250,11 @@ std::string check_all_trees()
         const int a = std::min(from, to), b = std::max(from, to);
         return b < 4 ? (a / 2 == b / 2 ? 50'000 : 10'000'000) : (a < 2) == moved ? 5'000'000 : 30'000'000;
     };
-    const std::vector<int> ranks{0, 1, 2, 3, 4};
+    int known;
     std::vector<char> byte(5);
     for (int r = 0; r < 5; ++r) {
         const auto i = static_cast<size_t>(r);
-        WAN_CHECK(wan_comm_use_trees(more[i].get(), trees.processes[i].trees, 2, 0, ranks.data(), trees.now) == WAN_OK);
+        WAN_CHECK(wan_comm_use_trees(more[i].get(), trees.processes[i].trees, 2, 0, trees.peers.data(), trees.now, &known) == WAN_OK);
     }
     for (int r = 0; r < 5; ++r)
         for (auto *comms : {&j.comms, &more})
@@ -266,7 +267,7 @@ std::string check_all_trees()
     };
     const auto both = [&] { return parents(j.comms) + "| " + parents(more); };
     const auto above_last = [&](const std::vector<comm_ptr> &comms) { return comms[4]->node->node().tree_at({0, false})->parent(); };
-    WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
+    WAN_CHECK(trees.ready && known == 0 && trees.settle() > 0 && trees.settle() == 0);
     const std::string before = both();
     for (const auto *comms : {&j.comms, &more})
         WAN_CHECK_THAT(above_last(*comms) == 2 || above_last(*comms) == 3, before);

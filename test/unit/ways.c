@@ -1,8 +1,9 @@
 /*
- * Ways of adaptive trees' messages in Open MPI: when they are over, with mail of their own.
+ * Ways of adaptive trees' messages in Open MPI: when they are over, with mail of their own, and what the core is told then.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define ompi_comm_free comm_freed       /* of what is no communicator of Open MPI's */
 #include "coll_wan_ways.c"
 
 #include <setjmp.h>
@@ -84,6 +85,25 @@ void mca_coll_wan_mail_release(wan_mail_t *mail) { (void) mail; }
 
 /* The rest. */
 bool mca_coll_wan_progress_inside(void) { return false; }
+
+static int forgotten_from, forgotten;
+
+void wan_trees_forget(wan_trees_t *trees, int first, int count)
+{
+    (void) trees;
+    assert_null(all.ways);                  /* nobody sends by it */
+    assert_int_equal(all.taking, 0);        /* others may be sending, with the lock of the trees, which this waits for: they take these two */
+    assert_int_equal(pthread_mutex_trylock(&lock), 0);
+    assert_int_equal(pthread_mutex_unlock(&lock), 0);
+    forgotten_from = first;
+    forgotten = count;
+}
+
+int comm_freed(ompi_communicator_t **comm)
+{
+    *comm = NULL;
+    return OMPI_SUCCESS;
+}
 
 int wan_trees_receive(wan_trees_t *trees, int process, const void *bytes, size_t size, int64_t at_ns)
 {
@@ -172,10 +192,28 @@ static void is_not_over_while_letters_are_looked_through(void **state)
     way_close(way);
 }
 
+/* The core keeps nothing of what was sent by it: its numbers name nobody any more. */
+static void numbers_go_with_it(void **state)
+{
+    wan_way_t *way = way_open();
+
+    (void) state;
+    forgotten = 0;
+    way->alone = true;
+    assert_true(step());
+    assert_int_equal(forgotten, 0);
+    way->mail.letters = NULL;
+    assert_true(step());
+    assert_null(all.ways);
+    assert_int_equal(forgotten_from, 2);
+    assert_int_equal(forgotten, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(is_over_when_all_has_gone),
-                                        cmocka_unit_test(is_not_over_while_letters_are_looked_through) };
+                                        cmocka_unit_test(is_not_over_while_letters_are_looked_through),
+                                        cmocka_unit_test(numbers_go_with_it) };
 
     return cmocka_run_group_tests_name("ways of adaptive trees' messages", tests, NULL, NULL);
 }

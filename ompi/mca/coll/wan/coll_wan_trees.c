@@ -6,7 +6,8 @@
  * Communicators of one job share a way over MPI_COMM_WORLD, from the first that uses
  * trees to its end: others may wait for a word of this process even in MPI_Finalize, of one kind (wan_trees_quiet()).
  * One of several jobs (spawned, connected) has no such communicator: it gets a way
- * over a copy of its own, made in its first blocking collective.
+ * over a copy of its own, made in its first blocking collective.  Its processes have numbers of that way there, which go with it; what is
+ * measured of them is kept by Open MPI's names of them, for all communicators in which they are met.
  *
  * Next: coll_wan_ways.c.
  *
@@ -22,7 +23,7 @@ static struct {
     wan_trees_t *trees;
     bool world;             /* MPI_COMM_WORLD has a module of ours */
     bool under_way;
-    int processes;          /* numbers given: this job's own, then those of ranks of ways over copies */
+    int processes;          /* numbers given, by which messages go: this job's own, then those of ranks of ways over copies */
     int64_t numbers;        /* of communicators: given away; */
     int asking;             /* of these, nobody knows yet whose they are; both under `lock` */
     bool late;              /* they are settled, and the core is not told yet; atomic */
@@ -175,9 +176,9 @@ int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool w
     struct ompi_communicator_t *comm = module->comm, *copy = NULL;
     const int size = ompi_comm_size(comm);
     const bool one_job = of_this_job(comm);
+    wan_tree_peer_t *peers;
     wan_way_t *way;
-    int *processes;
-    int rc;
+    int known, rc;
 
     if (INT64_MAX == number) {
         return OMPI_SUCCESS;
@@ -188,19 +189,29 @@ int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool w
     if (!one_job && OMPI_SUCCESS != (rc = mca_coll_wan_module_copy(module, &copy))) {
         return rc;
     }
-    processes = malloc(size * sizeof(*processes));
-    way = NULL == processes ? NULL : way_for(comm, copy);
+    peers = malloc(size * sizeof(*peers));
+    way = NULL == peers ? NULL : way_for(comm, copy);
     if (NULL == way) {
-        free(processes);
+        free(peers);
         return OMPI_ERR_OUT_OF_RESOURCE;    /* a copy stays: others may use theirs */
     }
     for (int r = 0; r < size; ++r) {
-        processes[r] = mca_coll_wan_ways_process(way, one_job ? (int) ompi_group_get_proc_name(comm->c_local_group, r).vpid : r);
+        const opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, r);
+
+        peers[r].process = mca_coll_wan_ways_process(way, one_job ? (int) name.vpid : r);
+        peers[r].job = name.jobid;
+        peers[r].rank = name.vpid;
     }
     rc = mca_coll_wan_code(wan_comm_use_trees(module->view, all.trees,
-                                              (uint64_t) number, mca_coll_wan_compat_cid_everywhere(comm), processes,
-                                              now_ns()), NULL, NULL);
-    free(processes);
+                                              (uint64_t) number, mca_coll_wan_compat_cid_everywhere(comm), peers,
+                                              now_ns(), &known), NULL, NULL);
+    free(peers);
+    if (OMPI_SUCCESS == rc && 0 == ompi_comm_rank(comm) && 3 <= mca_coll_wan_component.params.verbose) {
+        char name[WAN_COMMUNICATOR_MAX];
+
+        WAN_VERBOSE(3, "%s: adaptive trees: %d of %d other processes are known from before", mca_coll_wan_message_communicator(comm, name),
+                    known, size - 1);
+    }
     return rc;
 }
 

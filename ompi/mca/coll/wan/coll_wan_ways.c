@@ -35,7 +35,7 @@ struct wan_way {
     wan_mail_t mail;
     wan_waiting_t *first_waiting, **last_waiting;   /* while `taking` */
     wan_trees_t *trees;
-    int first;                          /* its processes have numbers from here on, for the core */
+    int first;                          /* its processes have numbers from here on, for the core; nobody else has them, ever */
     struct ompi_communicator_t *of;     /* that it is for; NULL: more than one, or none any more */
     bool of_job;                        /* over MPI_COMM_WORLD, which is not ours */
     bool leaving;                       /* atomic */
@@ -307,6 +307,7 @@ static void way_remove(wan_way_t *way)
     while (NULL != (message = waiting_pop(way))) {
         free(message);      /* after an error */
     }
+    wan_trees_forget(way->trees, way->first, ompi_comm_size(copy));
     mca_coll_wan_mail_release(&way->mail);
     free(way->heard);
     free(way);

@@ -404,8 +404,8 @@ int wan_comm_save(const wan_comm_t *comm, const wan_params_t *params, wan_messag
 /* ---- adaptive trees: core/adaptive/service.hpp ------------------------------ */
 
 /*
- * What processes need who find their trees by themselves: one of these each, with a way for
- * messages between all processes of the job, by their rank there.
+ * What processes need who find their trees by themselves: one of these each, with ways for
+ * messages between all processes of the job, by their rank there, and those of other jobs, by numbers above these.
  */
 typedef struct wan_trees wan_trees_t;
 #define WAN_TREES_MESSAGE_MAX (64 * 1024 - 512)
@@ -417,12 +417,17 @@ typedef void (*wan_trees_send_t)(void *ctx, int process, const void *head, size_
                                  size_t payload_size, size_t counted);
 
 /*
- * job: a number of this job's; what is measured of its processes counts for all that measure.  mortal: processes may die,
+ * job: a number of this job's, as in wan_tree_peer_t; trees' random choices come from it.  mortal: processes may die,
  * and the others go on.
  */
 int wan_trees_open(const wan_params_t *params, uint32_t job, wan_trees_send_t send, void *ctx, bool mortal, wan_trees_t **trees);
 void wan_trees_close(wan_trees_t *trees);       /* after all communicators */
 int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t now_ns);
+/*
+ * The way to so many processes from number `first` on is over, after all communicators that used these numbers: nothing comes from there, or
+ * is said to have arrived.  They may name others from now on.  What was measured of the processes is kept: they may come back.
+ */
+void wan_trees_forget(wan_trees_t *trees, int first, int count);
 /*
  * What was sent may not come, or cannot be: calls under way along trees, and later ones, end with WAN_ERR_PORT.
  * Any thread, also inside the function that sends.
@@ -436,11 +441,18 @@ int wan_trees_step(wan_trees_t *trees, int64_t now_ns);
 
 /* Whether the parameters, or the files that they name, ask for trees, the same on all ranks once they agreed. */
 bool wan_comm_wants_trees(const wan_comm_t *comm);
+/* A rank of a communicator: the number by which messages go there; and who it is, in whatever communicator it is met: its job, and its rank in that. */
+typedef struct wan_tree_peer {
+    int process;
+    uint32_t job, rank;
+} wan_tree_peer_t;
+
 /*
- * From now on: processes[r] is rank r's in the job; number and more are of this communicator alone, ever, on all its ranks,
- * and `number` is higher than that of each that one of its processes opened before it was agreed on.
+ * From now on: peers[r] is rank r; number and more are of this communicator alone, ever, on all its ranks,
+ * and `number` is higher than that of each that one of its processes opened before it was agreed on.  *known: so many others need not be
+ * measured here, since they have been.
  */
-int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const int *processes, int64_t now_ns);
+int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const wan_tree_peer_t *peers, int64_t now_ns, int *known);
 /* No communicator of a lower number is opened here from now on: what is kept for such is not needed. */
 int wan_trees_pass(wan_trees_t *trees, uint64_t number, int64_t now_ns);
 /* No calls of this stream (wan_call_t), not the first one, are under way here, or come. */

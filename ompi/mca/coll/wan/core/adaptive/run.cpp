@@ -265,6 +265,12 @@ int wan_trees_arrived(wan_trees_t *trees, int process, size_t counted, int64_t n
     });
 }
 
+void wan_trees_forget(wan_trees_t *trees, int first, int count)
+{
+    std::lock_guard hold(trees->service.lock);
+    trees->service.forget(first, count);
+}
+
 int wan_trees_step(wan_trees_t *trees, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {
@@ -285,8 +291,9 @@ bool wan_comm_wants_trees(const wan_comm_t *comm)
            || std::any_of(comm->learned_before.begin(), comm->learned_before.end(), along_trees);
 }
 
-int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const int *processes, int64_t now_ns)
+int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, uint64_t more, const wan_tree_peer_t *peers, int64_t now_ns, int *known)
 {
+    *known = 0;
     return wan::guarded([&]() -> int {
         std::lock_guard hold(trees->service.lock);
         const wan::site_id mine = comm->topo.site_of(comm->me);
@@ -304,10 +311,17 @@ int wan_comm_use_trees(wan_comm_t *comm, wan_trees_t *trees, uint64_t number, ui
         where.order.resize(static_cast<size_t>(comm->topo.size()));
         for (int rank = 0; rank < comm->topo.size(); ++rank)
             where.order[static_cast<size_t>(comm->topo.slot_of(rank))] = rank;
-        comm->node_open = [=, all = std::vector<int>(processes, processes + comm->topo.size())](unsigned stream, int64_t at_ns) {
-            return trees->service.open({number, more, stream}, all, comm->me, crossed, at_ns, where);
+        std::vector<int> processes;
+        std::vector<wan::process_id> who;
+        for (const wan_tree_peer_t &p : std::span(peers, static_cast<size_t>(comm->topo.size()))) {
+            processes.push_back(p.process);
+            who.push_back(wan::process_of(p.job, p.rank));
+        }
+        comm->node_open = [=](unsigned stream, int64_t at_ns) {
+            return trees->service.open({number, more, stream}, processes, comm->me, crossed, at_ns, where, who);
         };
         auto *node = comm->node_open(0, now_ns);
+        *known = node->known_before();
         std::lock_guard hold_comm(comm->lock);
         comm->trees = &trees->service;
         comm->node = node;

@@ -32,12 +32,16 @@ void put(wire_writer &w, const adaptive_stream &name)
 
 } // namespace
 
-adaptive_service::member::member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen, adaptive_places where)
-    : service_(s), name_(name), processes_(std::move(processes)), seen_(std::move(seen)),
+adaptive_service::member::member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, std::vector<process_id> who, int me, observer seen,
+                                 adaptive_places where)
+    : service_(s), name_(name), processes_(std::move(processes)), who_(std::move(who)), seen_(std::move(seen)),
       node_(s.options_, static_cast<int>(processes_.size()), me, *this, std::move(where))
 {
-    for (size_t r = 0; r < processes_.size(); ++r)
+    for (size_t r = 0; r < processes_.size(); ++r) {
         rank_of_[processes_[r]] = static_cast<int>(r);
+        if (who_[r] != nobody)
+            rank_of_who_[who_[r]] = static_cast<int>(r);
+    }
 }
 
 void adaptive_service::member::send(int to, std::span<const std::byte> head, std::span<const std::byte> payload)
@@ -182,7 +186,7 @@ void adaptive_service::learn(const member &m)
 {
     most_bandwidth_ = std::max(most_bandwidth_, m.node_.near().most_bandwidth());
     for (int rank : m.node_.near().known())
-        known_.keep(named(m.processes_[static_cast<size_t>(rank)]), m.node_.near().way(rank));
+        known_.keep(m.who_[static_cast<size_t>(rank)], m.node_.near().way(rank));
 }
 
 /** And where it was in its trees. */
@@ -195,15 +199,21 @@ void adaptive_service::remember(const member &m)
     });
     if (mine.trees.empty())
         return;
-    mine.processes = m.processes_;
+    mine.who = m.who_;
     places_[m.name_] = std::move(mine);
     if (places_.size() > most_places)
         places_.erase(places_.begin());
 }
 
-bool adaptive_service::member::has_all(const std::vector<int> &processes) const
+bool adaptive_service::member::has_all(const std::vector<process_id> &who) const
 {
-    return processes.size() <= processes_.size() && std::all_of(processes.begin(), processes.end(), [&](int process) { return rank_of_.count(process) > 0; });
+    return who.size() <= who_.size() && std::all_of(who.begin(), who.end(), [&](process_id p) { return rank_of(p) >= 0; });
+}
+
+int adaptive_service::member::rank_of(process_id p) const
+{
+    const auto at = rank_of_who_.find(p);
+    return at == rank_of_who_.end() ? -1 : at->second;
 }
 
 /**
@@ -213,12 +223,12 @@ bool adaptive_service::member::has_all(const std::vector<int> &processes) const
  */
 former_place adaptive_service::former(const member &asks, tree_name tree) const
 {
-    const int root = asks.processes_[static_cast<size_t>(tree.root)];
-    const auto here = [&](const std::vector<int> &processes, const former_place &there) {
+    const process_id root = asks.who_[static_cast<size_t>(tree.root)];
+    const auto here = [&](const std::vector<process_id> &who, const former_place &there) {
         std::vector<int> ranks;
         there.ancestors.each([&](int rank) {
-            if (const auto r = asks.rank_of_.find(processes[static_cast<size_t>(rank)]); r != asks.rank_of_.end())
-                ranks.push_back(r->second);
+            if (const int r = asks.rank_of(who[static_cast<size_t>(rank)]); r >= 0)
+                ranks.push_back(r);
         });
         return former_place{true, rank_set::of(std::move(ranks)), there.dist_ns};
     };
@@ -226,36 +236,53 @@ former_place adaptive_service::former(const member &asks, tree_name tree) const
     former_place found;
     for (auto at = open_.lower_bound(asks.name_); at != open_.begin() && !found.known;) {
         const member &m = *(--at)->second;
-        const auto there = m.rank_of_.find(root);
-        const wan::tree *t = there == m.rank_of_.end() ? nullptr : m.node_.tree_at({there->second, tree.bandwidth});
-        if (t && t->view().connected && m.has_all(asks.processes_))
-            last = at->first, found = here(m.processes_, {true, t->view().ancestors, t->view().dist_ns});
+        const int there = m.rank_of(root);
+        const wan::tree *t = there < 0 ? nullptr : m.node_.tree_at({there, tree.bandwidth});
+        if (t && t->view().connected && m.has_all(asks.who_))
+            last = at->first, found = here(m.who_, {true, t->view().ancestors, t->view().dist_ns});
     }
     for (auto at = places_.lower_bound(asks.name_); at != places_.begin();) {
         const auto &[name, p] = *--at;
         if (found.known && name < last)
             break;
-        const auto there = std::find(p.processes.begin(), p.processes.end(), root);
-        const auto place = there == p.processes.end() ? p.trees.end() : p.trees.find({static_cast<int>(there - p.processes.begin()), tree.bandwidth});
-        if (place == p.trees.end() || p.processes.size() < asks.processes_.size())
+        const auto there = std::find(p.who.begin(), p.who.end(), root);
+        const auto place = there == p.who.end() ? p.trees.end() : p.trees.find({static_cast<int>(there - p.who.begin()), tree.bandwidth});
+        if (place == p.trees.end() || p.who.size() < asks.who_.size())
             continue;
-        const auto common = std::count_if(p.processes.begin(), p.processes.end(), [&](int process) { return asks.rank_of_.count(process) > 0; });
-        if (static_cast<size_t>(common) == asks.processes_.size())
-            return here(p.processes, place->second);
+        const auto common = std::count_if(p.who.begin(), p.who.end(), [&](process_id who) { return asks.rank_of(who) >= 0; });
+        if (static_cast<size_t>(common) == asks.who_.size())
+            return here(p.who, place->second);
     }
     return found;
 }
 
-adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where)
+std::vector<process_id> adaptive_service::named(std::vector<process_id> who, const std::vector<int> &processes) const
+{
+    if (who.empty())
+        for (int process : processes)
+            who.push_back(process_of(job_, static_cast<uint32_t>(process)));
+    std::vector<process_id> sorted = who;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        for (process_id &p : who)
+            if (const auto [from, to] = std::equal_range(sorted.begin(), sorted.end(), p); to - from > 1)
+                p = nobody;
+    return who;
+}
+
+adaptive_service::member *adaptive_service::open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where,
+                                                 std::vector<process_id> who)
 {
     for (auto &[other, m] : open_)
         learn(*m);
     where.most_bandwidth = most_bandwidth_;
-    std::unique_ptr<member> made(new member(*this, name, std::move(processes), me, std::move(seen), std::move(where)));
+    who = named(std::move(who), processes);
+    std::unique_ptr<member> made(new member(*this, name, std::move(processes), std::move(who), me, std::move(seen), std::move(where)));
     auto &m = open_[name] = std::move(made);
     for (size_t r = 0; r < m->processes_.size(); ++r)
-        if (const measured_way way = known_.way(named(m->processes_[r])); way.rtt_ns > 0)
+        if (const measured_way way = known_.way(m->who_[r]); way.rtt_ns > 0)
             m->node_.know(static_cast<int>(r), way);
+    m->known_before_ = static_cast<int>(m->node_.near().known().size());
     if (auto come = early_.extract(name))
         receive_kept(come.mapped(), now_ns);
     return m.get();
@@ -277,6 +304,14 @@ void adaptive_service::close(member *m) noexcept
     m->begins_nothing();
     m->forget();
     open_.erase(name);
+}
+
+void adaptive_service::forget(int first, int count) noexcept
+{
+    const auto from = traffic_.lower_bound(first), to = traffic_.lower_bound(first + count);
+    for (auto at = from; at != to; ++at)
+        limited_ -= at->second.calls.is_limited();
+    traffic_.erase(from, to);
 }
 
 void adaptive_service::quiet() noexcept

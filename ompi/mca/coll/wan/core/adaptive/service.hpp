@@ -7,7 +7,18 @@
  * apart from its own: what comes for one that is not yet open here waits; what comes
  * for one that is closed is dropped, but for the one question that somebody may wait
  * for.  Numbers are given in turn, so that little is kept of those that are closed.
- * Processes are named by their rank in the job.
+ *
+ * A process has two names here.  Its number, which is the glue's, says by which way
+ * it is reached: it has another one in each communicator of several jobs, which goes
+ * with that, and what was sent by it.  Who it is (process_id) is the same in all: what
+ * is measured, and places in trees, are kept by that.  Neither travels: whoever
+ * a message tells of is a rank in its communicator.
+ *
+ * Open MPI makes that of a job from a hash of 16 bits of its mpirun's host and
+ * process number: those of two mpiruns are the same once in 65536 times.  Open MPI itself
+ * takes two of one name for one where it meets both.  Here who is taken for one who has gone begins with
+ * that one's figures, which are doubted when messages show otherwise, and places, which
+ * the others contradict; of two of one name in a communicator nothing is kept.
  *
  * Calls come from the application's threads and from its progress: `lock`.
  *
@@ -67,10 +78,12 @@ public:
         /** One of its processes is gone, or it may not be used any more: nothing of it can be relied on to end. */
         void abandon() noexcept;
         bool failed() const { return failed_; }
+        /** Of how many others there were figures when it was opened. */
+        int known_before() const { return known_before_; }
 
     private:
         friend class adaptive_service;
-        member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, int me, observer seen, adaptive_places where);
+        member(adaptive_service &s, adaptive_stream name, std::vector<int> processes, std::vector<process_id> who, int me, observer seen, adaptive_places where);
         void send(int to, std::span<const std::byte> head, std::span<const std::byte> payload) override;
         uint64_t under_way(int to) const override;
         uint64_t delivered(int to) const override;
@@ -81,29 +94,39 @@ public:
         void ahead_by(int to, int64_t more) override;
         int64_t longest_ns() const override;
         former_place former(tree_name tree) const override { return service_.former(*this, tree); }
-        /** Whether all of these are among its processes. */
-        bool has_all(const std::vector<int> &processes) const;
+        /** Whether all of these are among its processes; nobody is in none. */
+        bool has_all(const std::vector<process_id> &who) const;
+        /** -1: it is not there. */
+        int rank_of(process_id p) const;
         void begins_nothing() noexcept;
         void forget();
 
         adaptive_service &service_;
         adaptive_stream name_;
-        std::vector<int> processes_;
-        std::map<int, int> rank_of_;
+        std::vector<int> processes_;            // by rank: their numbers, and who they are
+        std::vector<process_id> who_;
+        std::map<int, int> rank_of_;            // by number; by who it is
+        std::map<process_id, int> rank_of_who_;
         observer seen_;
         adaptive_node node_;
         bool failed_ = false;
+        int known_before_ = 0;
     };
 
-    /** What is measured goes to `known`, and what is there already is not measured; `job`: that of all processes. */
+    /** What is measured goes to `known`, and what is there already is not measured; `job`: that of this process. */
     adaptive_service(const adaptive_options &o, sender send, measured_table &known, uint32_t job)
         : options_(o), send_(std::move(send)), known_(known), job_(job)
     {
     }
 
-    /** processes[r]: of rank r.  A communicator is open from its stream 0's opening to its closing. */
-    member *open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where = {});
+    /**
+     * processes[r]: the number of rank r; who[r]: who that is, or, empty: those of this job by these numbers.  A communicator is open from
+     * its stream 0's opening to its closing.
+     */
+    member *open(adaptive_stream name, std::vector<int> processes, int me, observer seen, int64_t now_ns, adaptive_places where = {}, std::vector<process_id> who = {});
     void close(member *m) noexcept;
+    /** `count` numbers from `first` on name nobody any more, in no communicator, or others from now on. */
+    void forget(int first, int count) noexcept;
     /** No communicator of a lower number is opened from now on. */
     void pass(uint64_t number, int64_t now_ns);
     /** From now on all communicators are as if closed: no operation is under way, and others may leave. */
@@ -115,6 +138,8 @@ public:
     size_t remembered() const { return places_.size(); }
     /** Bytes of these, and of what communicators keep for operations that have not begun here. */
     uint64_t kept_bytes() const;
+    /** Numbers of processes of which it is known what was sent there. */
+    size_t sent_to() const { return traffic_.size(); }
     void receive(int process, std::span<const std::byte> bytes, int64_t now_ns);
     /** Links are said to have changed: for all communicators. */
     void measure_again();
@@ -154,13 +179,14 @@ private:
     uint32_t job_;
     /** Where this process was in the trees of a communicator. */
     struct places {
-        std::vector<int> processes;             // by rank there
+        std::vector<process_id> who;            // by rank there
         std::map<tree_name, former_place> trees;
     };
     std::map<adaptive_stream, places> places_;  // of the last few that were closed
     uint64_t most_bandwidth_ = 0;               // to any process of any of them
-    process_id named(int process) const { return process_of(job_, static_cast<uint32_t>(process)); }
-    /** Payload to a process. */
+    /** Who is there for all: who was given, or of this job; of two of one name, nobody. */
+    std::vector<process_id> named(std::vector<process_id> who, const std::vector<int> &processes) const;
+    /** Payload to a process, by one way. */
     struct traffic {
         uint64_t under_way = 0;
         uint64_t uncounted = 0;         // under way, and no arrival will tell of it by itself
@@ -172,7 +198,7 @@ private:
         pace calls;
     };
     int64_t count(traffic &t, uint64_t payload, int64_t now_ns);
-    std::map<int, traffic> traffic_;            // by process
+    std::map<int, traffic> traffic_;            // by number
     uint64_t limited_ = 0;                      // of these
     looks looks_;
     bool room_again_ = false;

@@ -37,6 +37,8 @@ constexpr process_id process_of(uint32_t job, uint32_t number)
 {
     return process_id{uint64_t{job} << 32 | number};
 }
+/** Of whom it is not known who it is; as Open MPI has it, too. */
+constexpr process_id nobody = process_of(UINT32_MAX, UINT32_MAX);
 
 /** What was measured between two sites by their first processes, one way of it. */
 struct site_way {
@@ -47,9 +49,16 @@ struct site_way {
 /** Any thread. */
 class measured_table {
 public:
-    /** The newest; a bandwidth that is not known replaces none. */
+    /**
+     * The newest; a bandwidth that is not known replaces none.  Nothing of nobody.  Processes may have gone, of which nothing tells, and may come
+     * back: of more than most_processes those go that were kept longest ago.
+     */
     void keep(process_id p, const measured_way &way);
     measured_way way(process_id p) const;
+    /** Of how many something is known. */
+    size_t processes() const;
+    /** With adaptive trees a process measures 30 others of a communicator, as they are set: those of over a hundred such, below 1 MB. */
+    static constexpr size_t most_processes = 4096;
 
     /** From a site to another one, by name; the newest. */
     void keep(const std::string &from, const std::string &to, const site_way &way);
@@ -63,8 +72,15 @@ public:
     std::atomic<int64_t> &spent_ns(const std::string &sites);
 
 private:
+    struct kept_way {
+        measured_way way;
+        uint64_t kept = 0;              // the higher, the later
+    };
+    void forget_oldest();
+
     mutable std::mutex lock_;
-    std::map<process_id, measured_way> ways_;
+    std::map<process_id, kept_way> ways_;
+    uint64_t kept_ = 0;
     std::map<std::pair<std::string, std::string>, site_way> between_;
     std::map<std::string, fact_vector> links_;
     std::map<std::string, std::atomic<int64_t>> spent_;
