@@ -6,6 +6,8 @@
 #include "comm.hpp"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 
 std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
 {
@@ -29,6 +31,18 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
                        ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
                        : "served when ways were tried, or links were others";
     return "";
+}
+
+std::string wan_comm::unused(const wan::request &r, bool blocks, size_t era) const
+{
+    const auto rule = era < links.known.size() ? any_rule(r, blocks, era) : std::nullopt;
+    if (!rule || !rule->misfit)
+        return "";
+    const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
+    char text[256];
+    std::snprintf(text, sizeof text, ", of %" PRIu64 " bytes predicted to take %.2f ms, more than %u%% longer than %.2f ms (coll_wan_tune_excess)", rule->misfit->bytes,
+                  ms(rule->misfit->predicted_ns), tune.excess_percent, ms(rule->misfit->least_ns));
+    return "what was learned was not used: " + std::string(rule->knob) + " says " + wan::print(rule->how) + text;
 }
 
 void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by)
@@ -85,6 +99,7 @@ std::string wan_comm::explain() const
             c.why = "by trial";
         else
             c.why = why(x.like, blocks, x.era, x.how);
+        c.unused = unused(x.like, blocks, x.era);
         if (x.by == served::left && c.own_ns)
             c.how_predicted_ns = *c.own_ns;
         all.push_back(std::move(c));
