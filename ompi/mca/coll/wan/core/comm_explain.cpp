@@ -4,10 +4,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm.hpp"
+#include "ms_text.hpp"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 
 std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
 {
@@ -38,11 +37,9 @@ std::string wan_comm::unused(const wan::request &r, bool blocks, size_t era) con
     const auto rule = era < links.known.size() ? any_rule(r, blocks, era) : std::nullopt;
     if (!rule || !rule->misfit)
         return "";
-    const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
-    char text[256];
-    std::snprintf(text, sizeof text, ", of %" PRIu64 " bytes predicted to take %.2f ms, more than %u%% longer than %.2f ms (coll_wan_tune_excess)", rule->misfit->bytes,
-                  ms(rule->misfit->predicted_ns), tune.excess_percent, ms(rule->misfit->least_ns));
-    return "what was learned was not used: " + std::string(rule->knob) + " says " + wan::print(rule->how) + text;
+    const wan::misfit &m = *rule->misfit;
+    return "what was learned was not used: " + std::string(rule->knob) + " says " + wan::print(rule->how) + ", of " + std::to_string(m.bytes) + " bytes predicted to take "
+           + wan::ms_text(m.predicted_ns) + ", more than " + std::to_string(tune.excess_percent) + "% longer than " + wan::ms_text(m.least_ns) + " (coll_wan_tune_excess)";
 }
 
 void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by)
