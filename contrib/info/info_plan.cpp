@@ -33,6 +33,7 @@ struct entry {
 struct outlook {
     std::optional<wan::plan> chosen;
     std::optional<wan_comm::ruling> said;       // by a file of rules
+    std::string unused;                 // what an earlier job learned, and why that does not count; ""
     std::string outranked;              // by another component, and so nothing of ours is chosen; "": not
     bool by_trees = false;              // asked for by name, or by a rule
     bool no_trees = false;              // they do not serve it, whoever asks
@@ -44,8 +45,10 @@ struct outlook {
         const wan_comm &comm = c.comm();
         const wan::wishes &wish = comm.wish[r.collective];
         outranked = c.outranked();
-        if (outranked.empty())
+        if (outranked.empty()) {
             said = comm.ruled(r, true, 0);
+            unused = comm.unused(r, true, 0);
+        }
         const bool asked = outranked.empty() && (comm.wants_trees[r.collective] || (said && said->how.along_trees));
         const std::string why = comm.trees_refuse(r);
         by_trees = asked && why.empty();
@@ -214,7 +217,7 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
     }
     const wan::traffic t(c.topo(), *o.chosen, r);
     std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.ruled_text().empty() ? "" : "\n  " + o.ruled_text())
-              << (o.instead_of(c.topo()).empty() ? "" : "\n  " + o.instead_of(c.topo())) << "\n  across sites: " << size_text(t.across.bytes)
+              << (o.instead_of(c.topo()).empty() ? "" : "\n  " + o.instead_of(c.topo())) << (o.unused.empty() ? "" : "\n  " + o.unused) << "\n  across sites: " << size_text(t.across.bytes)
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
               << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "

@@ -399,6 +399,7 @@ std::string check_share()
             const auto peers = peers_of({a, a, b, b, "u3"});
             if (!learned_file.empty())
                 p.tune_file = learned_file.data();
+            p.tune_excess = 1000;       // whatever is predicted for it
             p.measure_share = share;
             f.tick = 300'000;
             for (size_t r = 0; r < comms.size(); ++r)

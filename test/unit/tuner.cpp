@@ -8,12 +8,14 @@
 #include "tune/explain.hpp"
 #include "unit.hpp"
 
+#include <bit>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <random>
 #include <set>
+#include <tuple>
 
 namespace {
 
@@ -566,7 +568,8 @@ std::string check_explained()
     few.calls(allreduce, 2, 2, [](int, unsigned, int) { return ms; });
     job one(2);
     one.calls(allreduce, 30, 1, [](int, unsigned, int) { return ms; });
-    calls_told local = c, flying = c, ruled = c;
+    calls_told local = c, flying = c, ruled = c, unused = c;
+    unused.unused = "what was learned was not used: all of it";
     local.sizes_local = true;
     flying.blocking = 0, flying.others = 4;
     ruled.why = "coll_wan_rules says so";
@@ -577,6 +580,7 @@ std::string check_explained()
                                       {told(nullptr, 3, local), "allreduce, sizes that not all ranks know: 2 blocking calls\n"},
                                       {told(nullptr, 3, flying), "allreduce, 1024 to 2047 bytes: 4 that do not block\n"},
                                       {told(nullptr, 3, flying), "; nothing was tried: only calls that block are\n"},
+                                      {told(nullptr, 3, unused), " of calls\n  what was learned was not used: all of it\n  regret, estimated: "},
                                       {told(nullptr, 3, ruled), "\n  chosen: coll_wan_rules says so\n  regret, estimated: "},
                                       {told(nullptr, 3, ruled), " 100.0% (as predicted)\n"},
                                       {told(nullptr, 3, c), "; nothing was tried: links were not measured, or there are more than 64 kinds of calls\n"}})
@@ -725,6 +729,80 @@ std::string check_within()
     return "";
 }
 
+/** What was learned on another network: what is far slower here by prediction, and nothing that could have been learned here. */
+std::string check_misfits()
+{
+    // Eight sites of a rank each: Open MPI's own module takes three ways one after the other, ours one.
+    const topology eight = topology::blocks(std::vector<int>(8, 1));
+    const facts far = facts_of(eight);
+    const request small{.collective = WAN_ALLREDUCE, .bytes = 8};
+    const int64_t least_ns = candidates(eight, far, {}, small)[0].predicted_ns, own_ns = *own_module_ns(eight, far, small);
+    WAN_CHECK(own_ns == 3 * far.wan_ns && least_ns < 12 * far.wan_ns / 10);
+    const auto own = misfit_of(eight, far, {}, small, {}, {});
+    WAN_CHECK(own && own->predicted_ns == own_ns && own->bytes >= 8 && own->bytes < 16 && own->least_ns >= least_ns && own->least_ns < 12 * far.wan_ns / 10);
+    // As far as trials may go, and no farther.
+    const auto within = static_cast<unsigned>((own_ns - least_ns + least_ns / 100 - 1) / (least_ns / 100));
+    for (const unsigned excess : {0u, 50u, within - 3, within + 3, 1000u})
+        WAN_CHECK_THAT(misfit_of(eight, far, {}, small, {.excess_percent = excess}, {}).has_value() == (excess < within), std::to_string(excess));
+    // Where its steps lead elsewhere they take as long as ours: one pair is far apart.
+    facts one_far = far;
+    for (int a = 0; a < 8; ++a)
+        for (int b = 0; b < a; ++b)
+            one_far.set_pair(one_far.pair_ns, a, b, a == 1 && b == 0 ? far.wan_ns : far.wan_ns / 100);
+    WAN_CHECK(!misfit_of(eight, one_far, {}, small, {}, {}));
+    // No telling: too long for Open MPI's own module to be predicted, an algorithm that does not serve, adaptive trees.
+    WAN_CHECK(!misfit_of(eight, far, {}, {.collective = WAN_ALLREDUCE, .bytes = 1 << 20}, {.excess_percent = 0}, {}));
+    WAN_CHECK(!misfit_of(eight, far, {}, small, {.excess_percent = 0}, {.along_trees = true}));
+    const topology two = two_sites(16), mixed = lay_out({5, 7, 4}, placement::roundrobin, 2, 1);
+    unsigned none = 0;
+    const request scan{.collective = WAN_SCAN, .bytes = 8};
+    for (const algorithm *a : algorithms())
+        if (a->collective == WAN_SCAN && !a->serves(mixed, scan)) {
+            ++none;
+            WAN_CHECK(!misfit_of(mixed, facts_of(mixed), {}, scan, {.excess_percent = 0}, {.algo = a}));
+        }
+    WAN_CHECK(none > 0);
+
+    // What trials of some call of a class could choose counts for all of them; what is far slower for all of them, for none.
+    unsigned could = 0, of_others = 0, dropped = 0;
+    for (const topology *t : {&eight, &two, &mixed})
+        for (const facts &f : {facts_of(*t), lab_facts(*t)})
+            for (int c = 0; c < WAN_COLLECTIVES; ++c)
+                for (uint64_t unit : {4, 96, 1000, 1 << 14, 1 << 18}) {
+                    const tune_options o{.trials = 7, .excess_percent = 40};
+                    const auto of = [&](uint64_t bytes) { return request{.collective = collective_at(c), .bytes = bytes}; };
+                    const auto ranks = static_cast<uint64_t>(kind_of(collective_at(c)).blocks ? t->size() : 1);
+                    const uint64_t least = std::bit_floor(unit * ranks), first = (least + ranks - 1) / ranks * ranks, last = (2 * least - 1) / ranks * ranks;
+                    const std::string name = std::string(kind_of(collective_at(c)).name) + " " + std::to_string(unit) + " x " + std::to_string(ranks);
+                    for (const uint64_t tried : {first, last})
+                        for (const auto &x : candidates_for(*t, f, {}, of(tried), o))
+                            for (const uint64_t bytes : {first, unit * ranks, last}) {
+                                request r = of(bytes);
+                                r.element_bytes = bytes % 8 ? 1 : 8;
+                                r.polled = bytes == last;
+                                WAN_CHECK_THAT(!misfit_of(*t, f, {}, r, o, x.how), name + ": " + print(x.how) + " of " + std::to_string(tried) + ", as told of " + std::to_string(bytes));
+                                const auto as = x.how.algo ? choose(*t, f, {}, r, x.how) : std::nullopt;
+                                of_others += as && as->predicted_ns > candidates(*t, f, {}, r)[0].predicted_ns * 14 / 10 + 100;
+                                ++could;
+                            }
+                    const plan slowest = candidates(*t, f, {}, of(unit * ranks)).back();
+                    // The same for all calls of the class.
+                    std::set<std::tuple<uint64_t, int64_t, int64_t>> told;
+                    for (const uint64_t bytes : {first, unit * ranks, last})
+                        for (const bool polled : {false, true}) {
+                            request r = of(bytes);
+                            r.element_bytes = polled ? 8 : 1;
+                            r.polled = polled;
+                            const auto found = misfit_of(*t, f, {}, r, {.excess_percent = 0}, manner_of(slowest));
+                            told.insert(found ? std::tuple(found->bytes, found->predicted_ns, found->least_ns) : std::tuple(uint64_t{0}, int64_t{0}, int64_t{0}));
+                            dropped += found.has_value();
+                        }
+                    WAN_CHECK_THAT(told.size() == 1, name + ": " + print(manner_of(slowest)));
+                }
+    WAN_CHECK_THAT(could > 1000 && of_others > 0 && dropped > 100, std::to_string(could) + " could, " + std::to_string(of_others) + " of others, " + std::to_string(dropped) + " dropped");
+    return "";
+}
+
 /** A call is timed between what all ranks, or the root, are known to have. */
 std::string check_words()
 {
@@ -746,6 +824,6 @@ int main()
                                 cmocka_unit_test(wan_test::test<check_starts>), cmocka_unit_test(wan_test::test<check_noise>), cmocka_unit_test(wan_test::test<check_epochs>),
                                 cmocka_unit_test(wan_test::test<check_share>), cmocka_unit_test(wan_test::test<check_least>),
                                 cmocka_unit_test(wan_test::test<check_limit>), cmocka_unit_test(wan_test::test<check_own>), cmocka_unit_test(wan_test::test<check_known>), cmocka_unit_test(wan_test::test<check_doubted>), cmocka_unit_test(wan_test::test<check_explained>), cmocka_unit_test(wan_test::test<check_many>),
-                                cmocka_unit_test(wan_test::test<check_candidates>), cmocka_unit_test(wan_test::test<check_within>), cmocka_unit_test(wan_test::test<check_words>)};
+                                cmocka_unit_test(wan_test::test<check_candidates>), cmocka_unit_test(wan_test::test<check_within>), cmocka_unit_test(wan_test::test<check_misfits>), cmocka_unit_test(wan_test::test<check_words>)};
     return cmocka_run_group_tests_name("tuner", tests, nullptr, nullptr);
 }

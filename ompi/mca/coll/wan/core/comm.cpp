@@ -12,6 +12,7 @@
 #include "tune/choices.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -162,7 +163,22 @@ std::shared_ptr<const wan_comm::prepared> wan_comm::prepare(wan::schedule s)
     return made;
 }
 
-std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const
+std::optional<wan::misfit> wan_comm::misfit_of(const wan::request &r, size_t era, const wan::manner &how) const
+{
+    // Of what is assumed, predictions say nothing against what was measured, if elsewhere.
+    if (links.known[era].assumed)
+        return std::nullopt;
+    wan::request key = r;       // what that looks at
+    key.bytes = std::bit_floor(r.bytes);
+    key.element_bytes = 1;
+    key.polled = false;
+    if (auto *found = wan::most_recent(misfits_, [&](const auto &x) { return x.key == key && x.era == era && x.how == how; }))
+        return found->value;
+    wan::keep(misfits_, {key, era, how, wan::misfit_of(topo, links.known[era], wish[r.collective], r, tune, how)}, cached_);
+    return misfits_.front().value;
+}
+
+std::optional<wan_comm::ruling> wan_comm::any_rule(const wan::request &r, bool blocks, size_t era) const
 {
     const wan::wishes &w = wish[r.collective];
     if (w.algo || wants_trees[r.collective])
@@ -173,10 +189,21 @@ std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool bloc
         return ruling{x->how, "coll_wan_rules", false};
     // An earlier job's links were those of this one's beginning; it learned of blocking calls.
     const bool as_learned = links.first_links(era) && r.commutative && !r.counts_vary;
-    for (const auto &[learned_there, who] : {std::pair{&learned_here, "an earlier communicator"}, {&learned_before, "coll_wan_tune_file"}})
-        if (const wan::rule *x = as_learned ? wan::find(*learned_there, r) : nullptr; x && serves(*x, blocks && wan::may_leave(w, r.collective)))
-            return ruling{x->how, who, true};
+    const auto learned = [&](const std::vector<wan::rule> &there) {
+        const wan::rule *x = as_learned ? wan::find(there, r) : nullptr;
+        return x && serves(*x, blocks && wan::may_leave(w, r.collective)) ? x : nullptr;
+    };
+    if (const wan::rule *x = learned(learned_here))     // as measured on these links, whatever is predicted
+        return ruling{x->how, "an earlier communicator", true};
+    if (const wan::rule *x = learned(learned_before))
+        return ruling{x->how, "coll_wan_tune_file", true, misfit_of(r, era, x->how)};
     return std::nullopt;
+}
+
+std::optional<wan_comm::ruling> wan_comm::ruled(const wan::request &r, bool blocks, size_t era) const
+{
+    const auto all = any_rule(r, blocks, era);
+    return all && !all->misfit ? all : std::nullopt;
 }
 
 std::optional<wan_comm::ruling> wan_comm::said(const wan::request &r, bool blocks, size_t era) const

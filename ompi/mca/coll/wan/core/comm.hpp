@@ -84,12 +84,15 @@ struct wan_comm final : private wan::links_user {
         wan::manner how;
         const char *knob;           // or who else says so
         bool learned;               // by trial: until calls take far longer
+        std::optional<wan::misfit> misfit{};    // on other links than these, as measured: it does not count
     };
     /** Why adaptive trees do not serve such a call where a name or a rule gives it to them; "": they do, as far as its size and kind go. */
     std::string trees_refuse(const wan::request &r) const;
     /** Whether a file asks for adaptive trees. */
     bool ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch);
-    /** Nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which facts are known. */
+    /** Whether it counts or not; nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which facts are known. */
+    std::optional<ruling> any_rule(const wan::request &r, bool blocks, size_t era) const;
+    /** Where it counts. */
     std::optional<ruling> ruled(const wan::request &r, bool blocks, size_t era) const;
     /** Of that what counts: not what trials have taken the place of. */
     std::optional<ruling> said(const wan::request &r, bool blocks, size_t era) const;
@@ -101,6 +104,8 @@ struct wan_comm final : private wan::links_user {
 
     /** Why a call is served as it is, where that is not that it is predicted to be the fastest: as serve() decides; "".  how: none: along trees. */
     std::string why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const;
+    /** What an earlier job learned of such a call where that does not count, and why; "". */
+    std::string unused(const wan::request &r, bool blocks, size_t era) const;
     /** Calls of a class, where coll_wan_explain asks for them. */
     struct calls_seen {
         wan::call_class what;
@@ -162,6 +167,16 @@ private:
         std::shared_ptr<const prepared> value;
     };
     std::vector<exchange_entry> exchanges_;
+    struct misfit_entry {
+        wan::request key;
+        size_t era;
+        wan::manner how;
+        std::optional<wan::misfit> value;
+    };
+    mutable std::vector<misfit_entry> misfits_;
+
+    /** Whether a way that an earlier job learned is of other links than those of an era; worked out once for each kind of calls. */
+    std::optional<wan::misfit> misfit_of(const wan::request &r, size_t era, const wan::manner &how) const;
 
     void links_looked_at(const char *why) override;
     void links_unchanged() override;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "comm.hpp"
+#include "ms_text.hpp"
 
 #include <algorithm>
 
@@ -29,6 +30,16 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
                        ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
                        : "served when ways were tried, or links were others";
     return "";
+}
+
+std::string wan_comm::unused(const wan::request &r, bool blocks, size_t era) const
+{
+    const auto rule = era < links.known.size() ? any_rule(r, blocks, era) : std::nullopt;
+    if (!rule || !rule->misfit)
+        return "";
+    const wan::misfit &m = *rule->misfit;
+    return "what was learned was not used: " + std::string(rule->knob) + " says " + wan::print(rule->how) + ", of " + std::to_string(m.bytes) + " bytes predicted to take "
+           + wan::ms_text(m.predicted_ns) + ", more than " + std::to_string(tune.excess_percent) + "% longer than " + wan::ms_text(m.least_ns) + " (coll_wan_tune_excess)";
 }
 
 void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by)
@@ -85,6 +96,7 @@ std::string wan_comm::explain() const
             c.why = "by trial";
         else
             c.why = why(x.like, blocks, x.era, x.how);
+        c.unused = unused(x.like, blocks, x.era);
         if (x.by == served::left && c.own_ns)
             c.how_predicted_ns = *c.own_ns;
         all.push_back(std::move(c));

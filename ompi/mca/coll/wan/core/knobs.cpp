@@ -72,13 +72,15 @@ const std::array<wan_knob_t, 26 + WAN_COLLECTIVES> knobs{{
      "called again. The fastest is kept. After changes all begins again, three times at most. While that lasts, reductions of "
      "the same contributions may be rounded differently from call to call (see coll_wan_stable). 0: what is predicted is never tried"},
     {"tune_excess", WAN_KNOB_INT64, offsetof(wan_params_t, tune_excess), 0, 1000, 50, 5, true,
-     "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, 0 to 1000 (Nanri's report tried up to 90)"},
+     "Per cent by which a way may be predicted to be slower than the fastest one and still be tried, or be used because coll_wan_tune_file says so, "
+     "0 to 1000 (Nanri's report tried up to 90)"},
     {"tune_share", WAN_KNOB_INT64, offsetof(wan_params_t, tune_share), 1, 100, 2, 5, true,
      "Per cent of the time of the calls of a collective and a size that trials may add to it, both as predicted, 1 to 100: trials wait until "
      "calls have taken so long. 100: no limit, each call is a trial until all have ended"},
     {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,
-     "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells until calls take far longer. Read by "
-     "every process: where they do not all read the same, nobody uses it. Empty: none"},
+     "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells until calls take far longer. What "
+     "could not have been learned on the links that these measure, as coll_wan_tune_excess has it, is not used. Read by every process: where they do not all read the same, nobody "
+     "uses it. Empty: none"},
     {"links_file", WAN_KNOB_STRING, offsetof(wan_params_t, links_file), 0, 0, 0, 4, false,
      "File in which the first rank of a job keeps what was measured of the links between its sites, for later jobs, which then have a "
      "short look at them in place of measuring all; wan-info links shows and compares such files. Read by every process: where they do not all "

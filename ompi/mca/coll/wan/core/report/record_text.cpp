@@ -409,6 +409,8 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
         why += ", of those that coll_wan_stable allows";
     if (f.how && !wish.algo && wish.threshold_bytes)
         why += ", on its side of coll_wan_threshold";
+    if (const std::string unused = comm_.unused(f.call, c.blocking, f.era); !unused.empty())
+        why += "; " + unused;
     out.object().member("bytes", f.call.bytes).member("why", why).key("candidates").array();
     for (const plan &p : best)
         out.object()

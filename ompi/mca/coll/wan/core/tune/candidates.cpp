@@ -64,6 +64,9 @@ int cuts_of(const request &r, const plan &p)
     return std::bit_width((r.bytes + p.segment_bytes - 1) / std::max<uint64_t>(1, p.segment_bytes));
 }
 
+/** What a way may be predicted to take that is tried. */
+int64_t most_ns(int64_t least_ns, const tune_options &o) { return least_ns + least_ns / 100 * o.excess_percent; }
+
 /** Of a word between the root and the site that is farthest from it, what is left out of a score. */
 int64_t left_out_ns(int64_t word_ns) { return word_ns / 10 * 9; }
 
@@ -147,7 +150,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     std::vector<tuner::candidate> found;
     if (!usual)
         return found;
-    const int64_t most = all[0].predicted_ns + all[0].predicted_ns / 100 * o.excess_percent;
+    const int64_t most = most_ns(all[0].predicted_ns, o);
     // The way to another site once for each word; of those that are timed, most of one is left out.
     const int flags = trial_flags(r.collective);
     const int64_t word_ns = trial_word_ns(t, f, r.root), words_ns = word_ns + timed_words_ns(word_ns, flags);
@@ -237,6 +240,30 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
         return best([&](const plan &p) { return manner_of(p) == same && off(p) == least; });
     }
     return exact ? exact : best_of(t, f, r, all);
+}
+
+std::optional<misfit> misfit_of(const topology &t, const facts &f, const wishes &w, const request &r, const tune_options &o, const manner &m)
+{
+    request like = r;
+    like.element_bytes = 1;     // ranks may describe the same message by different types
+    like.polled = false;
+    const uint64_t least = std::bit_floor(r.bytes), most = least ? 2 * least - 1 : 0;
+    const auto unit = static_cast<uint64_t>(kind_of(r.collective).blocks ? t.size() : 1);
+    std::optional<misfit> found;
+    for (const uint64_t bytes : {(least + unit - 1) / unit * unit, most / unit * unit}) {
+        like.bytes = bytes;
+        const auto as = m.algo ? choose(t, f, w, like, m) : std::nullopt;
+        const auto own = m.algo || m.along_trees ? std::nullopt : own_module_ns(t, f, like);
+        if (as ? as->algo != m.algo : !own)
+            return std::nullopt;
+        const std::vector<plan> all = candidates(t, f, w, like);
+        if (all.empty())
+            return std::nullopt;
+        found = {bytes, as ? as->predicted_ns : *own, all[0].predicted_ns};
+        if (found->predicted_ns <= most_ns(found->least_ns, o))
+            return std::nullopt;
+    }
+    return found;
 }
 
 } // namespace wan

@@ -36,6 +36,21 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
  */
 std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r);
 
+/** What the fastest way and another one, far slower, are predicted to take of a call of so many bytes. */
+struct misfit {
+    uint64_t bytes = 0;
+    int64_t predicted_ns = 0, least_ns = 0;
+};
+
+/**
+ * Whether a way that was learned on some network could not have been learned on this one: it is predicted to be too slow to be
+ * tried of any call of r's class from its root, the shortest and the longest one alike, since trials go by the first that comes.
+ * nullopt: it could, or there is no telling: nothing is predicted for it, or its algorithm does not serve here.
+ *
+ * Looks at r's class and root alone, so that it is the same for all ranks, in whatever types they call, and for calls that block and others.
+ */
+std::optional<misfit> misfit_of(const topology &t, const facts &f, const wishes &w, const request &r, const tune_options &o, const manner &m);
+
 /** Whether a call may be left to Open MPI's own module, which keeps to no wishes and in stable mode would give other results. */
 bool may_leave(const wishes &w, wan_collective_t c);
 

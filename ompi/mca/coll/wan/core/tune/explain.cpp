@@ -149,6 +149,8 @@ std::string chosen(const calls_told &c, const tune_options &o)
     } else if (c.why.empty() && c.how_predicted_ns) {
         text += "; nothing was tried: " + why_not_tried(c, o);
     }
+    if (!c.unused.empty())
+        text += "\n  " + c.unused;
     return text + "\n";
 }
 
