@@ -120,10 +120,22 @@ class Cell:
         self.calls = sum(n for _, _, _, n in trial['calls'][:-1])       # until it was settled
         self.timed = sum(timed for _, timed, _, _ in trial['calls'])
         self.worst = max(us for _, _, us, _ in trial['calls']) / trial['us']       # timed ones with their words and scores
+        self.worst_untimed = max(us for _, timed, us, _ in trial['calls'] if not timed) / trial['us']
         self.total_us = tuned_us(trial, CALLS)
+        self.explored = explored_us(trial, by['wan']['us'], CALLS) / self.total_us
         self.share = self.total_us / (CALLS * trial['us']) - 1
         self.regret = self.total_us / (CALLS * self.best_us) - 1
         self.wrong = sum(r['wrong'] for s, r in by.items() if s.startswith('wan'))
+
+
+def explored_us(trial, model_us, calls):
+    """Of so many calls: what those that were timed, or were of other ways before the choice, took longer than by the model's."""
+    total = 0
+    for way, timed, us, n in trial['calls'][:-1]:
+        n = min(n, calls)
+        calls -= n
+        total += n * max(0, us - model_us) if timed or way else 0
+    return total
 
 
 def cells_make(found, tuned):
@@ -133,8 +145,27 @@ def cells_make(found, tuned):
     return [Cell(g, tuned) for g in groups.values() if {'wan', tuned} <= {r['setting'] for r in g}]
 
 
+def percent(x):
+    return f'{100 * x:.1f}%'
+
+
+def by_operation(cells):
+    """Rows of a table: each operation's points, then all."""
+    rows = []
+    for op in [*dict.fromkeys(c.op for c in cells), 'all']:
+        here = [c for c in cells if op in (c.op, 'all')]
+        def both(values):
+            tail = [statistics.percentile(values, 95)] if op == 'all' else []
+            return ', '.join(percent(x) for x in [sum(values) / len(values), *tail, max(values)])
+        def most(field):
+            return max(getattr(c, field) for c in here)
+        rows.append([op, f'{len(here)}', f'{min(c.count for c in here)} to {most("count")}', both([c.model for c in here]), both([c.tuned for c in here]),
+                     both([c.regret for c in here]), f'{most("ways")}, {most("timed")}', str(most('calls')), f'{most("worst_untimed"):.2f}',
+                     f'{statistics.percentile([c.worst for c in here], 50):.2f}, {most("worst"):.2f}', f'{100 * most("explored"):.1f}%, {100 * most("share"):.1f}%'])
+    return rows
+
+
 def tables_text(cells, net, placement):
-    percent = lambda x: f'{100 * x:.1f}%'
     rows = [[c.op, size_text(c.total), str(c.count), ms_text(c.best_us), name_of(c.best).replace('/', ' '), percent(c.model), percent(c.tuned),
              c.chosen.replace('/', ' '), str(c.ways), str(c.timed), str(c.calls), f'{c.worst:.2f}', f'{100 * c.share:.2f}%'] for c in cells]
     out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, timed calls, '
@@ -145,6 +176,10 @@ def tables_text(cells, net, placement):
                          (f'{CALLS} calls, trials included', [c.regret for c in cells])):
         out.append(f'{name}: excess {percent(sum(values) / len(values))} in the mean, 95th percentile {percent(statistics.percentile(values, 95))}, '
                    f'at most {percent(max(values))}, of {len(values)} points')
+    out += ['', f'excess over the best, mean and most (of all: 95th percentile between): by the model, after trials, of {CALLS} calls with trials;',
+            f'slowest / chosen: of calls that are not timed, of all (median of points, most); at most: part of {CALLS} calls that timed ones add, and that trials and '
+            'waiting for them add']
+    out += grid_text(['operation', 'points', 'ways', 'model', 'tuned', f'{CALLS} calls', 'tried, timed', 'settled', 'not timed', 'all calls', 'trials, added'], by_operation(cells))
     us = sum(c.best_us for c in cells)
     total = sum(c.best_us * (1 + c.tuned) * c.share for c in cells) / sum(c.best_us * (1 + c.tuned) for c in cells)
     out += [f'trials: at most {max(c.ways for c in cells)} ways and {max(c.timed for c in cells)} timed calls of a class, settled after {max(c.calls for c in cells)}; slowest '
