@@ -1,7 +1,7 @@
 # Integration tests: jobs under mpirun on this host, with pretended sites.
 # SPDX-License-Identifier: BSD-3-Clause
 
-mpi_test_programs = test/mpi/behind test/mpi/probe test/mpi/discover test/mpi/forgetful test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/comings_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
+mpi_test_programs = test/mpi/behind test/mpi/probe test/mpi/discover test/mpi/forgetful test/mpi/in_step test/mpi/long_run test/mpi/collectives_worker test/mpi/comings_worker test/mpi/counters_worker test/mpi/fuzz test/mpi/neighbors_worker test/mpi/report_worker test/mpi/requests_worker test/mpi/slots test/mpi/spawn_worker test/mpi/trees test/mpi/tuning_worker
 # Needs the extensions of Open MPI with fault tolerance: made by the test that needs it.
 EXTRA_PROGRAMS += test/mpi/kills_worker
 mpi_test_plugins = test/mpi/other_series.so test/mpi/faults.so
@@ -55,6 +55,10 @@ test_mpi_report_worker_LDADD = $(OMPI_LIBS)
 test_mpi_in_step_SOURCES = test/mpi/in_step.c
 test_mpi_in_step_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 test_mpi_in_step_LDADD = $(OMPI_LIBS) -ldl
+
+test_mpi_slots_SOURCES = test/mpi/slots.c
+test_mpi_slots_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS) -I$(top_srcdir)/ompi/mca/coll/wan
+test_mpi_slots_LDADD = $(OMPI_LIBS) -ldl
 
 test_mpi_collectives_worker_SOURCES = \
 	test/mpi/coll_check.cpp \
