@@ -24,8 +24,8 @@ constexpr int64_t slow_start_ns = 5'000'000;
 /** Round trips behind somebody's transfers would be their length: for so long nobody begins any, then not all at once. */
 constexpr int64_t pings_alone_ns = 200'000'000;
 constexpr size_t pings_at_once = 4;
-/** Who has not answered a ping for so long does not look: others do not wait for that.  Where the answer, when it comes, says that it did not
- *  wait for that, the way is slow: then twice as long, up to a minute. */
+/** Who has not answered a ping for so long does not look: others do not wait for that.  Its answer counts if it comes by then, the next one if it
+ *  does in twice that time, up to a minute: it may be slow, or look seldom. */
 constexpr int64_t answers_ns = 2'000'000'000;
 constexpr int most_misses = 5;
 /** The same for a transfer, at least and at most, and what a way of 0.1 Mb/s takes for a byte. */
@@ -43,8 +43,7 @@ constexpr int64_t farther_part = 2, nearer_part = 3, margin_ns = 300'000;
 constexpr int64_t first_trusted_ns = 2'000'000'000, most_trusted_ns = 64'000'000'000, forgiven_ns = 60'000'000'000;
 /** That part of it where long operations were in the way of what was to show that it has got farther. */
 constexpr int64_t loaded_part = 8;
-/** How often a way is measured again since answers may have waited for most of the time that they took, and for so long. */
-constexpr int most_looks = 6;
+/** A way is measured again, as one that is doubted, where answers may have waited for most of the time that they took, and for so long. */
 constexpr int64_t looks_ns = 100'000'000;
 constexpr std::array<std::byte, bulk_part> nothing{};
 
@@ -132,15 +131,18 @@ void neighbours::extremes()
 
 int64_t neighbours::deadline() const
 {
-    if ((again_ && quiet()) || (pinged_.size() < pings_at_once && !queue_.empty()))
+    const size_t awaited = pings_awaited();
+    if ((again_ && quiet()) || (awaited < pings_at_once && !queue_.empty()))
         return now_ns_;
-    if (pinged_.empty() && !inherited_.empty())
+    if (awaited == 0 && !inherited_.empty())
         return now_ns_;
-    if (pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty())
-        return std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0});
     int64_t first = bulk_to_ < 0 ? INT64_MAX : transferred_by(peers_.at(bulk_to_));
-    for (int rank : pinged_)
-        first = std::min(first, answers_by(peers_.at(rank)));
+    if (awaited == 0 && bulk_to_ < 0 && !bulk_queue_.empty())
+        first = std::max({now_ns_, bulks_from_ns_, busy_ ? pauses_until_ns_ : 0});
+    for (int rank : pinged_) {
+        const peer &p = peers_.at(rank);
+        first = std::min(first, is_awaited(p) ? p.since_ns + answers_ns : answers_by(p));
+    }
     return first;
 }
 
@@ -150,6 +152,8 @@ void neighbours::measure_again()
     again_ = !quiet();
     if (again_)
         return;         // when it has ended
+    for (int rank : std::exchange(pinged_, {}))
+        let_go(rank);
     most_ = 0;
     bulks_ = 0;
     bulks_from_ns_ = -1;
@@ -348,7 +352,7 @@ void neighbours::doubt_ends(int rank, int64_t now_ns)
         }
         bulk_if_near(rank);
     }
-    if (departed <= 0 && waited(p) && p.looks-- > 0)
+    if (departed <= 0 && waited(p))
         unsure_.push_back(rank);
     learned(rank);
 }
@@ -379,20 +383,37 @@ int64_t neighbours::transferred_by(const peer &p) const
     return p.bulk_since_ns + std::clamp(static_cast<int64_t>(options_.bulk_bytes) * transfers_byte_ns, transfers_ns, most_transfers_ns);
 }
 
-/** What is known holds; who was to become known is asked once more when it looks.  What a transfer shows then counts. */
+bool neighbours::is_awaited(const peer &p) const { return now_ns_ - p.since_ns < answers_ns; }
+
+size_t neighbours::pings_awaited() const
+{
+    return static_cast<size_t>(std::count_if(pinged_.begin(), pinged_.end(), [&](int rank) { return is_awaited(peers_.at(rank)); }));
+}
+
+bool neighbours::quiet() const
+{
+    return queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0 && pings_awaited() == 0;
+}
+
+/** What is known holds; who was to become known is asked once more when it looks. */
+void neighbours::let_go(int rank)
+{
+    peer &p = peers_[rank];
+    ++p.given_up;
+    ++p.misses;
+    const int doubted = std::exchange(p.doubted, 0);
+    if (doubted == 0)
+        return;
+    p.pings = pings_each;
+    news_.push_back(rank);
+    if (doubted < 0 && waited(p))
+        unsure_.push_back(rank);
+}
+
+/** What a transfer shows then counts. */
 void neighbours::give_up(int64_t now_ns)
 {
-    std::erase_if(pinged_, [&](int rank) {
-        peer &p = peers_[rank];
-        if (now_ns < answers_by(p))
-            return false;
-        ++p.given_up;
-        if (std::exchange(p.doubted, 0) != 0) {
-            p.pings = pings_each;
-            news_.push_back(rank);
-        }
-        return true;
-    });
+    std::erase_if(pinged_, [&](int rank) { return now_ns >= answers_by(peers_[rank]) && (let_go(rank), true); });
     if (bulk_to_ >= 0 && now_ns >= transferred_by(peers_[bulk_to_])) {
         peers_[bulk_to_].late = true;
         bulk_to_ = -1;
@@ -415,24 +436,24 @@ void neighbours::bulk(int64_t now_ns)
 void neighbours::step(int64_t now_ns, bool busy)
 {
     busy_ = busy;
+    now_ns_ = now_ns;
     if (again_ && quiet())
         measure_again();
     give_up(now_ns);
     std::erase_if(unsure_, [&](int rank) { return doubt(rank, -1, now_ns), doubted(rank); });
-    while (pinged_.size() < pings_at_once && !queue_.empty()) {
+    while (pings_awaited() < pings_at_once && !queue_.empty()) {
         pinged_.push_back(queue_.front());
         ping(queue_.front(), now_ns);
         queue_.pop_front();
         near_first_ -= near_first_ > 0;
     }
-    now_ns_ = now_ns;
-    if (pinged_.empty())
+    if (pings_awaited() == 0)
         for (int rank : std::exchange(inherited_, {}))
             bulk_if_near(rank);
     if (bulks_from_ns_ < 0)
         bulks_from_ns_ = now_ns + pings_alone_ns + me_ * pings_alone_ns / size_;
     std::erase_if(bulk_queue_, [&](int rank) { return peers_[rank].late; });
-    if (now_ns >= bulks_from_ns_ && !(busy && now_ns < pauses_until_ns_) && pinged_.empty() && bulk_to_ < 0 && !bulk_queue_.empty()) {
+    if (now_ns >= bulks_from_ns_ && !(busy && now_ns < pauses_until_ns_) && pings_awaited() == 0 && bulk_to_ < 0 && !bulk_queue_.empty()) {
         bulk_to_ = bulk_queue_.front();
         bulk_queue_.pop_front();
         bulk(now_ns);
@@ -456,10 +477,7 @@ void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t w
     if (p.given_up > 0) {       // (answers come in the order of pings)
         if (--p.given_up > 0 || std::find(pinged_.begin(), pinged_.end(), from) != pinged_.end())
             return;
-        const int64_t late_ns = now_ns - p.since_ns;
-        p.misses = late_ns - waited_ns - std::clamp<int64_t>(m.value_ns, 0, late_ns) >= answers_ns ? p.misses + 1 : 0;
         if (p.pings < pings_each && std::find(queue_.begin(), queue_.end(), from) == queue_.end()) {
-            p.pings = 0;
             queue_.push_front(from);
             near_first_ += near_first_ > 0;
         }
@@ -489,7 +507,6 @@ void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t w
     p.way.rtt_ns = p.best_ns;
     p.way.at_ns = now_ns;
     p.trusted_until_ns = now_ns + first_trusted_ns;
-    p.looks = most_looks;
     if (waited(p))
         unsure_.push_back(from);
     learned(from);

@@ -107,7 +107,8 @@ public:
     const std::vector<int> &news() const { return news_; }
     /** When step() has something to send, if nothing comes before; INT64_MAX: it has not. */
     int64_t deadline() const;
-    bool quiet() const { return pinged_.empty() && queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0; }
+    /** It waits for nothing that others wait for. */
+    bool quiet() const;
 
 private:
     static constexpr uint64_t any_bandwidth = 100'000'000'000;
@@ -128,8 +129,7 @@ private:
         bool loaded = false;            // the last one may have been behind long operations
         int clear = 0;                  // how many were not
         int given_up = 0;               // pings whose answers do not count any more
-        int misses = 0;                 // of those, in a row, who had not waited for being looked at
-        int looks = 0;                  // so often it is measured again while that may be so of most of the time
+        int misses = 0;                 // of those, in a row
         int64_t trusted_until_ns = 0, trusted_ns = 0;       // it is not doubted again before; for so long that was
     };
 
@@ -142,7 +142,10 @@ private:
     bool has_few() const;
     void bulk_if_near(int rank);
     void learned(int rank);
+    void let_go(int rank);
     void give_up(int64_t now_ns);
+    bool is_awaited(const peer &p) const;
+    size_t pings_awaited() const;
     int64_t answers_by(const peer &p) const;
     int64_t transferred_by(const peer &p) const;
     void pong(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns);
@@ -163,7 +166,7 @@ private:
     std::vector<int> inherited_;        // from another communicator, without a bandwidth
     std::set<int> wanted_;              // all that are known or to be
     std::vector<int> pinged_;           // who has not answered
-    std::vector<int> unsure_;           // whose answers may have waited for most of the time
+    std::vector<int> unsure_;           // whose answers may have waited for most of the time: they are doubted as soon as may be, beside other work
     int bulk_to_ = -1;
     bool busy_ = false;
     bool again_ = false;                // to be measured again once it is quiet
