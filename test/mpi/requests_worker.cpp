@@ -13,7 +13,7 @@
  *   requests streams     persistent requests that ranks start and end in different orders, with blocking and other calls
  *                        between; they go and come, and no memory stays (WAN_TEST_TREES=BYTES: nor of adaptive trees, which
  *                        serve all; so much of what Open MPI's lists once held)
- *   requests lists       long broadcasts, blocking and not, for jobs in which a send of Open MPI's waits for an entry of a list
+ *   requests lists       long broadcasts, blocking and not, with more under way at once than lists of Open MPI's with an end hold
  *   requests rarely      MPI_Test now and then: each call takes all steps that what has come allows
  *
  * Ends with "rank N: ok", or says what was wrong.

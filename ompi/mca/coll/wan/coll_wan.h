@@ -87,13 +87,10 @@ typedef struct wan_mail {
     int tag;
     size_t most;                    /* bytes of a message */
     struct wan_letter *letters;     /* sent, not yet gone; atomic */
-    struct wan_letter *gone;        /* of these, `arrived` is to be told; atomic */
     struct wan_letter *held;        /* to be sent when there is room; atomic */
     struct wan_letter *line;        /* the same, in order, of who reaps */
     struct wan_mail_here *here;     /* letters to each rank, if it is on this host */
     uint32_t most_here;             /* under way to one of them */
-    uint32_t most_all, all;         /* under way to all processes, 0: as many as there are; the latter atomic */
-    uint32_t waiting;               /* held; atomic */
     uint32_t walk;                  /* along the line */
     int again;                      /* there is room, though nothing has gone; atomic */
     ompi_request_t *receive;
@@ -118,17 +115,12 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
 /* Copies both parts; any thread.  counted > 0: when it was received, `arrived` is called with it. */
 void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t head_size, const void *rest,
                             size_t rest_size, size_t counted);
-/* These three by one thread at a time.  True: nothing is on its way out, but for letters that another thread is looking through. */
+/* These two by one thread at a time.  True: nothing is on its way out. */
 bool mca_coll_wan_mail_reap(wan_mail_t *mail);
 /* Hands over what has come, and counts it; stops at a code other than WAN_OK, and returns it. */
 int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
                            unsigned *taken);
-/* Of the first, what needs nobody: requests of letters that have gone are Open MPI's again.  Any thread. */
-void mca_coll_wan_mail_free(wan_mail_t *mail);
-/* In place of the third, also called from inside its `take`: as long as that stays, what it was given stays. */
-int mca_coll_wan_mail_keep(wan_mail_t *mail, int (*keep)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
-                           unsigned *taken);
-/* Whether nothing is on its way out; by who reaps, while nobody frees. */
+/* Whether nothing is on its way out; by who reaps. */
 bool mca_coll_wan_mail_sent(const wan_mail_t *mail);
 /* Receives nothing more. */
 void mca_coll_wan_mail_stop(wan_mail_t *mail);
@@ -359,8 +351,6 @@ void mca_coll_wan_trees_settle(int64_t asked, int64_t agreed);
 int mca_coll_wan_trees_use(mca_coll_wan_module_t *module, int64_t number, bool waits);
 /* Whether this thread is sending for trees, with their lock: nothing that wants that may be begun. */
 bool mca_coll_wan_trees_sending(void);
-/* Makes room where this thread may be inside Open MPI, and others wait for that; takes no lock.  What has come waits; how much. */
-unsigned mca_coll_wan_trees_make_room(void);
 /* MPI_Finalize begins: when what this process has sent has left it, it only answers who may wait for it. */
 void mca_coll_wan_trees_finalize(void);
 /* Gives back a reference in a call that waits for no other process: if it was the last one, progress ends its way, later. */

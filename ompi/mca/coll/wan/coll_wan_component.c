@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opal/mca/base/mca_base_var.h"
+
 static int component_register(void);
 static int component_open(void);
 static int component_close(void);
@@ -211,6 +213,26 @@ static void params_take(void)
     }
 }
 
+/*
+ * Lists of requests and messages that Open MPI keeps may be given an end.  It waits in a send where one is used up, or refuses a
+ * receive, and what we have under way at once is more than its own algorithms have: with us, jobs would hang or end that do not without.
+ */
+static bool lists_have_end(void)
+{
+    static const char *const layers[] = { "ob1", "cm" };
+
+    for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); ++i) {
+        const int index = mca_base_var_find("ompi", "pml", layers[i], "free_list_max");
+        const int *most = NULL;
+
+        if (0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &most, NULL, NULL) && NULL != most && 0 < *most) {
+            WAN_VERBOSE(1, "this process stays out: pml_%s_free_list_max is %d, and coll/wan needs lists without an end", layers[i], *most);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int component_open(void)
 {
     mca_coll_wan_component_t *component = &mca_coll_wan_component;
@@ -224,7 +246,7 @@ static int component_open(void)
     params_take();
     mca_coll_wan_counters_open();
     mca_coll_wan_report_open();
-    if (0 > component->params.priority) {
+    if (0 > component->params.priority || lists_have_end()) {
         return OMPI_SUCCESS;    /* stays in sight, publishes nothing, serves nobody */
     }
     gethostname(hostname, sizeof(hostname) - 1);

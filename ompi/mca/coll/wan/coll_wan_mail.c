@@ -15,22 +15,12 @@
  * buffers are still taken: one in some is sent such that it goes when it has been
  * received, and those before it with it.
  *
- * Open MPI's lists may have an end, too (pml_ob1_free_list_max), and then it waits in a send for an entry, and makes progress:
- * entries of letters that have gone are ours to free, and what others wait with is ours to receive.  So both can be done there,
- * with no word to the state machine whose letter that is (mca_coll_wan_mail_free(), mca_coll_wan_mail_keep()).  But a receive
- * needs an entry, too, of a list in which long letters have theirs until they are there: all must not be taken by what this process sends,
- * as all others may be in the same place.  And one that comes while nobody receives it needs one where it comes: where none is
- * left, Open MPI waits with it, and what comes later, or a receive that is posted meanwhile, passes it by.  So where lists have an
- * end, letters take a part of that, and each process, wherever it is, is sent so few as others of this host are.
- *
  * What is for a process that is dead goes nowhere, and nobody misses it; what one
  * was sending when it died may never end: its receive is left to it.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coll_wan.h"
-
-#include "opal/mca/base/mca_base_var.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,29 +97,12 @@ static int others_here(const wan_mail_t *mail)
     return others;
 }
 
-/* Of entries of each list of the PML; 0: there is no end to them. */
-#define PART_OF_LIST 4
-
-static uint32_t most_letters(void)
-{
-    const int index = mca_base_var_find("ompi", "pml", "ob1", "free_list_max");
-    const int *most = NULL;
-
-    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &most, NULL, NULL) || NULL == most || 0 >= *most) {
-        return 0;
-    }
-    return *most < PART_OF_LIST ? 1 : *most / PART_OF_LIST;
-}
-
 static bool here_alloc(wan_mail_t *mail)
 {
     const int others = others_here(mail), size = ompi_comm_size(mail->comm);
 
     mail->here = calloc(size < 1 ? 1 : (size_t) size, sizeof(*mail->here));     /* (GCC 14 takes it for negative) */
     mail->most_here = 1 < others ? MOST_HERE / others : MOST_HERE;
-    if (0 < mail->most_all && 1 < size && mail->most_all / (uint32_t) (size - 1) < mail->most_here) {
-        mail->most_here = mail->most_all / (uint32_t) (size - 1);
-    }
     if (0 == mail->most_here) {
         mail->most_here = 1;
     }
@@ -146,9 +119,8 @@ bool mca_coll_wan_mail_open(wan_mail_t *mail, struct ompi_communicator_t *comm, 
     mail->arrived = NULL;
     mail->ctx = NULL;
     mail->again = 0;
-    mail->most_all = most_letters();
-    mail->all = mail->waiting = mail->walk = 0;
-    mail->letters = mail->gone = mail->held = mail->line = NULL;
+    mail->walk = 0;
+    mail->letters = mail->held = mail->line = NULL;
     mail->receive = NULL;
     mail->incoming[0] = NULL;
     if (!here_alloc(mail) || !buffers_alloc(mail)) {
@@ -185,25 +157,21 @@ static bool letter_begins(wan_mail_t *mail, const wan_letter_t *letter)
 {
     uint32_t *here = &mail->here[letter->rank].under_way;
 
-    if ((letter->here && mail->most_here <= __atomic_load_n(here, __ATOMIC_RELAXED))
-        || (0 < mail->most_all && mail->most_all <= __atomic_load_n(&mail->all, __ATOMIC_RELAXED))) {
+    if (!letter->here) {
+        return true;
+    }
+    if (mail->most_here <= __atomic_load_n(here, __ATOMIC_RELAXED)) {
         return false;
     }
-    if (letter->here) {
-        __atomic_add_fetch(here, 1, __ATOMIC_RELAXED);
-    }
-    __atomic_add_fetch(&mail->all, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(here, 1, __ATOMIC_RELAXED);
     return true;
 }
 
 /* It is under way no more, with those that it ends. */
 static void letter_over(wan_mail_t *mail, const wan_letter_t *letter)
 {
-    __atomic_sub_fetch(&mail->all, 1, __ATOMIC_RELAXED);
     if (letter->here && 0 < letter->ends) {
         __atomic_sub_fetch(&mail->here[letter->rank].under_way, letter->ends, __ATOMIC_RELAXED);
-    }
-    if ((letter->here && 0 < letter->ends) || 0 < mail->most_all) {
         __atomic_store_n(&mail->again, 1, __ATOMIC_RELEASE);
     }
 }
@@ -243,17 +211,15 @@ void mca_coll_wan_mail_send(wan_mail_t *mail, int rank, const void *head, size_t
         return;
     }
     letter->rank = rank;
-    letter->here = 0 < mail->most_all || is_here(mail, rank);
+    letter->here = is_here(mail, rank);
     letter->size = head_size + rest_size;
     letter->counted = counted;
     memcpy(letter->bytes, head, head_size);
     if (0 < rest_size) {
         memcpy(letter->bytes + head_size, rest, rest_size);
     }
-    if (0 < __atomic_load_n(&mail->here[rank].held, __ATOMIC_ACQUIRE)
-        || (0 < mail->most_all && 0 < __atomic_load_n(&mail->waiting, __ATOMIC_RELAXED)) || !letter_begins(mail, letter)) {
+    if (0 < __atomic_load_n(&mail->here[rank].held, __ATOMIC_ACQUIRE) || !letter_begins(mail, letter)) {
         __atomic_add_fetch(&mail->here[rank].held, 1, __ATOMIC_RELAXED);
-        __atomic_add_fetch(&mail->waiting, 1, __ATOMIC_RELAXED);
         letter_push(&mail->held, letter);
         return;
     }
@@ -285,12 +251,17 @@ static void held_post(wan_mail_t *mail)
         }
         *link = letter->next;
         letter_post(mail, letter);
-        __atomic_sub_fetch(&mail->waiting, 1, __ATOMIC_RELAXED);
         __atomic_sub_fetch(&here->held, 1, __ATOMIC_RELEASE);
     }
 }
 
-void mca_coll_wan_mail_free(wan_mail_t *mail)
+bool mca_coll_wan_mail_sent(const wan_mail_t *mail)
+{
+    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED) && NULL == mail->line
+           && NULL == __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
+}
+
+bool mca_coll_wan_mail_reap(wan_mail_t *mail)
 {
     wan_letter_t *letter, *next;
 
@@ -307,32 +278,13 @@ void mca_coll_wan_mail_free(wan_mail_t *mail)
             }
             ompi_request_free(&letter->request);
             letter_over(mail, letter);
-            if (0 < letter->counted) {
-                letter_push(&mail->gone, letter);
-            } else {
-                free(letter);
+            if (0 < letter->counted && NULL != mail->arrived) {
+                mail->arrived(mail->ctx, letter->rank, letter->counted);
             }
+            free(letter);
         } else {
             letter_push(&mail->letters, letter);
         }
-    }
-}
-
-bool mca_coll_wan_mail_sent(const wan_mail_t *mail)
-{
-    return NULL == __atomic_load_n(&mail->letters, __ATOMIC_RELAXED) && NULL == mail->line
-           && NULL == __atomic_load_n(&mail->held, __ATOMIC_RELAXED);
-}
-
-bool mca_coll_wan_mail_reap(wan_mail_t *mail)
-{
-    wan_letter_t *letter, *next;
-
-    mca_coll_wan_mail_free(mail);
-    for (letter = letters_take(&mail->gone); NULL != letter; letter = next) {
-        next = letter->next;
-        mail->arrived(mail->ctx, letter->rank, letter->counted);
-        free(letter);
     }
     if (NULL != __atomic_load_n(&mail->held, __ATOMIC_RELAXED) || 0 != __atomic_exchange_n(&mail->again, 0, __ATOMIC_ACQUIRE)) {
         held_post(mail);
@@ -368,34 +320,6 @@ static bool receive_end(wan_mail_t *mail, ompi_status_public_t *status)
     ompi_request_free(&mail->receive);
     mail->receive = NULL;
     return true;
-}
-
-/* Into the same buffer again: what is in the other one may be being read. */
-int mca_coll_wan_mail_keep(wan_mail_t *mail, int (*keep)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
-                           unsigned *taken)
-{
-    if (NULL == mail->receive && !receive_post(mail)) {
-        return WAN_ERR_PORT;
-    }
-    while (NULL != mail->receive && mca_coll_wan_compat_complete(mail->receive)) {
-        ompi_status_public_t status;
-        int code;
-
-        if (!receive_end(mail, &status)) {
-            return WAN_ERR_PORT;
-        }
-        if (MPI_SUCCESS == status.MPI_ERROR) {
-            code = keep(ctx, status.MPI_SOURCE, mail->incoming[mail->turn], status._ucount);
-            ++*taken;
-            if (WAN_OK != code) {
-                return code;
-            }
-        }
-        if (!receive_post(mail)) {
-            return WAN_ERR_PORT;
-        }
-    }
-    return WAN_OK;
 }
 
 int mca_coll_wan_mail_take(wan_mail_t *mail, int (*take)(void *ctx, int rank, const void *bytes, size_t size), void *ctx,
@@ -444,8 +368,9 @@ void mca_coll_wan_mail_close(wan_mail_t *mail)
 {
     mca_coll_wan_mail_stop(mail);
     mail->held = mail->line = NULL;     /* nothing is sent any more; leaked, as what is still under way: the job ends */
-    mca_coll_wan_mail_free(mail);
-    mail->letters = mail->gone = NULL;
+    mail->arrived = NULL;
+    (void) mca_coll_wan_mail_reap(mail);
+    mail->letters = NULL;
     /* So are the buffers: a receive that could not be taken back may still land there. */
 }
 

@@ -86,16 +86,15 @@ static int catch_up(int64_t pause_ns, int64_t since_ns)
 
 static int progress(void)
 {
-    const int room = inside || mca_coll_wan_trees_sending() ? (int) mca_coll_wan_trees_make_room() : 0;
     int64_t since_ns, pause_ns;
     int steps;
 
     if (NULL == __atomic_load_n(&added, __ATOMIC_RELAXED)
         && NULL == __atomic_load_n(&under_way, __ATOMIC_RELAXED)) {
-        return room;
+        return 0;
     }
     if (0 != __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        return room;
+        return 0;
     }
     inside = true;
     steps = step_all();
@@ -108,7 +107,7 @@ static int progress(void)
     __atomic_store_n(&last_ns, since_ns, __ATOMIC_RELAXED);
     inside = false;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-    return room + steps;
+    return steps;
 }
 
 void mca_coll_wan_progress_add(wan_item_t *item)

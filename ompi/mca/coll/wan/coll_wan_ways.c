@@ -8,9 +8,7 @@
  *
  * After the second from everyone nothing is on its way.  Nothing may follow it: a letter that asks whether it was received would wait for ever.
  *
- * Messages are sent with the trees' lock.  Where Open MPI's lists have an end it may wait in there for an entry, as other
- * processes do; then its progress comes back here.  Nothing is begun or stepped then, but each process still takes what has come, and
- * keeps it, and frees what has gone: so those that wait are served by each other, and nobody's wait depends on a lock.
+ * Messages are sent with the trees' lock.  Should Open MPI make progress in there, which comes back here, nothing is begun or stepped.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -18,22 +16,12 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { WORD_CLOSED = 1, WORD_DONE = 2 };    /* a message of one byte; those of trees are longer */
-
-/* It came while nobody could be told. */
-typedef struct wan_waiting {
-    struct wan_waiting *next;
-    int rank;
-    size_t size;
-    char bytes[];
-} wan_waiting_t;
 
 struct wan_way {
     struct wan_way *next;
     wan_mail_t mail;
-    wan_waiting_t *first_waiting, **last_waiting;   /* while `taking` */
     wan_trees_t *trees;
     int first;                          /* its processes have numbers from here on, for the core; nobody else has them, ever */
     struct ompi_communicator_t *of;     /* that it is for; NULL: more than one, or none any more */
@@ -46,10 +34,8 @@ struct wan_way {
 };
 
 static struct {
-    wan_way_t *ways;        /* atomic: added to under `lock`; one goes under that, by who is `stepping` and `taking` */
-    bool closed;
+    wan_way_t *ways;        /* atomic: added to under `lock`; one goes under that, by who is `stepping` */
     int stepping;           /* atomic */
-    int taking;             /* atomic: receives, or changes what is received from.  While it is held nobody waits for a lock. */
 } all;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,23 +63,6 @@ bool mca_coll_wan_trees_sending(void)
 static int64_t now_ns(void)
 {
     return mca_coll_wan_port_pml.now_ns(NULL);
-}
-
-static bool taking_try(void)
-{
-    return 0 == __atomic_exchange_n(&all.taking, 1, __ATOMIC_ACQUIRE);
-}
-
-static void taking_wait(void)
-{
-    while (!taking_try()) {
-        continue;
-    }
-}
-
-static void taking_end(void)
-{
-    __atomic_store_n(&all.taking, 0, __ATOMIC_RELEASE);
 }
 
 static wan_way_t *ways_first(void)
@@ -137,93 +106,15 @@ static void message_arrived(void *ctx, int rank, size_t counted)
     (void) wan_trees_arrived(way->trees, way->first + rank, counted, now_ns());
 }
 
-/* By who is stepping, and taking, which others may meanwhile. */
-static int message_hand_on(wan_way_t *way, int rank, const void *bytes, size_t size)
+static int message_take(void *ctx, int rank, const void *bytes, size_t size)
 {
-    int code;
+    wan_way_t *way = ctx;
 
     if (1 == size) {
         way->heard[rank] |= *(const unsigned char *) bytes;
         return WAN_OK;
     }
-    taking_end();
-    code = wan_trees_receive(way->trees, way->first + rank, bytes, size, now_ns());
-    taking_wait();
-    return code;
-}
-
-static wan_waiting_t *waiting_pop(wan_way_t *way)
-{
-    wan_waiting_t *message = way->first_waiting;
-
-    if (NULL != message) {
-        way->first_waiting = message->next;
-        if (NULL == way->first_waiting) {
-            way->last_waiting = &way->first_waiting;
-        }
-    }
-    return message;
-}
-
-static int waiting_hand_on(wan_way_t *way, unsigned *taken)
-{
-    wan_waiting_t *message;
-    int code = WAN_OK;
-
-    while (WAN_OK == code && NULL != (message = waiting_pop(way))) {
-        code = message_hand_on(way, message->rank, message->bytes, message->size);
-        free(message);
-        ++*taken;
-    }
-    return code;
-}
-
-static int message_take(void *ctx, int rank, const void *bytes, size_t size)
-{
-    unsigned more = 0;
-    const int code = message_hand_on(ctx, rank, bytes, size);
-
-    return WAN_OK == code ? waiting_hand_on(ctx, &more) : code;
-}
-
-static int message_keep(void *ctx, int rank, const void *bytes, size_t size)
-{
-    wan_way_t *way = ctx;
-    wan_waiting_t *message = malloc(sizeof(*message) + size);
-
-    if (NULL == message) {
-        return WAN_ERR_NOMEM;
-    }
-    message->next = NULL;
-    message->rank = rank;
-    message->size = size;
-    memcpy(message->bytes, bytes, size);
-    *way->last_waiting = message;
-    way->last_waiting = &message->next;
-    return WAN_OK;
-}
-
-unsigned mca_coll_wan_trees_make_room(void)
-{
-    const bool before = sending;
-    unsigned taken = 0;
-
-    if (NULL == ways_first() || all.closed || !taking_try()) {
-        return 0;
-    }
-    sending = true;     /* whatever comes by the receive */
-    for (wan_way_t *way = ways_first(); NULL != way; way = way->next) {
-        if (__atomic_load_n(&way->over, __ATOMIC_RELAXED)) {
-            continue;
-        }
-        mca_coll_wan_mail_free(&way->mail);
-        if (WAN_OK != mca_coll_wan_mail_keep(&way->mail, message_keep, way, &taken)) {
-            __atomic_store_n(&way->mail.lost, 1, __ATOMIC_RELAXED);
-        }
-    }
-    sending = before;
-    taking_end();
-    return taken;
+    return wan_trees_receive(way->trees, way->first + rank, bytes, size, now_ns());
 }
 
 /* Whether all others have said it; who is dead need not. */
@@ -258,12 +149,8 @@ static void way_leave(wan_way_t *way, bool gone)
         gone = false;
     }
     if (gone && 0 != (way->said & WORD_DONE) && way_heard(way, WORD_DONE)) {
-        taking_wait();
-        if (mca_coll_wan_mail_sent(&way->mail)) {       /* who makes room had none of it in hand */
-            mca_coll_wan_mail_stop(&way->mail);
-            __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
-        }
-        taking_end();
+        mca_coll_wan_mail_stop(&way->mail);
+        __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
     }
 }
 
@@ -271,16 +158,8 @@ static void way_leave(wan_way_t *way, bool gone)
 static bool way_step(wan_way_t *way, unsigned *taken)
 {
     const bool gone = mca_coll_wan_mail_reap(&way->mail);
-    int code = WAN_OK;
 
-    if (taking_try()) {
-        code = waiting_hand_on(way, taken);
-        if (WAN_OK == code) {
-            code = mca_coll_wan_mail_take(&way->mail, message_take, way, taken);
-        }
-        taking_end();
-    }
-    if (WAN_OK != code || 0 != __atomic_load_n(&way->mail.lost, __ATOMIC_RELAXED)) {
+    if (WAN_OK != mca_coll_wan_mail_take(&way->mail, message_take, way, taken) || 0 != __atomic_load_n(&way->mail.lost, __ATOMIC_RELAXED)) {
         return false;
     }
     if (__atomic_load_n(&way->leaving, __ATOMIC_ACQUIRE)) {
@@ -294,19 +173,13 @@ static void way_remove(wan_way_t *way)
 {
     struct ompi_communicator_t *copy = way->mail.comm;
     wan_way_t **link = &all.ways;
-    wan_waiting_t *message;
 
-    taking_wait();
     pthread_mutex_lock(&lock);      /* for some lines only, by anyone */
     while (*link != way) {
         link = &(*link)->next;
     }
     __atomic_store_n(link, way->next, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
-    taking_end();
-    while (NULL != (message = waiting_pop(way))) {
-        free(message);      /* after an error */
-    }
     wan_trees_forget(way->trees, way->first, ompi_comm_size(copy));
     mca_coll_wan_mail_release(&way->mail);
     free(way->heard);
@@ -365,7 +238,6 @@ wan_way_t *mca_coll_wan_ways_open(wan_trees_t *trees, struct ompi_communicator_t
     way->first = first;
     way->of = of;
     way->of_job = NULL == of;
-    way->last_waiting = &way->first_waiting;
     pthread_mutex_lock(&lock);
     way->next = all.ways;
     __atomic_store_n(&all.ways, way, __ATOMIC_RELEASE);     /* somebody may be walking along them */
@@ -442,11 +314,8 @@ void mca_coll_wan_ways_end(wan_way_t *way)
 
 void mca_coll_wan_ways_close(void)
 {
-    all.closed = true;
-    taking_wait();
     for (wan_way_t *way = ways_first(); NULL != way; way = way->next) {
         mca_coll_wan_mail_close(&way->mail);
         __atomic_store_n(&way->over, true, __ATOMIC_RELEASE);
     }
-    taking_end();
 }

@@ -34,7 +34,7 @@ constexpr entry entries[] = {
      "4096 hosts are not measured; where this is none of them, a process had no memory for that, or has died"},
     {WAN_REASON_NO_PLUGIN, "no_plugin", "a process runs without coll/wan",
      "install it on the host that is named as on the others, and look there: wan-info doctor; where it is installed, it stays out by "
-     "coll_wan_priority -1, by `coll` without wan, or by a bad file or name, of which it has told itself"},
+     "coll_wan_priority -1, by `coll` without wan, by lists with an end (pml_ob1_free_list_max), or by a bad file or name, of which it has told itself"},
     {WAN_REASON_OTHER_BUILD, "other_build", "a process runs another version or build of coll/wan",
      "install the same on all hosts, built from the same sources"},
     {WAN_REASON_OTHER_PRIORITY, "other_priority", "a process has another coll_wan_priority", "make it equal on all hosts"},
