@@ -210,8 +210,8 @@ struct world {
     std::multimap<int64_t, std::pair<int, tell_message>> coming;
     neighbours n;
 
-    explicit world(int size, adaptive_options o = {})
-        : others(static_cast<size_t>(size)), n((o.peers = size, o), size, 0, [this](int to, const tell_message &m) { sent.emplace_back(to, m); })
+    explicit world(int size, adaptive_options o = {}, rank_set beside = {})
+        : others(static_cast<size_t>(size)), n((o.peers = size, o), size, 0, [this](int to, const tell_message &m) { sent.emplace_back(to, m); }, std::move(beside))
     {
     }
     other &at(int rank) { return others[static_cast<size_t>(rank)]; }
@@ -291,6 +291,120 @@ std::string check_windows()
         w.run(1200 * second_ns);
         for (int r = 1; r < 5; ++r)
             WAN_CHECK_THAT(w.knows(r, 50 * ms), w.text(r));
+    }
+    return "";
+}
+
+/** Of what is known once for an absence nothing stays: not where the next answers come at once and the last one never, nor beside, nor for
+ *  another communicator. */
+std::string check_absence_ends()
+{
+    world w(3);
+    w.at(1) = {5 * ms, 1500 * ms};
+    w.at(2) = {5 * ms};
+    w.run(9 * second_ns);
+    WAN_CHECK_THAT(w.n.rtt_ns(1) > 100 * ms && w.n.unsure(1), w.text(1));
+    w.at(1) = {5 * ms, 1, ms, 0, 15 * ms, 3 * second_ns};
+    w.run(60 * second_ns);
+    w.at(1) = {5 * ms};
+    w.run(70 * second_ns);
+    WAN_CHECK_THAT(w.knows(1, 10 * ms) && !w.n.unsure(1), w.text(1));
+    // Answers that come at once say so also where the last one never comes.
+    world u(2);
+    tell_message pong;
+    pong.what = tell_kind::pong;
+    const auto answers = [&](int count, int64_t rtt_ns) {
+        u.at(1).every_ns = 0;
+        u.run(u.period_ns);
+        pong.value_ns = rtt_ns - 10 * ms;
+        for (int i = 0; i < count; ++i) {
+            u.now += rtt_ns;
+            u.n.receive(1, pong, u.now);
+        }
+    };
+    answers(3, 1500 * ms);
+    WAN_CHECK_THAT(u.n.rtt_ns(1) == 1500 * ms && u.n.unsure(1), u.text(1));
+    u.n.step(u.now, false);
+    u.now += 2 * second_ns;
+    u.sent.clear();
+    u.run(100 * second_ns, [&] { return u.n.doubted(1); });
+    WAN_CHECK(u.n.doubted(1));
+    answers(2, 20 * ms);
+    u.run(3 * second_ns);
+    WAN_CHECK_THAT(u.n.rtt_ns(1) == 20 * ms && u.n.unsure(1), u.text(1));
+    // On this host, where no distance is doubted.
+    world b(4, {}, rank_set::of({0, 1}));
+    b.n.hint(1, true);
+    b.at(1).every_ns = 1500 * ms;
+    b.run(12 * second_ns);
+    WAN_CHECK_THAT(b.n.rtt_ns(1) > 100 * ms, b.text(1));
+    b.at(1).every_ns = 1;
+    b.run(70 * second_ns);
+    WAN_CHECK_THAT(b.n.rtt_ns(1) <= 2 * ms && b.n.largest_rtt_ns() <= 2 * ms, b.text(1));
+    return "";
+}
+
+/** Those who look seldom keep waiting neither who is to be known, nor transfers, nor who is to be measured again. */
+std::string check_many_rare()
+{
+    world w(21);
+    for (int r = 1; r < 21; ++r)
+        w.at(r) = {2 * ms, r <= 16 ? 1500 * ms : 1};
+    const auto lively = [&](auto known) { return [&w, known] { return known(17) && known(18) && known(19) && known(20); }; };
+    w.run(1000 * second_ns, lively([&](int r) { return w.n.rtt_ns(r) > 0; }));
+    WAN_CHECK_THAT(w.now <= 16 * second_ns, std::to_string(w.now / ms) + " ms");
+    w.run(1000 * second_ns, lively([&](int r) { return w.n.bandwidth(r) > 0; }));
+    WAN_CHECK_THAT(w.now <= 30 * second_ns, std::to_string(w.now / ms) + " ms");
+    for (int again = 0; again < 5; ++again) {
+        w.run(7 * second_ns + again * 137 * ms);
+        const int64_t then = w.now;
+        w.n.measure_again();
+        for (int r = 17; r < 21; ++r)
+            w.at(r).one_way_ns = again % 2 ? 2 * ms : 4 * ms;
+        w.run(1000 * second_ns, lively([&](int r) { return w.n.rtt_ns(r) == 2 * w.at(r).one_way_ns; }));
+        WAN_CHECK_THAT(w.now - then <= 40 * second_ns, std::to_string((w.now - then) / ms) + " ms");
+    }
+    // Nor do pauses of transfers.
+    world v(11);
+    v.busy = true;
+    for (auto &x : v.others)
+        x.transfer_ns = second_ns;
+    v.run(5 * second_ns);
+    for (auto &x : v.others)
+        x.one_way_ns = 2 * ms;
+    const int64_t then = v.now;
+    v.n.measure_again();
+    v.run(1000 * second_ns, [&] { return std::all_of(v.n.known().begin(), v.n.known().end(), [&](int r) { return v.n.rtt_ns(r) >= 4 * ms; }); });
+    WAN_CHECK_THAT(v.now - then <= 3 * second_ns, std::to_string((v.now - then) / ms) + " ms");
+    return "";
+}
+
+/** Answers that come when nobody counts on them any more are no answers to what was asked since. */
+std::string check_answers_in_order()
+{
+    world w(3);
+    w.at(1) = w.at(2) = {50 * ms};
+    w.run(3 * second_ns);
+    w.at(1).every_ns = 0;
+    for (int i = 0; i < 3; ++i) {
+        w.n.measure_again();
+        w.run(i < 2 ? 2500 * ms : 10 * ms);
+    }
+    tell_message late;
+    late.what = tell_kind::pong;
+    for (int i = 0; i < 2; ++i)
+        w.n.receive(1, late, w.now);
+    w.at(1).every_ns = 1;
+    w.run(90 * ms);
+    w.n.receive(1, late, w.now);
+    w.run(5 * second_ns);
+    WAN_CHECK_THAT(w.knows(1, 100 * ms), w.text(1));
+    // However often nothing comes, there is a time by which something may.
+    w.at(1).every_ns = 0;
+    for (int i = 0; i < 70; ++i) {
+        w.n.measure_again();
+        w.run(65 * second_ns, [&] { return w.n.deadline() == INT64_MAX; });
+        WAN_CHECK(w.n.deadline() > w.now && w.n.quiet());
     }
     return "";
 }
@@ -378,6 +492,7 @@ std::string check_late_transfers()
 int main()
 {
     const CMUnitTest tests[] = {cmocka_unit_test(test<check_looks>), cmocka_unit_test(test<check_deaf>), cmocka_unit_test(test<check_deaf_to_transfers>),
-                                cmocka_unit_test(test<check_rare>), cmocka_unit_test(test<check_windows>), cmocka_unit_test(test<check_far>), cmocka_unit_test(test<check_deaf_again>), cmocka_unit_test(test<check_late_transfers>)};
+                                cmocka_unit_test(test<check_rare>), cmocka_unit_test(test<check_windows>), cmocka_unit_test(test<check_absence_ends>), cmocka_unit_test(test<check_many_rare>), cmocka_unit_test(test<check_answers_in_order>),
+                                cmocka_unit_test(test<check_far>), cmocka_unit_test(test<check_deaf_again>), cmocka_unit_test(test<check_late_transfers>)};
     return cmocka_run_group_tests_name("adaptive absences", tests, nullptr, nullptr);
 }

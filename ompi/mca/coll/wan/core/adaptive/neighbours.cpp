@@ -148,7 +148,12 @@ int64_t neighbours::deadline() const
 
 void neighbours::measure_again()
 {
-    spent_ns_ = 0;
+    spent_ns_ = pauses_until_ns_ = 0;
+    for (int rank : std::exchange(bulk_queue_, {})) {       // after all distances, and those of near ones anyway
+        peers_[rank].bulk_wanted = false;
+        if (!near(rank))
+            again_wanted_.push_back(rank);
+    }
     again_ = !quiet();
     if (again_)
         return;         // when it has ended
@@ -333,6 +338,7 @@ void neighbours::doubt_ends(int rank, int64_t now_ns)
     peer &p = peers_[rank];
     p.doubted = 0;
     p.pings = pings_each;
+    const bool was_unsure = unsure(rank);
     const int departed = departs(rank, p.best_ns, p.best_ns - p.least_ns);
     if (departed > 0 && !p.clear)
         p.trusted_until_ns = now_ns + p.trusted_ns / loaded_part;       // nobody knows yet
@@ -351,10 +357,21 @@ void neighbours::doubt_ends(int rank, int64_t now_ns)
             p.trusted_until_ns = now_ns + trusted_ns;
         }
         bulk_if_near(rank);
-    }
-    if (departed <= 0 && waited(p))
-        unsure_.push_back(rank);
+    } else if (was_unsure && departed == 0)
+        answered(rank, p.best_ns);
+    if (departed <= 0 || p.clear)
+        measured(rank, departed <= 0 && waited(p));
     learned(rank);
+}
+
+bool neighbours::unsure(int rank) const { return std::find(unsure_.begin(), unsure_.end(), rank) != unsure_.end(); }
+
+/** unsure: by what may have been an absence. */
+void neighbours::measured(int rank, bool unsure)
+{
+    std::erase(unsure_, rank);
+    if (unsure)
+        unsure_.push_back(rank);
 }
 
 /** Of what its best answer took, most may have been spent where nobody looked. */
@@ -395,7 +412,8 @@ bool neighbours::quiet() const
     return queue_.empty() && inherited_.empty() && bulk_queue_.empty() && bulk_to_ < 0 && pings_awaited() == 0;
 }
 
-/** What is known holds; who was to become known is asked once more when it looks. */
+/** What is known holds, or the better one of that and what was answered where that may be an absence; who was to become known is asked once
+ *  more when it looks. */
 void neighbours::let_go(int rank)
 {
     peer &p = peers_[rank];
@@ -404,10 +422,10 @@ void neighbours::let_go(int rank)
     const int doubted = std::exchange(p.doubted, 0);
     if (doubted == 0)
         return;
+    if (p.pings > 0 && unsure(rank))
+        answered(rank, p.best_ns);
     p.pings = pings_each;
     news_.push_back(rank);
-    if (doubted < 0 && waited(p))
-        unsure_.push_back(rank);
 }
 
 /** What a transfer shows then counts. */
@@ -440,7 +458,9 @@ void neighbours::step(int64_t now_ns, bool busy)
     if (again_ && quiet())
         measure_again();
     give_up(now_ns);
-    std::erase_if(unsure_, [&](int rank) { return doubt(rank, -1, now_ns), doubted(rank); });
+    if (!again_ && queue_.empty() && (bulk_queue_.empty() || (busy && now_ns < pauses_until_ns_)))      // after whoever else waits to be measured
+        for (int rank : unsure_)
+            doubt(rank, -1, now_ns);
     while (pings_awaited() < pings_at_once && !queue_.empty()) {
         pinged_.push_back(queue_.front());
         ping(queue_.front(), now_ns);
@@ -507,8 +527,7 @@ void neighbours::pong(int from, const tell_message &m, int64_t now_ns, int64_t w
     p.way.rtt_ns = p.best_ns;
     p.way.at_ns = now_ns;
     p.trusted_until_ns = now_ns + first_trusted_ns;
-    if (waited(p))
-        unsure_.push_back(from);
+    measured(from, waited(p));
     learned(from);
     for (const auto &[who, whom] : hints_)
         if (near(who))
@@ -558,11 +577,13 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
         const int64_t there_ns = parts > 1 ? std::clamp<int64_t>(m.value_ns, 0, whole_ns) / (parts - 1) * parts : 0;
         const int64_t took_ns = std::max<int64_t>({1, there_ns, whole_ns - p.way.rtt_ns});
         const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(options_.bulk_bytes) * 1'000'000'000 / took_ns);
-        p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
-        p.way.bandwidth = p.best;
-        p.way.at_ns = now_ns;
-        most_ = std::max(most_, p.best);
-        news_.push_back(from);
+        if (!p.late || p.bulk_wanted) {     // (else it was away, perhaps, and nobody is to try that again)
+            p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
+            p.way.bandwidth = p.best;
+            p.way.at_ns = now_ns;
+            most_ = std::max(most_, p.best);
+            news_.push_back(from);
+        }
         if (std::exchange(p.late, false)) {
             // Who was away for most of that is tried once more, if still wanted; what has been seen to come took that time.
             const int64_t seen_ns = std::clamp<int64_t>(m.value_ns, 0, whole_ns);

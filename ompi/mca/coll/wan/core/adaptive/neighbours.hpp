@@ -76,6 +76,8 @@ public:
     void doubt(int rank, int departs, int64_t now_ns);
     /** That is under way. */
     bool doubted(int rank) const;
+    /** What is known of the way there may have been an absence of that process; it is measured again by and by. */
+    bool unsure(int rank) const;
     /** Ways that have turned out to have changed since this was called last. */
     std::vector<int> changed() { return std::exchange(changed_, {}); }
     /** How often ways were measured again since they seemed to have changed. */
@@ -151,6 +153,7 @@ private:
     void pong(int from, const tell_message &m, int64_t now_ns, int64_t waited_ns);
     void doubt_ends(int rank, int64_t now_ns);
     bool waited(const peer &p) const;
+    void measured(int rank, bool unsure);
     void distance_set(int rank, int64_t rtt_ns, int64_t now_ns);
     void extremes();
 
@@ -166,7 +169,7 @@ private:
     std::vector<int> inherited_;        // from another communicator, without a bandwidth
     std::set<int> wanted_;              // all that are known or to be
     std::vector<int> pinged_;           // who has not answered
-    std::vector<int> unsure_;           // whose answers may have waited for most of the time: they are doubted as soon as may be, beside other work
+    std::vector<int> unsure_;           // whose answers may have waited for most of the time: they are doubted when nobody else is to be measured
     int bulk_to_ = -1;
     bool busy_ = false;
     bool again_ = false;                // to be measured again once it is quiet

@@ -186,7 +186,8 @@ void adaptive_service::learn(const member &m)
 {
     most_bandwidth_ = std::max(most_bandwidth_, m.node_.near().most_bandwidth());
     for (int rank : m.node_.near().known())
-        known_.keep(m.who_[static_cast<size_t>(rank)], m.node_.near().way(rank));
+        if (!m.node_.near().unsure(rank))
+            known_.keep(m.who_[static_cast<size_t>(rank)], m.node_.near().way(rank));
 }
 
 /** And where it was in its trees. */
