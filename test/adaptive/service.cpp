@@ -174,6 +174,21 @@ std::string check_shared_table()
     return "";
 }
 
+/** What may have been an absence is nobody's distance in the next one. */
+std::string check_unsure()
+{
+    job j(3, test_seed() + 7);
+    j.away = [](int process, int64_t now) { return process == 1 && now % (400 * ms) >= step; };
+    std::vector<adaptive_service::member *> a;
+    for (int p = 0; p < 3; ++p)
+        a.push_back(j.open(p, 1, up_to(3)));
+    const auto &near = a[0]->node().near();
+    j.run([&] { return near.rtt_ns(1) > 0 && near.rtt_ns(2) > 0; });
+    WAN_CHECK_THAT(near.rtt_ns(1) > 100 * ms && near.unsure(1) && near.rtt_ns(2) < ms && !near.unsure(2), std::to_string(near.rtt_ns(1)));
+    WAN_CHECK(j.open(0, 2, up_to(3))->node().near().known() == std::vector{2});
+    return "";
+}
+
 /** One that process 0 opens on its own, with these numbers; it is the last. */
 adaptive_service::member *open_as(job &j, uint64_t number, std::vector<int> numbers, std::vector<process_id> who)
 {
@@ -538,7 +553,7 @@ int main()
         cmocka_unit_test(test<check_two>),
         cmocka_unit_test(test<check_inherited>),
         cmocka_unit_test(test<check_newest>), cmocka_unit_test(test<check_shared_table>),
-        cmocka_unit_test(test<check_identity>), cmocka_unit_test(test<check_number_again>), cmocka_unit_test(test<check_many_jobs>),
+        cmocka_unit_test(test<check_unsure>), cmocka_unit_test(test<check_identity>), cmocka_unit_test(test<check_number_again>), cmocka_unit_test(test<check_many_jobs>),
         cmocka_unit_test(test<check_closed>),
         cmocka_unit_test(test<check_kept>),
         cmocka_unit_test(test<check_window>),
