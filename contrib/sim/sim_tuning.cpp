@@ -132,44 +132,41 @@ tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, con
 {
     int me;
     MPI_Comm_rank(comm_, &me);
-    const wan::request r = request_of(with_, what);
-    const int flags = service.trial ? wan::trial_flags(r.collective) : 0;
     const bool left = service.how && !service.how->algo;
     std::optional<runner::prepared> ours;
     if (!left)
         ours = with_.prepare(what, wish, service.how);
     if (!left && !ours)
         throw std::runtime_error("nothing serves the call");
-    std::optional<word> came, goes, done, scores;
-    if (flags) {
-        came.emplace(with_, WAN_REDUCE, 8, root, me);
-        goes.emplace(with_, WAN_BCAST, 8, root, me);
-        done.emplace(with_, WAN_REDUCE, 8, root, me);
-        scores.emplace(with_, WAN_ALLREDUCE, sizeof(wan::tune_scores), 0, me);
-    }
+    std::optional<word> beside;
+    if (service.trial == WAN_TRIAL_CLOCK)
+        beside.emplace(with_, WAN_BCAST, sizeof(int64_t), 0, me);
+    else if (service.trial == WAN_TRIAL_TIMED)
+        beside.emplace(with_, WAN_ALLREDUCE, sizeof(int64_t), 0, me);
+    else if (service.trial == WAN_TRIAL_SCORES)
+        beside.emplace(with_, WAN_ALLREDUCE, sizeof(wan::tune_scores), 0, me);
     what.fill(number);
 
     const double start = latest(port::now_s(), true, comm_) + lead_s_;
     sleep_until(start);
-    if (flags)
-        came->run(with_);
-    const double began = port::now_s();
-    if (flags & WAN_TRIAL_WORD_BEFORE) {
-        goes->run(with_);
-        sleep_until(port::now_s() + static_cast<double>(wan::trial_pause_ns(with_.topology(), with_.facts(), flags, root, me)) * 1e-9);
+    double began = start;
+    if (service.trial == WAN_TRIAL_CLOCK)
+        beside->run(with_);     // (simulated clocks agree, and all have come)
+    if (service.trial == WAN_TRIAL_TIMED) {
+        began = start + static_cast<double>(wan::trial_ahead_ns(with_.topology(), with_.facts())) * 1e-9;
+        beside->run(with_);
+        sleep_until(began);
     }
     with_.port().begin(what.elements(), false);
     if (left)
         what.by_mpi(comm_);
     else
         with_.run(*ours);
-    if (flags & WAN_TRIAL_WORD_AFTER)
-        done->run(with_);
     const auto elapsed_ns = static_cast<int64_t>((port::now_s() - began) * 1e9);
-    const bool combining = flags && tuner_.record(me == root ? wan::trial_score(wan::trial_word_ns(with_.topology(), with_.facts(), root), elapsed_ns) : 0);
+    const bool combining = service.trial && tuner_.record(elapsed_ns);
     if (combining)
-        scores->run(with_);
-    call c{service.how ? words_of(*service.how) : "", service.trial, latest(port::now_s() - start, true, comm_) * 1e6,
+        beside->run(with_);
+    call c{service.how ? words_of(*service.how) : "", service.trial && service.trial != WAN_TRIAL_WATCHED, latest(port::now_s() - start, true, comm_) * 1e6,
            what.call().collective != WAN_BARRIER && !what.verify(number)};
     if (combining) {
         const wan::tune_scores mine = tuner_.scores();

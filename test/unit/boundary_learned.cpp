@@ -105,8 +105,7 @@ struct learned_job {
         size_t declined = 0;
         std::set<std::string> plans;
         std::set<int> flags;
-        int root = 0;
-        int64_t pause_ns = 0;
+        int64_t ahead_ns = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
             wan_call_t call = call_of(collective, 0, count, 4, in[r].data(), out[r].data());
             call.epoch = epoch;
@@ -115,17 +114,17 @@ struct learned_job {
             WAN_CHECK(begun == WAN_OK || begun == WAN_DECLINED);
             declined += begun == WAN_DECLINED;
             plans.insert(begun == WAN_OK ? wan::print(wan::manner_of(*f.ends[r].run->plan)) : "open_mpi");
-            flags.insert(wan_comm_trial(comms[r].get(), &root, &pause_ns));
+            flags.insert(wan_comm_trial(comms[r].get(), &ahead_ns));
         }
         WAN_CHECK(plans.size() == 1 && flags.size() == 1);
         how = *plans.begin();
-        const bool timed = (*flags.begin() & WAN_TRIAL) != 0, by_own = *flags.begin() == WAN_TRIAL_LEFT;
-        WAN_CHECK(by_own == (declined > 0 && !timed));
+        const bool by_own = *flags.begin() == WAN_TRIAL_LEFT, of_trial = *flags.begin() != 0 && !by_own;
+        WAN_CHECK(by_own == (declined > 0 && !of_trial));
         left += by_own;
-        trials += timed;
+        trials += of_trial;
         std::array<int64_t, WAN_CHECK_VOTES> votes{}, mine{};
         size_t due = 0;
-        for (size_t r = 0; r < comms.size() && !timed; ++r) {
+        for (size_t r = 0; r < comms.size() && !of_trial; ++r) {
             due += wan_comm_check(comms[r].get(), collective, f.clock, mine.data()) == WAN_DONE;
             for (size_t i = 0; i < votes.size(); ++i)
                 votes[i] = r == 0 ? mine[i] : std::min(votes[i], mine[i]);
@@ -146,7 +145,7 @@ struct learned_job {
         f.clock += declined ? longest : 0;
         for (size_t r = 0; r < comms.size() && by_own; ++r)
             WAN_CHECK(wan_comm_left(comms[r].get(), time(static_cast<int>(r))) == WAN_OK);
-        if (timed)
+        if (of_trial)
             return tried(time);
         for (size_t r = 0; r < comms.size() && due; ++r)
             due += wan_comm_check_answer(comms[r].get(), votes.data()) == WAN_DONE;

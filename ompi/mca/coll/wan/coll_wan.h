@@ -213,7 +213,7 @@ struct mca_coll_wan_module {
     unsigned epoch;                 /* how often links have been measured since it serves: for calls and handles made after
                                        that; atomic */
     struct {
-        int flags, root;            /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
+        int flags;                  /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
         int nested;                 /* calls in it that the saved module makes */
         int64_t began_ns;
         mca_coll_wan_question_t question;           /* beside one that is left by choice */

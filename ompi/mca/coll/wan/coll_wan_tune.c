@@ -1,16 +1,11 @@
 /*
  * Trials: a blocking call that is served in a way to be tried is timed, by
  * this module or by the saved one.  The core decides what is tried and what the times
- * mean (core/tune/tuner.hpp); here are the clock, the words before and after it,
- * and the exchange of scores, all inside the call that all ranks make.
+ * mean (core/tune/tuner.hpp); here are the clock, the common beginning
+ * and the exchange of scores, each inside a call that all ranks make.
  *
- * Each begins with a word from all to the root: all have come.  Then the root times a round trip:
- *
- *      Bcast, Scatter      the call, then a word from all to the root
- *      Reduce, Gather      a word from the root to all, then the call
- *      all others          both, rank 0 being the root
- *
- * since a rank's own time in a call says more about when the others came.
+ * A rank's own time in a call says more about when the others came.  So a call that is timed begins everywhere at one instant, by the time of
+ * rank 0's clock, which it has told the others: the latest of what they say when they come, and what telling that takes.
  *
  * A call that the saved module serves by choice is timed on each rank alone, as ours are: by that links are seen to change.
  *
@@ -21,12 +16,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int word(mca_coll_wan_module_t *module, wan_collective_t collective)
+static int64_t now_ns(void)
 {
-    int64_t nothing = 0;
-    const int rc = mca_coll_wan_run_internal(module, collective, module->trial.root, &nothing, 1, &ompi_mpi_op_max.op);
+    return mca_coll_wan_port_pml.now_ns(NULL);
+}
 
-    return WAN_NOT_OURS == rc ? OMPI_SUCCESS : rc;      /* on no rank */
+static int clock_tell(mca_coll_wan_module_t *module)
+{
+    int64_t told = now_ns();
+    const int rc = mca_coll_wan_run_internal(module, WAN_BCAST, 0, &told, 1, &ompi_mpi_op_max.op);
+
+    if (WAN_NOT_OURS == rc) {
+        return OMPI_SUCCESS;    /* on no rank: the clock is this rank's */
+    }
+    if (OMPI_SUCCESS == rc && 0 != ompi_comm_rank(module->comm)) {
+        wan_comm_clock_heard(module->serving, told, now_ns());
+    }
+    return rc;
+}
+
+/* *began: when, here. */
+static int begin_together(mca_coll_wan_module_t *module, int64_t ahead, int64_t *began)
+{
+    const int64_t came = now_ns();
+    int64_t last = wan_comm_clock(module->serving, came), now;
+    const int rc = mca_coll_wan_combine(module, &last, 1, &ompi_mpi_op_max.op);
+
+    *began = wan_comm_clock_here(module->serving, last) + ahead;
+    now = now_ns();
+    if (*began > now + 2 * ahead || *began < now - ahead) {
+        *began = now;           /* a clock has jumped */
+    }
+    while (OMPI_SUCCESS == rc && now_ns() < *began) {
+        opal_progress();
+    }
+    return rc;
 }
 
 static int left_begin(mca_coll_wan_module_t *module, wan_collective_t collective)
@@ -35,7 +59,7 @@ static int left_begin(mca_coll_wan_module_t *module, wan_collective_t collective
 
     if (OMPI_SUCCESS == rc) {
         module->trial.flags = WAN_TRIAL_LEFT;
-        module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
+        module->trial.began_ns = now_ns();
     }
     return rc;
 }
@@ -43,38 +67,34 @@ static int left_begin(mca_coll_wan_module_t *module, wan_collective_t collective
 /* With what the call ended. */
 static int left_end(mca_coll_wan_module_t *module, int rc)
 {
-    (void) wan_comm_left(module->serving, mca_coll_wan_port_pml.now_ns(NULL) - module->trial.began_ns);
+    (void) wan_comm_left(module->serving, now_ns() - module->trial.began_ns);
     return mca_coll_wan_links_answer(module, &module->trial.question, rc);
 }
 
 int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question)
 {
-    int64_t pause, until;
-    const int flags = wan_comm_trial(module->serving, &module->trial.root, &pause);
-    int rc;
+    int64_t ahead;
+    const int flags = wan_comm_trial(module->serving, &ahead);
+    int rc = OMPI_SUCCESS;
 
     if (0 == flags) {
         return OMPI_SUCCESS;
     }
-    if (WAN_TRIAL_LEFT == flags) {
+    if (WAN_TRIAL_LEFT == flags || WAN_TRIAL_TIMED == flags) {      /* what ranks ask each other would be timed, too */
         rc = mca_coll_wan_links_answer(module, question, OMPI_SUCCESS);
-        return OMPI_SUCCESS == rc ? left_begin(module, collective) : rc;
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
     }
-    /* What ranks ask each other would be timed, too. */
-    rc = mca_coll_wan_links_answer(module, question, OMPI_SUCCESS);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
+    if (WAN_TRIAL_LEFT == flags) {
+        return left_begin(module, collective);
     }
     module->trial.flags = flags;
-    rc = word(module, WAN_REDUCE);
-    module->trial.began_ns = mca_coll_wan_port_pml.now_ns(NULL);
-    if (OMPI_SUCCESS == rc && 0 != (module->trial.flags & WAN_TRIAL_WORD_BEFORE)) {
-        rc = word(module, WAN_BCAST);
-        /* Segments that sites exchange would wait for the site that began last, some ways of serving the call longer than others. */
-        until = mca_coll_wan_port_pml.now_ns(NULL) + pause;
-        while (OMPI_SUCCESS == rc && mca_coll_wan_port_pml.now_ns(NULL) < until) {
-            opal_progress();
-        }
+    module->trial.began_ns = now_ns();
+    if (WAN_TRIAL_CLOCK == flags) {
+        rc = clock_tell(module);
+    } else if (WAN_TRIAL_TIMED == flags) {
+        rc = begin_together(module, ahead, &module->trial.began_ns);
     }
     if (OMPI_SUCCESS != rc) {
         module->trial.flags = 0;
@@ -83,19 +103,12 @@ int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t col
     return rc;
 }
 
-static int trial_end(mca_coll_wan_module_t *module, int flags)
+static int trial_end(mca_coll_wan_module_t *module)
 {
-    int64_t scores[WAN_TUNE_SCORES], elapsed;
+    int64_t scores[WAN_TUNE_SCORES];
     int code, rc;
 
-    if (0 != (flags & WAN_TRIAL_WORD_AFTER)) {
-        rc = word(module, WAN_REDUCE);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-    }
-    elapsed = mca_coll_wan_port_pml.now_ns(NULL) - module->trial.began_ns;
-    code = wan_comm_tried(module->serving, elapsed, scores);
+    code = wan_comm_tried(module->serving, now_ns() - module->trial.began_ns, scores);
     if (WAN_DONE != code) {
         return mca_coll_wan_code(code, NULL, NULL);
     }
@@ -124,7 +137,7 @@ int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc)
         return left_end(module, rc);
     }
     /* Also after an error, which the other ranks may not have: they wait. */
-    after = trial_end(module, flags);
+    after = trial_end(module);
     if (OMPI_SUCCESS != after) {
         mca_coll_wan_module_break(module, after);
     }

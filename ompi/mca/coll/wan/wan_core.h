@@ -379,19 +379,30 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
 
 /*
  * Choice by trial (core/tune/tuner.hpp).  A blocking call for which wan_run_begin() was called, WAN_OK or
- * WAN_DECLINED, may be a trial: then it is timed, once a word from all has come to the root, with the words before or
- * after it that flags ask for, and wan_comm_tried() gets that time on all ranks; the root's counts.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
+ * WAN_DECLINED, may have something of that beside it, the same on all ranks:
+ *
+ *      CLOCK       before it, rank 0 tells all others what its clock says (wan_comm_clock_heard(), but on rank 0)
+ *      WATCHED     it takes so long on each rank
+ *      TIMED       before it, ranks put together, with MAX, what the common clock says, and begin *ahead_ns after that
+ *      SCORES      after it, scores are combined
+ *
+ * At its end wan_comm_tried() gets what it took, from where it began.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
  * wan_comm_tune() then: WAN_DONE: calls made from now on are served otherwise; they are of the next epoch.
  */
 #define WAN_TUNE_SCORES 8
 enum wan_trial {
-    WAN_TRIAL = 1,
-    WAN_TRIAL_WORD_BEFORE = 2,      /* from the root, to all */
-    WAN_TRIAL_WORD_AFTER = 4,       /* from all, to the root */
-    WAN_TRIAL_LEFT = 8              /* alone: no trial, but one that Open MPI's own module serves by choice, timed on each rank for wan_comm_left() */
+    WAN_TRIAL_CLOCK = 1,
+    WAN_TRIAL_WATCHED = 2,
+    WAN_TRIAL_TIMED = 4,
+    WAN_TRIAL_LEFT = 8,             /* no trial, but one that Open MPI's own module serves by choice, timed on each rank for wan_comm_left() */
+    WAN_TRIAL_SCORES = 16
 };
-/* Of the call that was begun last; 0: it is none.  *root: of words; *pause_ns: after the word before it, so that all sites begin at once. */
-int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns);
+/* Of the call that was begun last; 0: nothing. */
+int wan_comm_trial(const wan_comm_t *comm, int64_t *ahead_ns);
+void wan_comm_clock_heard(wan_comm_t *comm, int64_t sent_ns, int64_t arrived_ns);
+/* What the common clock says, and the other way round. */
+int64_t wan_comm_clock(const wan_comm_t *comm, int64_t here_ns);
+int64_t wan_comm_clock_here(const wan_comm_t *comm, int64_t common_ns);
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
 int wan_comm_left(wan_comm_t *comm, int64_t elapsed_ns);
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);

@@ -252,11 +252,9 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         return {before};
     const wan::tuner::service service = tuning.begin(
         what, [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(topo, f, wish[r.collective], r, tune, standing); }, before);
-    if (service.trial) {
-        trial = wan::trial_flags(r.collective);
-        trial_root = r.root;
-        trial_pause_ns = wan::trial_pause_ns(topo, f, trial, r.root, me);
-    }
+    trial = service.trial;
+    if (trial == WAN_TRIAL_TIMED)
+        trial_ahead_ns = wan::trial_ahead_ns(topo, f);
     return service;
 }
 

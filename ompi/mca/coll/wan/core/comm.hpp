@@ -13,6 +13,7 @@
 #include "measure/comm_links.hpp"
 #include "plan/planner.hpp"
 #include "report/record.hpp"
+#include "tune/common_clock.hpp"
 #include "tune/explain.hpp"
 #include "tune/rules.hpp"
 
@@ -44,8 +45,9 @@ struct wan_comm final : private wan::links_user {
     wan::tuner tuning;
     std::vector<wan::rule> given, learned_before;       // for communicators like this: rules; by an earlier job,
     std::vector<wan::rule> learned_here;                // by this one
-    int trial = 0, trial_root = 0;      // of the call begun last: see wan_comm_trial()
-    int64_t trial_pause_ns = 0;
+    int trial = 0;                      // of the call begun last: see wan_comm_trial()
+    int64_t trial_ahead_ns = 0;         // of one that is timed
+    wan::common_clock clock;
     int64_t trial_predicted_ns = 0;     // where Open MPI's own module serves it, of the model's choice
     uint64_t left = 0;                  // of a call left to Open MPI's own module, which is timed: of drift; 0: says nothing of links
     wan_counters_t counters{};

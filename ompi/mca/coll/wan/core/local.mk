@@ -177,6 +177,7 @@ core_sources = \
 	ompi/mca/coll/wan/core/tune/candidates.hpp \
 	ompi/mca/coll/wan/core/tune/choices.cpp \
 	ompi/mca/coll/wan/core/tune/choices.hpp \
+	ompi/mca/coll/wan/core/tune/common_clock.hpp \
 	ompi/mca/coll/wan/core/tune/entry.cpp \
 	ompi/mca/coll/wan/core/tune/explain.cpp \
 	ompi/mca/coll/wan/core/tune/explain.hpp \

@@ -67,11 +67,6 @@ int cuts_of(const request &r, const plan &p)
 /** What a way may be predicted to take that is tried. */
 int64_t most_ns(int64_t least_ns, const tune_options &o) { return least_ns + least_ns / 100 * o.excess_percent; }
 
-/** Of a word between the root and the site that is farthest from it, what is left out of a score. */
-int64_t left_out_ns(int64_t word_ns) { return word_ns / 10 * 9; }
-
-int64_t timed_words_ns(int64_t word_ns, int flags) { return (!!(flags & WAN_TRIAL_WORD_BEFORE) + !!(flags & WAN_TRIAL_WORD_AFTER)) * word_ns; }
-
 /** A connection of Open MPI's over TCP takes two round trips. */
 constexpr int64_t ways_to_open = 4;
 
@@ -84,34 +79,17 @@ call_class class_of(const topology &t, const request &r)
             r.commutative, r.counts_vary};
 }
 
-int trial_flags(wan_collective_t c)
+int64_t trial_ahead_ns(const topology &t, const facts &f)
 {
-    const bool begins = c == WAN_BCAST || c == WAN_SCATTER, ends = c == WAN_REDUCE || c == WAN_GATHER;
-    return WAN_TRIAL | (begins ? 0 : WAN_TRIAL_WORD_BEFORE) | (ends ? 0 : WAN_TRIAL_WORD_AFTER);
+    const auto exchange = choose(t, f, {}, {.collective = WAN_ALLREDUCE, .bytes = sizeof(int64_t), .element_bytes = sizeof(int64_t), .commutative = true});
+    return (exchange ? exchange->predicted_ns : 2 * f.widest_ns()) + f.widest_ns() / 8;
 }
 
-int64_t trial_pause_ns(const topology &t, const facts &f, int flags, int root, int me)
-{
-    if (!(flags & WAN_TRIAL_WORD_BEFORE))
-        return 0;
-    const site_id home = t.site_of(root), mine = t.site_of(me);
-    return std::max<int64_t>(0, f.farthest_ns(home) - (mine == home ? 0 : f.latency_ns(home, mine)));
-}
-
-int64_t trial_word_ns(const topology &t, const facts &f, int root) { return f.farthest_ns(t.site_of(root)); }
-
-int64_t trial_score(int64_t word_ns, int64_t elapsed_ns)
-{
-    return std::max({int64_t{1}, elapsed_ns / 4, elapsed_ns - left_out_ns(word_ns)});
-}
-
-int64_t score_as_usual(int64_t word_ns, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns)
+int64_t score_as_usual(int64_t score_ns, int64_t predicted_ns, int64_t usual_ns)
 {
     if (predicted_ns <= 0 || usual_ns <= 0)
         return score_ns;
-    const int64_t rest_ns = timed_words_ns(word_ns, flags) - left_out_ns(word_ns);
-    const auto scaled = static_cast<__int128>(score_ns) * std::max<int64_t>(1, usual_ns + rest_ns) / std::max<int64_t>(1, predicted_ns + rest_ns);
-    return static_cast<int64_t>(std::clamp<__int128>(scaled, 1, INT64_MAX));
+    return static_cast<int64_t>(std::clamp<__int128>(static_cast<__int128>(score_ns) * usual_ns / predicted_ns, 1, INT64_MAX));
 }
 
 bool may_leave(const wishes &w, wan_collective_t c)
@@ -151,12 +129,8 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     if (!usual)
         return found;
     const int64_t most = most_ns(all[0].predicted_ns, o);
-    // The way to another site once for each word; of those that are timed, most of one is left out.
-    const int flags = trial_flags(r.collective);
-    const int64_t word_ns = trial_word_ns(t, f, r.root), words_ns = word_ns + timed_words_ns(word_ns, flags);
-    const auto candidate_of = [&](const manner &m, int64_t predicted_ns) {
-        return tuner::candidate{.how = m, .predicted_ns = predicted_ns, .words_ns = words_ns, .exchange_ns = f.widest_ns(),
-                                .rest_ns = timed_words_ns(word_ns, flags) - left_out_ns(word_ns)};
+    const auto candidate_of = [&, ahead_ns = trial_ahead_ns(t, f)](const manner &m, int64_t predicted_ns) {
+        return tuner::candidate{.how = m, .predicted_ns = predicted_ns, .words_ns = ahead_ns, .exchange_ns = f.widest_ns()};
     };
     const manner first = manner_of(*usual);
     found.push_back(candidate_of(first, usual->predicted_ns));
@@ -205,9 +179,9 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
             x.opening_ns = ways_to_open * f.widest_ns();
     if (standing && !as_first(*standing))
         found[0].opening_ns = ways_to_open * f.widest_ns();
-    // No call is shorter than the way to another site.
-    if (const int64_t far_ns = kind_of(r.collective).root ? word_ns : f.widest_ns(); usual->predicted_ns < far_ns + far_ns / 20)
-        found[0].least_ns = words_ns + far_ns / 10;
+    // No call is shorter than the way to another site, and a little.
+    if (const int64_t far_ns = kind_of(r.collective).root ? f.farthest_ns(t.site_of(r.root)) : f.widest_ns(); usual->predicted_ns < far_ns + far_ns / 20)
+        found[0].least_ns = far_ns + far_ns / 16;
     return found;
 }
 

@@ -54,19 +54,13 @@ std::optional<misfit> misfit_of(const topology &t, const facts &f, const wishes 
 /** Whether a call may be left to Open MPI's own module, which keeps to no wishes and in stable mode would give other results. */
 bool may_leave(const wishes &w, wan_collective_t c);
 
-/** WAN_TRIAL, and which words go with it: what begins at the root, or ends there, needs none. */
-int trial_flags(wan_collective_t c);
-/** How long a rank waits when it has heard the word before a call: until the sites that are farther from the root have, too. */
-int64_t trial_pause_ns(const topology &t, const facts &f, int flags, int root, int me);
-/** What a word from the root takes to the site that is farthest from it, or back. */
-int64_t trial_word_ns(const topology &t, const facts &f, int root);
-/** Of what the root timed: without most of what a word took, since candidates differ by parts of the rest. */
-int64_t trial_score(int64_t word_ns, int64_t elapsed_ns);
+/** How long before a timed call begins, by the common clock, the last rank must have come: what they ask each other takes less. */
+int64_t trial_ahead_ns(const topology &t, const facts &f);
 /**
- * What that would be of a call like the first of its class, others of which are up to twice as large: by what both are
+ * What a score would be of a call like the first of its class, others of which are up to twice as large: by what both are
  * predicted to take in the way that is tried (Open MPI's own module: in the model's choice); 0: not known.
  */
-int64_t score_as_usual(int64_t word_ns, int flags, int64_t score_ns, int64_t predicted_ns, int64_t usual_ns);
+int64_t score_as_usual(int64_t score_ns, int64_t predicted_ns, int64_t usual_ns);
 
 /** Which class a call belongs to. */
 call_class class_of(const topology &t, const request &r);

@@ -13,22 +13,28 @@ using wan::guarded;
 
 extern "C" {
 
-int wan_comm_trial(const wan_comm_t *comm, int *root, int64_t *pause_ns)
+int wan_comm_trial(const wan_comm_t *comm, int64_t *ahead_ns)
 {
-    *root = comm->trial_root;
-    *pause_ns = comm->trial_pause_ns;
+    *ahead_ns = comm->trial_ahead_ns;
     return comm->trial;
 }
+
+void wan_comm_clock_heard(wan_comm_t *comm, int64_t sent_ns, int64_t arrived_ns)
+{
+    const auto site = [&](int rank) { return comm->topo.site_of(rank); };
+    comm->clock.heard(sent_ns, arrived_ns, comm->links.known.back().latency_ns(site(0), site(comm->me)));
+}
+
+int64_t wan_comm_clock(const wan_comm_t *comm, int64_t here_ns) { return comm->clock.common_ns(here_ns); }
+
+int64_t wan_comm_clock_here(const wan_comm_t *comm, int64_t common_ns) { return comm->clock.here_ns(common_ns); }
 
 int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES])
 {
     return guarded([&]() -> int {
         std::lock_guard hold(comm->lock);
-        const int flags = std::exchange(comm->trial, 0);
-        ++comm->counters.trials;
-        const int64_t word_ns = wan::trial_word_ns(comm->topo, comm->links.known.back(), comm->trial_root);
-        const int64_t score_ns = wan::score_as_usual(word_ns, flags, wan::trial_score(word_ns, elapsed_ns), comm->trial_predicted_ns, comm->tuning.usual_ns());
-        if (!comm->tuning.record(comm->me == comm->trial_root ? score_ns : 0))
+        comm->counters.trials += std::exchange(comm->trial, 0) == WAN_TRIAL_TIMED;
+        if (!comm->tuning.record(std::max<int64_t>(1, wan::score_as_usual(elapsed_ns, comm->trial_predicted_ns, comm->tuning.usual_ns()))))
             return WAN_OK;
         const wan::tune_scores mine = comm->tuning.scores();
         std::copy(mine.begin(), mine.end(), scores);

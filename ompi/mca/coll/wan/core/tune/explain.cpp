@@ -68,10 +68,8 @@ std::string ways(const tuner::state &x)
     for (size_t k = 0; k < x.candidates.size(); ++k) {
         const tuner::candidate &c = x.candidates[k];
         all += line("  %s %-60s predicted ", k == x.standing ? "*" : " ", print(c.how).c_str()) + ms_text(c.predicted_ns, column);
-        if (c.measured_ns) {
-            const int64_t least_ns = std::max<int64_t>(1, best->measured_ns - best->rest_ns);
-            all += ", measured " + ms_text(c.measured_ns, column) + line(" (%.2f of the best)", 1 + static_cast<double>(c.measured_ns - best->measured_ns) / static_cast<double>(least_ns));
-        }
+        if (c.measured_ns)
+            all += ", measured " + ms_text(c.measured_ns, column) + line(" (%.2f of the best)", static_cast<double>(c.measured_ns) / static_cast<double>(std::max<int64_t>(1, best->measured_ns)));
         if (c.again_ns)
             all += ", of " + ms_text(c.first_ns) + " and then " + ms_text(c.again_ns);
         if (c.opened_ns && !c.measured_ns && settled(x))
@@ -162,7 +160,7 @@ std::string regret(const calls_told &c)
     const tuner::candidate *best = was_tried(c) && settled(*c.tried) ? quickest(*c.tried) : nullptr;
     if (best && c.tried->candidates[c.tried->standing].measured_ns) {
         more_ns = c.tried->candidates[c.tried->standing].measured_ns - best->measured_ns;
-        best_ns = best->measured_ns - best->rest_ns;
+        best_ns = best->measured_ns;
     } else if (c.how_predicted_ns && !c.ways.empty()) {
         best_ns = c.ways[0].predicted_ns;
         more_ns = std::max<int64_t>(0, c.how_predicted_ns - best_ns);

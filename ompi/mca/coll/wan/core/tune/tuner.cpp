@@ -14,6 +14,8 @@ namespace {
 
 /** Calls before trials begin: connections are there, and who calls twice pays nothing. */
 constexpr uint64_t calls_before = 2;
+/** Of the model's choice, where it seems to be as fast as can be. */
+constexpr unsigned calls_watched = 3;
 /** Of a class, for which a choice stands at least, whatever else changes but links. */
 constexpr uint64_t calls_between = 200;
 /** Per mille of what serves: too little to change for. */
@@ -72,6 +74,8 @@ void tuner::round_begin(size_t i, enum slot::round which, std::vector<unsigned> 
     s.turns = std::move(candidates);
     s.samples.clear();
     s.at = 0;
+    s.clock = which == slot::round::alone;
+    s.watched = 0;
 }
 
 tuner::service tuner::begin(const call_class &c, const makes &make, const std::optional<manner> &known)
@@ -119,21 +123,28 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
     }
     if (x.phase == state::phase::settled)
         return {standing()};
-    candidate &next = x.candidates[s.turns[s.at]];
-    const int64_t usual_ns = x.candidates[0].predicted_ns;
-    const bool opens = s.round == slot::round::first, last = s.at + 1 == s.turns.size();
-    const int64_t adds_ns = std::max<int64_t>(0, next.predicted_ns - usual_ns) + (opens ? next.opening_ns : 0) + next.words_ns + (last ? next.exchange_ns : 0);
+    candidate &first = x.candidates[0];
+    const bool exchanges = s.at == s.turns.size() || !s.clock;
+    candidate &next = exchanges ? first : x.candidates[s.turns[s.at]];
+    if (!exchanges && s.round == slot::round::alone) {
+        trying_ = i;
+        return {first.how, now_ = WAN_TRIAL_WATCHED};
+    }
+    const int64_t usual_ns = first.predicted_ns, opening_ns = s.round == slot::round::first ? next.opening_ns : 0;
+    const int64_t adds_ns = exchanges ? first.exchange_ns : std::max<int64_t>(0, next.predicted_ns - usual_ns) + opening_ns + next.words_ns;
     if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns) * 100)
         return {standing()};
     s.added_ns += adds_ns;
-    ++next.trials;
     trying_ = i;
-    return {next.how, true};
+    if (exchanges)
+        return {standing(), now_ = s.clock ? WAN_TRIAL_SCORES : WAN_TRIAL_CLOCK};
+    ++next.trials;
+    return {next.how, now_ = WAN_TRIAL_TIMED};
 }
 
 int64_t tuner::usual_ns() const
 {
-    if (trying_ == SIZE_MAX)
+    if (trying_ == SIZE_MAX || (now_ != WAN_TRIAL_WATCHED && now_ != WAN_TRIAL_TIMED))
         return 0;
     const slot &s = slots_[trying_];
     const state &x = classes_[trying_];
@@ -147,9 +158,22 @@ bool tuner::record(int64_t elapsed_ns)
         return false;
     state &x = classes_[trying_];
     slot &s = slots_[trying_];
-    x.trials_ns += elapsed_ns;
-    s.samples.push_back(elapsed_ns);
-    return ++s.at == s.turns.size();
+    if (now_ == WAN_TRIAL_SCORES)
+        return true;        // decide() comes next
+    if (now_ == WAN_TRIAL_CLOCK) {
+        s.clock = true;
+    } else if (now_ == WAN_TRIAL_TIMED) {
+        x.trials_ns += elapsed_ns;
+        s.samples.push_back(elapsed_ns);
+        ++s.at;
+    } else {
+        // Who comes last waits for nobody: once at least each of these has shown how fast it is.
+        s.samples.resize(1, elapsed_ns);
+        s.samples[0] = std::min(s.samples[0], elapsed_ns);
+        s.at += ++s.watched == calls_watched;
+    }
+    trying_ = SIZE_MAX;
+    return false;
 }
 
 tune_scores tuner::scores() const
@@ -181,8 +205,8 @@ bool tuner::too_slow(const state &x, const candidate &c)
     int64_t best_ns = INT64_MAX;
     for (const candidate &y : x.candidates)
         if (y.measured_ns)
-            best_ns = std::min(best_ns, std::max<int64_t>(1, y.measured_ns - y.rest_ns));
-    return c.opened_ns - c.rest_ns - c.opening_ns > 2 * best_ns;
+            best_ns = std::min(best_ns, y.measured_ns);
+    return c.opened_ns - c.opening_ns > 2 * best_ns;
 }
 
 /** What serves calls that do not block. */
@@ -207,7 +231,8 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     if (enough)
         x.standing = 0;
     else if (s.round == slot::round::alone) {
-        round_begin(i, slot::round::first, numbers(1, x.candidates.size()));
+        x.candidates[0].measured_ns = x.candidates[0].first_ns = 0;     // when others came is in that, too
+        round_begin(i, slot::round::first, numbers(0, x.candidates.size()));
         return false;
     }
     if (s.round == slot::round::first) {

@@ -18,11 +18,12 @@
  * so that all ranks wait alike: a program that calls seldom pays little.  And where the model's choice takes
  * hardly longer than anything could, nothing else is tried.
  *
- * When ranks come says nothing of what is tried, so a call that is timed begins when all ranks have come,
- * and the root's time is the score (rank 0's where there is none), as a round trip: see coll_wan_tune.c.
+ * When ranks come says nothing of what is tried, so a call that is timed begins at one instant on all of them, by a clock that they
+ * have in common: see coll_wan_tune.c.  The slowest rank's time is the score.  Of what takes hardly longer than anything could, each
+ * rank's own time shows that, whenever others come: that costs nothing.
  * What was not quicker in both rounds does not take the place of what serves, since of several equal ones some look
  * quick by chance; and only what looks quicker is called again for that.  Scores go to all ranks once in a round, so that all decide alike, in
- * the same call.
+ * the same call.  No call has more than one of these beside it: word of the clock, a common beginning, scores.
  *
  * State and decisions alone; who measures and combines is elsewhere.  Every rank makes
  * the same calls of begin(), record() and decide(), in the same order.
@@ -68,16 +69,15 @@ public:
     struct candidate {
         manner how;
         int64_t predicted_ns = 0;
-        int64_t words_ns = 0;           // what a timed call takes besides, as predicted
-        int64_t exchange_ns = 0;        // and the last of a round for the scores
+        int64_t words_ns = 0;           // what a timed call waits before it begins, as predicted
+        int64_t exchange_ns = 0;        // what word of the clock takes, and scores
         int64_t opening_ns = 0;         // what its first call takes to open connections, as predicted; 0: they are there
-        int64_t rest_ns = 0;            // of a score, what is not the call's
         int64_t least_ns = 0;           // of the first: no score can be much less; 0: that is far from what is predicted
         int64_t opened_ns = 0;          // by the call that opened connections; 0: none
         int64_t measured_ns = 0;        // the best of the others; 0: none
         int64_t first_ns = 0;           // of the first round
         int64_t again_ns = 0;           // once more, when it was not chosen for its time; 0: none
-        unsigned trials = 0;            // calls
+        unsigned trials = 0;            // timed calls
     };
 
     /** Per cent of the time of a class's calls that trials may add; 100: no limit.  And how many may be timed, without those of what serves. */
@@ -90,7 +90,7 @@ public:
     /** How a call is served. */
     struct service {
         std::optional<manner> how;      // none: as the model chooses
-        bool trial = false;             // it is timed: record() comes next
+        int trial = 0;                  // WAN_TRIAL_, what is done beside it: record() comes next; 0: nothing
     };
 
     /** What serves, if that is not the model's choice, among them. */
@@ -107,7 +107,7 @@ public:
      * Open MPI's own module is taken to be as much slower for longer calls as the model's choice is, for which that is.
      */
     int64_t usual_ns() const;
-    /** It has ended here; 0: this rank has nothing to say of it.  Whether scores are to be combined now. */
+    /** It has ended here, after so long.  Whether scores are to be combined now. */
     bool record(int64_t elapsed_ns);
     tune_scores scores() const;
     /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
@@ -145,9 +145,11 @@ private:
         bool doubted = false;           // in place of what is known elsewhere, too
     };
     struct slot {
-        enum class round : uint8_t { alone, first, warm, again } round = round::first;     // alone: the model's choice; warm: what needed connections
+        enum class round : uint8_t { alone, first, warm, again } round = round::first;     // alone: the model's choice, watched; warm: what needed connections
         std::vector<unsigned> turns;    // candidates to be called, in this order
-        size_t at = 0;                  // whose turn it is
+        size_t at = 0;                  // whose turn it is; at the end: scores are combined
+        bool clock = false;             // word of it has come in this round
+        unsigned watched = 0;           // calls
         unsigned waited = 0;
         int64_t added_ns = 0;           // by trials, as predicted
         uint64_t settled = 0;           // at which call of the class
@@ -160,7 +162,8 @@ private:
     std::vector<state> classes_;
     std::vector<slot> slots_;           // by class
     unsigned percent_ = 100, trials_ = most_trials;
-    size_t trying_ = SIZE_MAX;          // class of the trial under way
+    size_t trying_ = SIZE_MAX;          // class of the trial under way, and what that is
+    int now_ = 0;
 
     size_t find(const call_class &c) const;
     /** What serves now. */

@@ -1,0 +1,41 @@
+/*
+ * The time of rank 0's clock on other ranks, by words that it has sent: of what they took beyond the way, the least of the last
+ * ones counts, since a word may be late and never early.  Clocks of two hosts go apart by some tens of microseconds a second
+ * at most, so that a word before some calls that are timed will do.
+ *
+ * Source: Cristian: Probabilistic clock synchronization (Distributed Computing 3, 1989), one way, with the model's latency in place of half a
+ * round trip.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef WAN_TUNE_COMMON_CLOCK_HPP
+#define WAN_TUNE_COMMON_CLOCK_HPP
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace wan {
+
+class common_clock {
+public:
+    /** A word that was sent at an instant of rank 0's clock came at one of this rank's, over a way of so many ns. */
+    void heard(int64_t sent_ns, int64_t arrived_ns, int64_t way_ns)
+    {
+        last_[words_++ % last_.size()] = arrived_ns - sent_ns - way_ns;
+        const size_t known = std::min(words_, last_.size());
+        ahead_ns_ = *std::min_element(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(known));
+    }
+    int64_t common_ns(int64_t here_ns) const { return here_ns - ahead_ns_; }
+    int64_t here_ns(int64_t common_ns) const { return common_ns + ahead_ns_; }
+
+private:
+    std::array<int64_t, 4> last_{};
+    size_t words_ = 0;
+    int64_t ahead_ns_ = 0;          // of this rank's clock, before rank 0's
+};
+
+} // namespace wan
+
+#endif
