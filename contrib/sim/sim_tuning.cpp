@@ -128,7 +128,7 @@ wan::tuner::service tuning::begin(const operation &what, const wan::wishes &wish
                         [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(with_.topology(), with_.facts(), wish, r, options_, standing); });
 }
 
-tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number)
+tuning::call tuning::one(operation &what, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number)
 {
     int me;
     MPI_Comm_rank(comm_, &me);
@@ -180,7 +180,7 @@ tuning::call tuning::one(operation &what, int root, const wan::wishes &wish, con
     return c;
 }
 
-std::vector<tuning::call> tuning::settle(operation &what, int root, const wan::wishes &wish)
+std::vector<tuning::call> tuning::settle(operation &what, const wan::wishes &wish)
 {
     constexpr uint64_t most = 100'000;
     std::vector<call> calls;
@@ -193,7 +193,7 @@ std::vector<tuning::call> tuning::settle(operation &what, int root, const wan::w
         if (!service.trial && like(1) && like(2))
             ++calls.back().count;
         else
-            calls.push_back(one(what, root, wish, service, number));
+            calls.push_back(one(what, wish, service, number));
         settled = state().phase == wan::tuner::state::phase::settled;
     }
     return calls;

@@ -38,7 +38,7 @@ public:
         uint64_t count = 1;     // of such calls in a row: all but the first two are not simulated
     };
     /** The first calls of a class, to the one that settles it and one after that, 100000 at most: the same on all ranks, but for `wrong`. */
-    std::vector<call> settle(operation &what, int root, const wan::wishes &wish);
+    std::vector<call> settle(operation &what, const wan::wishes &wish);
     /** Of the class that was settled last. */
     const wan::tuner::state &state() const { return tuner_.classes().back(); }
 
@@ -51,7 +51,7 @@ private:
     unsigned epoch_ = 0;
 
     wan::tuner::service begin(const operation &what, const wan::wishes &wish);
-    call one(operation &what, int root, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number);
+    call one(operation &what, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number);
 };
 
 /** Calls from a change of the links to the one that looks at them. */

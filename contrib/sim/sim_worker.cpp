@@ -304,7 +304,7 @@ private:
     void tuned(const point &p, operation &what, result &r)
     {
         sim::tuning with(runner_, MPI_COMM_WORLD, options_.lead_s, p.tune);
-        r.calls = with.settle(what, p.root, p.wish);
+        r.calls = with.settle(what, p.wish);
         r.us = r.calls.back().us;
         std::vector<int> wrong{0};
         for (const auto &c : r.calls)

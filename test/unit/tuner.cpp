@@ -5,6 +5,7 @@
  */
 #include "matrix.hpp"
 #include "planned.hpp"
+#include "tune/common_clock.hpp"
 #include "tune/explain.hpp"
 #include "unit.hpp"
 
@@ -230,7 +231,7 @@ std::string check_share()
         int64_t added = 0;
         std::set<unsigned> opened{0};
         size_t settled = 0;
-        for (size_t call = 0; call < 3000; ++call) {
+        for (size_t call = 0; call < 4000; ++call) {
             j.call(allreduce, 3, [](int, unsigned k, int) { return (k == 2 ? 9 : 10) * ms; });
             const bool timed = j.trials[call] == WAN_TRIAL_TIMED;
             added += j.trials[call] && !timed ? j.exchange_ns : 0;
@@ -274,7 +275,7 @@ std::string check_least()
             WAN_CHECK_THAT(j.wrong.empty(), j.wrong);
             WAN_CHECK_THAT(j.served.back() == (as_predicted ? 0u : 2u), std::to_string(j.served.back()) + " serves");
             WAN_CHECK_THAT(j.tried() == (quick ? 0u : as_predicted ? 5u : 7u), std::to_string(j.tried()) + " tried");
-            WAN_CHECK(std::count(j.trials.begin(), j.trials.end(), WAN_TRIAL_WATCHED) == 3);
+            WAN_CHECK(std::count(j.trials.begin(), j.trials.end(), WAN_TRIAL_WATCHED) == 5);
             const auto &x = j.ranks[0].classes()[0];
             WAN_CHECK(x.phase == tuner::state::phase::settled && x.candidates[0].measured_ns < 13 * ms && j.ranks[0].chosen(allreduce, 9) == (as_predicted ? std::nullopt : std::optional(made_up(2))));
         }
@@ -395,10 +396,10 @@ std::string check_known()
         const size_t before = j.served.size();
         j.calls(allreduce, 600, 3, time);
         unsigned served_between = 0;
-        size_t last = j.trials.size(), call = before;
-        while (!j.trials[last - 1])
-            --last;
-        for (; call < last; ++call)
+        size_t end = j.trials.size(), call = before;
+        while (!j.trials[end - 1])
+            --end;
+        for (; call < end; ++call)
             served_between += !j.trials[call] && j.served[call] == 2;
         WAN_CHECK(j.wrong.empty() && j.tried() > 3 && served_between > 3 && j.served_before == made_up(2));
         for (; call < j.served.size(); ++call)

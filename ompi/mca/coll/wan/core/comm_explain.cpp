@@ -27,7 +27,9 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
         if (how && s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
             return s.phase != wan::tuner::state::phase::settled ? "ways to serve it are being tried"
                    : fits(s.candidates[s.standing].how, *how)
-                       ? "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried"
+                       ? (std::all_of(s.candidates.begin(), s.candidates.end(), [](const auto &x) { return x.trials == 0; })
+                              ? "predicted to be the fastest, and watched"
+                              : "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried")
                        : "served when ways were tried, or links were others";
     return "";
 }

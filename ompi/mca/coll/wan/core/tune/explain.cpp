@@ -177,8 +177,8 @@ std::string explain(const std::vector<calls_told> &told, const tune_options &o, 
 {
     if (told.empty())
         return "no calls";
-    std::string all = "\n(*: chosen; measured: the quickest timed call, from when all ranks had come until the root or rank 0 knew that all had ended, less nine tenths of "
-                      "what a word takes across, as of a call of the first one's size; of the best: without words)\n";
+    std::string all = "\n(*: chosen; measured: the quickest timed call, from where all ranks began together until the last one had ended, as of a call of the first "
+                      "one's size)\n";
     for (const calls_told &c : told) {
         all += head(c);
         if (was_tried(c))

@@ -15,7 +15,7 @@ namespace {
 /** Calls before trials begin: connections are there, and who calls twice pays nothing. */
 constexpr uint64_t calls_before = 2;
 /** Of the model's choice, where it seems to be as fast as can be. */
-constexpr unsigned calls_watched = 3;
+constexpr unsigned calls_watched = 5;
 /** Of a class, for which a choice stands at least, whatever else changes but links. */
 constexpr uint64_t calls_between = 200;
 /** Per mille of what serves: too little to change for. */
@@ -167,9 +167,10 @@ bool tuner::record(int64_t elapsed_ns)
         s.samples.push_back(elapsed_ns);
         ++s.at;
     } else {
-        // Who comes last waits for nobody: once at least each of these has shown how fast it is.
-        s.samples.resize(1, elapsed_ns);
-        s.samples[0] = std::min(s.samples[0], elapsed_ns);
+        // Who came first has waited: its quickest one says most.
+        s.samples.resize(1);
+        int64_t &least_ns = s.samples[0];
+        least_ns = !least_ns ? elapsed_ns : elapsed_ns ? std::min(least_ns, elapsed_ns) : least_ns;
         s.at += ++s.watched == calls_watched;
     }
     trying_ = SIZE_MAX;
@@ -217,7 +218,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     const size_t i = std::exchange(trying_, SIZE_MAX);
     state &x = classes_[i];
     slot &s = slots_[i];
-    for (size_t k = 0; k < s.samples.size(); ++k) {
+    for (size_t k = 0; k < s.samples.size() && s.round != slot::round::alone; ++k) {
         candidate &who = x.candidates[s.turns[k]];
         if (s.round == slot::round::first && who.opening_ns) {
             who.opened_ns = combined[k];
@@ -227,11 +228,10 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
         (s.round == slot::round::again ? who.again_ns : who.first_ns) = combined[k];
     }
     // Nothing else could be so much faster that it would be changed for.
-    const bool enough = s.round == slot::round::alone && !below(x.candidates[0].least_ns, x.candidates[0].measured_ns, little);
+    const bool enough = s.round == slot::round::alone && !below(x.candidates[0].least_ns, combined[0], little);
     if (enough)
         x.standing = 0;
     else if (s.round == slot::round::alone) {
-        x.candidates[0].measured_ns = x.candidates[0].first_ns = 0;     // when others came is in that, too
         round_begin(i, slot::round::first, numbers(0, x.candidates.size()));
         return false;
     }

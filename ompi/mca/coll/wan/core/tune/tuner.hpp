@@ -20,7 +20,7 @@
  *
  * When ranks come says nothing of what is tried, so a call that is timed begins at one instant on all of them, by a clock that they
  * have in common: see coll_wan_tune.c.  The slowest rank's time is the score.  Of what takes hardly longer than anything could, each
- * rank's own time shows that, whenever others come: that costs nothing.
+ * rank's own time shows that, as long as others do not come late each time: that costs nothing.
  * What was not quicker in both rounds does not take the place of what serves, since of several equal ones some look
  * quick by chance; and only what looks quicker is called again for that.  Scores go to all ranks once in a round, so that all decide alike, in
  * the same call.  No call has more than one of these beside it: word of the clock, a common beginning, scores.
@@ -107,7 +107,7 @@ public:
      * Open MPI's own module is taken to be as much slower for longer calls as the model's choice is, for which that is.
      */
     int64_t usual_ns() const;
-    /** It has ended here, after so long.  Whether scores are to be combined now. */
+    /** It has ended here, after so long; 0: that says nothing.  Whether scores are to be combined now. */
     bool record(int64_t elapsed_ns);
     tune_scores scores() const;
     /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
