@@ -138,10 +138,11 @@ tuning::call tuning::one(operation &what, const wan::wishes &wish, const wan::tu
         ours = with_.prepare(what, wish, service.how);
     if (!left && !ours)
         throw std::runtime_error("nothing serves the call");
-    std::optional<word> beside;
-    if (service.trial == WAN_TRIAL_CLOCK)
+    std::optional<word> come, beside;
+    if (service.trial == WAN_TRIAL_CLOCK) {
+        come.emplace(with_, WAN_ALLREDUCE, sizeof(int64_t), 0, me);
         beside.emplace(with_, WAN_BCAST, sizeof(int64_t), 0, me);
-    else if (service.trial == WAN_TRIAL_TIMED)
+    } else if (service.trial == WAN_TRIAL_TIMED)
         beside.emplace(with_, WAN_ALLREDUCE, sizeof(int64_t), 0, me);
     else if (service.trial == WAN_TRIAL_SCORES)
         beside.emplace(with_, WAN_ALLREDUCE, sizeof(wan::tune_scores), 0, me);
@@ -150,8 +151,10 @@ tuning::call tuning::one(operation &what, const wan::wishes &wish, const wan::tu
     const double start = latest(port::now_s(), true, comm_) + lead_s_;
     sleep_until(start);
     double began = start;
-    if (service.trial == WAN_TRIAL_CLOCK)
-        beside->run(with_);     // (simulated clocks agree, and all have come)
+    if (service.trial == WAN_TRIAL_CLOCK) {     // (simulated clocks agree)
+        come->run(with_);
+        beside->run(with_);
+    }
     if (service.trial == WAN_TRIAL_TIMED) {
         began = start + static_cast<double>(wan::trial_ahead_ns(with_.topology(), with_.facts())) * 1e-9;
         beside->run(with_);

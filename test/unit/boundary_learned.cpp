@@ -158,7 +158,7 @@ struct learned_job {
         std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
         size_t due = 0, changed = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
-            due += wan_comm_tried(comms[r].get(), time(static_cast<int>(r)), mine.data()) == WAN_DONE;
+            due += wan_comm_tried(comms[r].get(), time(static_cast<int>(r)), 0, mine.data()) == WAN_DONE;
             for (size_t i = 0; i < all.size(); ++i)
                 all[i] = std::max(all[i], mine[i]);
         }

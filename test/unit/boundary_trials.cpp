@@ -115,7 +115,7 @@ struct tried_job {
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
             const int64_t sooner = static_cast<int>(r) == root ? 0 : static_cast<int64_t>(r);        // the slowest one's counts
-            const int code = wan_comm_tried(comms[r].get(), time(*out) - sooner, mine.data());
+            const int code = wan_comm_tried(comms[r].get(), time(*out) - sooner, 0, mine.data());
             due += code == WAN_DONE;
             for (size_t i = 0; i < all.size(); ++i)
                 all[i] = std::max(all[i], mine[i]);

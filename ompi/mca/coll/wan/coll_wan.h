@@ -215,7 +215,7 @@ struct mca_coll_wan_module {
     struct {
         int flags;                  /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
         int nested;                 /* calls in it that the saved module makes */
-        int64_t began_ns;
+        int64_t began_ns, late_ns;
         mca_coll_wan_question_t question;           /* beside one that is left by choice */
     } trial;
     struct {

@@ -325,7 +325,7 @@ static int serve(mca_coll_wan_module_t *module, const wan_args_t *args)
     }
     mca_coll_wan_run_say(module, run);
     rc = 0 == module->trial.flags ? run_watched(module, mca_coll_wan_core_of(args->what), run, &port, &bound, &question)
-                                  : mca_coll_wan_run_wait(run, &port, &bound);
+                                  : run_wait_beside(run, &port, &bound, &question.beside);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_wan_bound_finish(&bound);
     }

@@ -21,11 +21,17 @@ static int64_t now_ns(void)
     return mca_coll_wan_port_pml.now_ns(NULL);
 }
 
+/* Once all wait for it: who comes to it late would take that for the way. */
 static int clock_tell(mca_coll_wan_module_t *module)
 {
-    int64_t told = now_ns();
-    const int rc = mca_coll_wan_run_internal(module, WAN_BCAST, 0, &told, 1, &ompi_mpi_op_max.op);
+    int64_t told = 0;
+    int rc = mca_coll_wan_combine(module, &told, 1, &ompi_mpi_op_max.op);
 
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    told = now_ns();
+    rc = mca_coll_wan_run_internal(module, WAN_BCAST, 0, &told, 1, &ompi_mpi_op_max.op);
     if (WAN_NOT_OURS == rc) {
         return OMPI_SUCCESS;    /* on no rank: the clock is this rank's */
     }
@@ -35,19 +41,20 @@ static int clock_tell(mca_coll_wan_module_t *module)
     return rc;
 }
 
-/* *began: when, here. */
-static int begin_together(mca_coll_wan_module_t *module, int64_t ahead, int64_t *began)
+/* When: trial.began_ns, here, and by how much that was too late: the next ones wait longer. */
+static int begin_together(mca_coll_wan_module_t *module, int64_t ahead)
 {
-    const int64_t came = now_ns();
-    int64_t last = wan_comm_clock(module->serving, came), now;
+    int64_t last = wan_comm_clock(module->serving, now_ns()), begin;
     const int rc = mca_coll_wan_combine(module, &last, 1, &ompi_mpi_op_max.op);
+    const int64_t now = now_ns();
 
-    *began = wan_comm_clock_here(module->serving, last) + ahead;
-    now = now_ns();
-    if (*began > now + 2 * ahead || *began < now - ahead) {
-        *began = now;           /* a clock has jumped */
+    begin = wan_comm_clock_here(module->serving, last) + ahead;
+    if (begin > now + 2 * ahead || begin < now - 2 * ahead) {
+        begin = now;            /* a clock has jumped, or nobody has told */
     }
-    while (OMPI_SUCCESS == rc && now_ns() < *began) {
+    module->trial.late_ns = begin < now ? now - begin : 0;
+    module->trial.began_ns = begin < now ? now : begin;
+    while (OMPI_SUCCESS == rc && now_ns() < begin) {
         opal_progress();
     }
     return rc;
@@ -90,11 +97,13 @@ int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t col
         return left_begin(module, collective);
     }
     module->trial.flags = flags;
-    module->trial.began_ns = now_ns();
     if (WAN_TRIAL_CLOCK == flags) {
         rc = clock_tell(module);
-    } else if (WAN_TRIAL_TIMED == flags) {
-        rc = begin_together(module, ahead, &module->trial.began_ns);
+    }
+    module->trial.began_ns = now_ns();
+    module->trial.late_ns = 0;
+    if (WAN_TRIAL_TIMED == flags) {
+        rc = begin_together(module, ahead);
     }
     if (OMPI_SUCCESS != rc) {
         module->trial.flags = 0;
@@ -108,7 +117,7 @@ static int trial_end(mca_coll_wan_module_t *module)
     int64_t scores[WAN_TUNE_SCORES];
     int code, rc;
 
-    code = wan_comm_tried(module->serving, now_ns() - module->trial.began_ns, scores);
+    code = wan_comm_tried(module->serving, now_ns() - module->trial.began_ns, module->trial.late_ns, scores);
     if (WAN_DONE != code) {
         return mca_coll_wan_code(code, NULL, NULL);
     }

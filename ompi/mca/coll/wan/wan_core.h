@@ -381,12 +381,12 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
  * Choice by trial (core/tune/tuner.hpp).  A blocking call for which wan_run_begin() was called, WAN_OK or
  * WAN_DECLINED, may have something of that beside it, the same on all ranks:
  *
- *      CLOCK       before it, rank 0 tells all others what its clock says (wan_comm_clock_heard(), but on rank 0)
+ *      CLOCK       before it, once all have come, rank 0 tells all others what its clock says (wan_comm_clock_heard(), but on rank 0)
  *      WATCHED     it takes so long on each rank
  *      TIMED       before it, ranks put together, with MAX, what the common clock says, and begin *ahead_ns after that
  *      SCORES      after it, scores are combined
  *
- * At its end wan_comm_tried() gets what it took, from where it began.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
+ * At its end wan_comm_tried() gets what it took, from where it began, and how late that was for this rank.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
  * wan_comm_tune() then: WAN_DONE: calls made from now on are served otherwise; they are of the next epoch.
  */
 #define WAN_TUNE_SCORES 8
@@ -403,7 +403,7 @@ void wan_comm_clock_heard(wan_comm_t *comm, int64_t sent_ns, int64_t arrived_ns)
 /* What the common clock says, and the other way round. */
 int64_t wan_comm_clock(const wan_comm_t *comm, int64_t here_ns);
 int64_t wan_comm_clock_here(const wan_comm_t *comm, int64_t common_ns);
-int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES]);
+int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t late_ns, int64_t scores[WAN_TUNE_SCORES]);
 int wan_comm_left(wan_comm_t *comm, int64_t elapsed_ns);
 int wan_comm_tune(wan_comm_t *comm, const int64_t scores[WAN_TUNE_SCORES]);
 /* For people: candidates, predictions, times, choices and why, class by class; a line where there were no calls.  Length as by snprintf. */

@@ -114,7 +114,11 @@ void wan_comm::links_measured(bool changed, bool news)
     counters.links_changed += changed;
 }
 
-void wan_comm::links_learned(unsigned epoch) { tuning.forget(epoch); }
+void wan_comm::links_learned(unsigned epoch)
+{
+    tuning.forget(epoch);
+    clock.forget();
+}
 
 void wan_comm::links_known()
 {
@@ -251,10 +255,10 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
     if (links.unsure())     // what is assumed of links, or not looked at yet, is no reason to try a way
         return {before};
     const wan::tuner::service service = tuning.begin(
-        what, [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(topo, f, wish[r.collective], r, tune, standing); }, before);
+        what, [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(topo, f, wish[r.collective], r, tune, standing, wish[WAN_ALLREDUCE]); }, before);
     trial = service.trial;
     if (trial == WAN_TRIAL_TIMED)
-        trial_ahead_ns = wan::trial_ahead_ns(topo, f);
+        trial_ahead_ns = wan::trial_ahead_ns(topo, f, wish[WAN_ALLREDUCE]) + tuning.late_ns();
     return service;
 }
 

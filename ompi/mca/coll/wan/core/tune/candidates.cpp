@@ -79,9 +79,9 @@ call_class class_of(const topology &t, const request &r)
             r.commutative, r.counts_vary};
 }
 
-int64_t trial_ahead_ns(const topology &t, const facts &f)
+int64_t trial_ahead_ns(const topology &t, const facts &f, const wishes &of_allreduce)
 {
-    const auto exchange = choose(t, f, {}, {.collective = WAN_ALLREDUCE, .bytes = sizeof(int64_t), .element_bytes = sizeof(int64_t), .commutative = true});
+    const auto exchange = choose(t, f, of_allreduce, {.collective = WAN_ALLREDUCE, .bytes = sizeof(int64_t), .element_bytes = sizeof(int64_t), .commutative = true});
     return (exchange ? exchange->predicted_ns : 2 * f.widest_ns()) + f.widest_ns() / 8;
 }
 
@@ -121,7 +121,7 @@ std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const re
 }
 
 std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
-                                             const tune_options &o, const std::optional<manner> &standing)
+                                             const tune_options &o, const std::optional<manner> &standing, const wishes &of_allreduce)
 {
     const std::vector<plan> all = candidates(t, f, w, r);
     const std::optional<plan> usual = choose(t, f, w, r);       // among equals not always the first one
@@ -129,7 +129,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     if (!usual)
         return found;
     const int64_t most = most_ns(all[0].predicted_ns, o);
-    const auto candidate_of = [&, ahead_ns = trial_ahead_ns(t, f)](const manner &m, int64_t predicted_ns) {
+    const auto candidate_of = [&, ahead_ns = trial_ahead_ns(t, f, of_allreduce)](const manner &m, int64_t predicted_ns) {
         return tuner::candidate{.how = m, .predicted_ns = predicted_ns, .words_ns = ahead_ns, .exchange_ns = f.widest_ns()};
     };
     const manner first = manner_of(*usual);

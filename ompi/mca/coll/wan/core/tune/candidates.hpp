@@ -24,7 +24,7 @@ struct tune_options {
 
 /** The model's choice first; empty: none of our algorithms serves.  standing: what serves, in place of the last one if it is not among them. */
 std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
-                                             const tune_options &o, const std::optional<manner> &standing = std::nullopt);
+                                             const tune_options &o, const std::optional<manner> &standing = std::nullopt, const wishes &of_allreduce = {});
 
 /** As the model chooses within a manner, or, where that does not go with this call, with its algorithm. */
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r, const manner &m);
@@ -55,7 +55,7 @@ std::optional<misfit> misfit_of(const topology &t, const facts &f, const wishes 
 bool may_leave(const wishes &w, wan_collective_t c);
 
 /** How long before a timed call begins, by the common clock, the last rank must have come: what they ask each other takes less. */
-int64_t trial_ahead_ns(const topology &t, const facts &f);
+int64_t trial_ahead_ns(const topology &t, const facts &f, const wishes &of_allreduce = {});
 /**
  * What a score would be of a call like the first of its class, others of which are up to twice as large: by what both are
  * predicted to take in the way that is tried (Open MPI's own module: in the model's choice); 0: not known.

@@ -29,15 +29,15 @@ int64_t wan_comm_clock(const wan_comm_t *comm, int64_t here_ns) { return comm->c
 
 int64_t wan_comm_clock_here(const wan_comm_t *comm, int64_t common_ns) { return comm->clock.here_ns(common_ns); }
 
-int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t scores[WAN_TUNE_SCORES])
+int wan_comm_tried(wan_comm_t *comm, int64_t elapsed_ns, int64_t late_ns, int64_t scores[WAN_TUNE_SCORES])
 {
     return guarded([&]() -> int {
         std::lock_guard hold(comm->lock);
         const int what = std::exchange(comm->trial, 0);
         comm->counters.trials += what == WAN_TRIAL_TIMED;
         // Who has not waited for the farthest site came after its messages, or goes before them.
-        const bool says_nothing = what == WAN_TRIAL_WATCHED && 10 * elapsed_ns < 9 * comm->links.known.back().farthest_ns(comm->topo.site_of(comm->me));
-        if (!comm->tuning.record(says_nothing ? 0 : std::max<int64_t>(1, wan::score_as_usual(elapsed_ns, comm->trial_predicted_ns, comm->tuning.usual_ns()))))
+        const bool says_nothing = what == WAN_TRIAL_WATCHED && 20 * elapsed_ns < 19 * comm->links.known.back().farthest_ns(comm->topo.site_of(comm->me));
+        if (!comm->tuning.record(says_nothing ? 0 : std::max<int64_t>(1, wan::score_as_usual(elapsed_ns, comm->trial_predicted_ns, comm->tuning.usual_ns())), late_ns))
             return WAN_OK;
         const wan::tune_scores mine = comm->tuning.scores();
         std::copy(mine.begin(), mine.end(), scores);

@@ -15,7 +15,7 @@ namespace {
 /** Calls before trials begin: connections are there, and who calls twice pays nothing. */
 constexpr uint64_t calls_before = 2;
 /** Of the model's choice, where it seems to be as fast as can be. */
-constexpr unsigned calls_watched = 5;
+constexpr unsigned calls_watched = 8;
 /** Of a class, for which a choice stands at least, whatever else changes but links. */
 constexpr uint64_t calls_between = 200;
 /** Per mille of what serves: too little to change for. */
@@ -118,7 +118,7 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
         ++x.starts;
         x.candidates[x.standing].opening_ns = 0;
         x.phase = state::phase::trying;
-        const bool alone = x.candidates[0].least_ns > 0 && !x.candidates[0].opening_ns;
+        const bool alone = x.candidates[0].least_ns > 0 && x.standing == 0;
         round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
     }
     if (x.phase == state::phase::settled)
@@ -152,7 +152,7 @@ int64_t tuner::usual_ns() const
     return (c.how.algo ? c : x.candidates[0]).predicted_ns;
 }
 
-bool tuner::record(int64_t elapsed_ns)
+bool tuner::record(int64_t elapsed_ns, int64_t late_ns)
 {
     if (trying_ == SIZE_MAX)        // links were measured anew inside the call
         return false;
@@ -165,12 +165,15 @@ bool tuner::record(int64_t elapsed_ns)
     } else if (now_ == WAN_TRIAL_TIMED) {
         x.trials_ns += elapsed_ns;
         s.samples.push_back(elapsed_ns);
+        late_here_ns_ = std::max(late_here_ns_, late_ns);
         ++s.at;
     } else {
-        // Who came first has waited: its quickest one says most.
-        s.samples.resize(1);
-        int64_t &least_ns = s.samples[0];
-        least_ns = !least_ns ? elapsed_ns : elapsed_ns ? std::min(least_ns, elapsed_ns) : least_ns;
+        // Who came first has waited: its quickest ones say most.  (One may be of a rank that came late.)
+        if (elapsed_ns) {
+            s.samples.push_back(elapsed_ns);
+            std::sort(s.samples.begin(), s.samples.end());
+            s.samples.resize(std::min<size_t>(s.samples.size(), 2));
+        }
         s.at += ++s.watched == calls_watched;
     }
     trying_ = SIZE_MAX;
@@ -182,6 +185,9 @@ tune_scores tuner::scores() const
     tune_scores v{};
     const auto &samples = slots_[trying_].samples;
     std::copy(samples.begin(), samples.end(), v.begin());
+    if (slots_[trying_].round == slot::round::alone)
+        v[0] = samples.empty() ? 0 : samples.back();
+    v.back() = late_here_ns_;
     return v;
 }
 
@@ -218,6 +224,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     const size_t i = std::exchange(trying_, SIZE_MAX);
     state &x = classes_[i];
     slot &s = slots_[i];
+    late_ns_ = std::max(late_ns_, combined.back());
     for (size_t k = 0; k < s.samples.size() && s.round != slot::round::alone; ++k) {
         candidate &who = x.candidates[s.turns[k]];
         if (s.round == slot::round::first && who.opening_ns) {
@@ -276,6 +283,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
 void tuner::forget(unsigned epoch)
 {
     trying_ = SIZE_MAX;
+    late_ns_ = late_here_ns_ = 0;
     for (state &x : classes_) {
         x.phase = state::phase::counting;
         x.standing = 0;         // the model's choice serves

@@ -107,9 +107,11 @@ public:
      * Open MPI's own module is taken to be as much slower for longer calls as the model's choice is, for which that is.
      */
     int64_t usual_ns() const;
-    /** It has ended here, after so long; 0: that says nothing.  Whether scores are to be combined now. */
-    bool record(int64_t elapsed_ns);
+    /** It has ended here, after so long; 0: that says nothing.  late_ns: it began so late.  Whether scores are to be combined now. */
+    bool record(int64_t elapsed_ns, int64_t late_ns = 0);
     tune_scores scores() const;
+    /** So late some rank has begun, as far as all know. */
+    int64_t late_ns() const { return late_ns_; }
     /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
     bool decide(const tune_scores &combined, unsigned epoch);
 
@@ -157,13 +159,14 @@ private:
         bool doubted = false;           // but calls take longer, or less
         std::optional<manner> known;    // of the last call
         std::vector<learned> history;
-        std::vector<int64_t> samples;   // of this round, by turn
+        std::vector<int64_t> samples;   // of this round, by turn; watched: the two least
     };
     std::vector<state> classes_;
     std::vector<slot> slots_;           // by class
     unsigned percent_ = 100, trials_ = most_trials;
     size_t trying_ = SIZE_MAX;          // class of the trial under way, and what that is
     int now_ = 0;
+    int64_t late_ns_ = 0, late_here_ns_ = 0;
 
     size_t find(const call_class &c) const;
     /** What serves now. */
