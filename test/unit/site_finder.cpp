@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -367,19 +368,19 @@ std::string check_helped()
  */
 std::string check_late_ways()
 {
-    for (const int per : {3, 4, 8, 16})
+    for (const auto &[per, near, late] : {std::tuple{3, 90 * us, 2400 * us}, {4, 90 * us, 2400 * us}, {16, 90 * us, 2400 * us}, {8, 250 * us, 1200 * us}, {16, 250 * us, 1200 * us}})
         for (const bool zones : {true, false})
             for (unsigned seed = 0; seed < 100; ++seed) {
                 std::mt19937 draws(1000 * seed + static_cast<unsigned>(per));
-                const auto zone = [per](int h) { return h / per; };
+                const auto zone = [per = per](int h) { return h / per; };
                 const auto drawn = [&draws](int64_t most) { return static_cast<int64_t>(draws() % static_cast<uint64_t>(most)); };
                 int rounds = 0;
                 wan::site_finder f(4 * per);
-                const std::string why = find_all(f, 4 * per, [&](int a, int b, int round) {
+                const std::string why = find_all(f, 4 * per, [&, near = near, late = late](int a, int b, int round) {
                     rounds = round + 1;
                     const bool apart = zones && zone(a) != zone(b);
-                    const int64_t is = zone(a) / 2 != zone(b) / 2 ? 40 * ms + drawn(500 * us) : apart ? 1230 * us + drawn(150 * us) : 90 * us + drawn(60 * us);
-                    return is + (drawn(20) ? 0 : 100 * us + drawn(2400 * us));
+                    const int64_t is = zone(a) / 2 != zone(b) / 2 ? 40 * ms + drawn(500 * us) : apart ? 1230 * us + drawn(150 * us) : near + drawn(near);
+                    return is + (drawn(20) ? 0 : 100 * us + drawn(late));
                 });
                 const std::string where = std::to_string(per) + (zones ? " of a zone" : " of no zone") + ", seed " + std::to_string(seed);
                 WAN_CHECK_THAT(why.empty(), where + ": " + why);

@@ -70,10 +70,10 @@ int64_t both_tell(int64_t a, int64_t b)
 }
 
 /**
- * Steps from the times below, but for the longest tenth of those: what is near can seem far for a while,
+ * Steps from the times below, but for the longest of those, one in so many: what is near can seem far for a while,
  * never the other way round.  From the shortest times on.
  */
-std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap)
+std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late_one_in = 10)
 {
     std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
     std::vector<gap> gaps;
@@ -81,7 +81,7 @@ std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, doub
     for (size_t i = 1; i < times.size(); ++i) {
         if (only_at_most(times[i]))
             continue;
-        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / 10]));
+        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / late_one_in]));
         const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= least_gap;
         if (wide && !std::exchange(on, true))
             gaps.push_back({});
@@ -486,7 +486,10 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
         std::vector<int64_t> times;
         for (const way &w : ways[root])
             times.push_back(w.ns);
-        for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart))
+        std::vector<gap> gaps = gaps_in(times, least_apart_ns, least_gap_apart);
+        if (gaps.empty())       // few ways, or many late: what seems far in a part by this is measured again
+            gaps = gaps_in(times, least_apart_ns, least_gap_apart, 3);
+        for (const gap &some : gaps)
             g.limits_ns.push_back(some.limit_ns);
         if (g.hosts.size() >= least_to_part && !g.limits_ns.empty())
             found.push_back(std::move(g));
