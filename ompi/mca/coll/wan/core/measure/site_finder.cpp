@@ -25,6 +25,8 @@ constexpr int many_hosts = 128;
 constexpr size_t least_to_part = 4;
 /** Of the ways inside the parts so many may seem far. */
 constexpr double most_misfits = 0.1;
+/** Where more do, those are measured again, so often at most: who is late once is rarely late twice. */
+constexpr uint32_t most_repeats = 3;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
 /** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
@@ -60,11 +62,18 @@ struct gap {
 int64_t at_most(int64_t ns) { return std::abs(ns); }
 bool only_at_most(int64_t ns) { return ns < 0; }
 
+/** What two times tell of one way: the shorter one, which tells if one of them does. */
+int64_t both_tell(int64_t a, int64_t b)
+{
+    const int64_t least = std::min(at_most(a), at_most(b));
+    return only_at_most(a) && only_at_most(b) ? -least : least;
+}
+
 /**
- * Steps from the times below, but for the longest tenth of those: what is near can seem far for a while,
+ * Steps from the times below, but for the longest of those, one in so many: what is near can seem far for a while,
  * never the other way round.  From the shortest times on.
  */
-std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap)
+std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late_one_in = 10)
 {
     std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
     std::vector<gap> gaps;
@@ -72,7 +81,7 @@ std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, doub
     for (size_t i = 1; i < times.size(); ++i) {
         if (only_at_most(times[i]))
             continue;
-        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / 10]));
+        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / late_one_in]));
         const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= least_gap;
         if (wide && !std::exchange(on, true))
             gaps.push_back({});
@@ -163,8 +172,7 @@ void site_finder::recall(const cell &c)
             if (only_at_most(ns))
                 known_.emplace(ends, ns);
         } else {
-            const int64_t least = std::min(at_most(ns), at_most(known->second));
-            known->second = only_at_most(ns) && only_at_most(known->second) ? -least : least;
+            known->second = both_tell(ns, known->second);
         }
     };
     each_way(c.homeless, c.targets, keep);
@@ -277,6 +285,17 @@ bool site_finder::find_limit(cell &c)
 /** Who in a cell is where, after a round. */
 void site_finder::settle(cell &c)
 {
+    if (std::exchange(c.repeats_now, false)) {
+        for (int h : c.homeless)
+            for (size_t k = 0; k < c.targets.size(); ++k)
+                if (c.targets[k] != h && times_[h][k] != unknown_ns) {
+                    near_.push_back({h, c.targets[k], times_[h][k]});
+                    if (at_most(times_[h][k]) < c.limit_ns)
+                        unite(h, c.targets[k]);     // it was alone
+                }
+        c.homeless.clear();
+        return;
+    }
     recall(c);
     const std::vector<int> measured = c.homeless, helped = std::exchange(c.doubtful, {});
     if (c.limit_ns == 0 && !find_limit(c))      // of all hosts
@@ -344,7 +363,7 @@ void site_finder::group(cell &c)
 void site_finder::look_again(cell &c)
 {
     c.helpers.clear();
-    if (c.homeless.empty())
+    if (c.homeless.empty() || c.repeats_now)
         return;
     // Their own landmarks, those in doubt, and the groups that there are: a first time may have been misleading.
     // As long as it is not known what is far, the same ones again: more would keep busy hosts busier.
@@ -395,30 +414,60 @@ void site_finder::decide()
     }
 }
 
-/** Whether what was found in a cell are parts of it: several of several hosts, whose own ways are short. */
-bool site_finder::in_parts(const cell &c, const std::vector<way> &ways)
+/** How many hosts each group of a cell has, by its root. */
+std::map<int, int> site_finder::group_sizes(const cell &c)
 {
     std::map<int, int> sizes;
     for (int h : c.hosts)
         ++sizes[root_of(h)];
-    if (std::count_if(sizes.begin(), sizes.end(), [](const auto &s) { return s.second > 1; }) < 2)
-        return false;
-    size_t all = 0, misfits = 0;
-    int64_t apart = std::numeric_limits<int64_t>::max();
+    return sizes;
+}
+
+/** Ways inside the groups of a cell that seem far; none if they are so few that the groups are parts of it all the same. */
+std::vector<site_finder::way> site_finder::misfits(const cell &c, const std::vector<way> &ways)
+{
+    std::vector<way> found;
+    size_t inside = 0;
     for (const way &w : ways)
         if (root_of(w.host) == root_of(w.to)) {
-            ++all;
-            misfits += w.ns >= c.limit_ns;
-        } else if (!only_at_most(w.ns)) {
-            apart = std::min(apart, w.ns);
+            ++inside;
+            if (w.ns >= c.limit_ns)
+                found.push_back(w);
         }
-    if (static_cast<double>(misfits) > most_misfits * static_cast<double>(all))
-        return false;
-    if (c.level == 1) {
-        ++parted_;
-        apart_ns_ = apart_ns_ ? std::min(apart_ns_, apart) : apart;
+    if (static_cast<double>(found.size()) <= most_misfits * static_cast<double>(inside))
+        found.clear();
+    return found;
+}
+
+/** Has the ways that seem far measured again, from both ends. */
+void site_finder::repeat(cell &c, const std::vector<way> &ways)
+{
+    std::set<int> hosts, targets;
+    for (const way &w : ways)
+        hosts.insert(w.host), targets.insert(w.to);
+    c.homeless.assign(hosts.begin(), hosts.end());
+    c.targets.assign(targets.begin(), targets.end());
+    if (c.targets.size() > most_targets)
+        c.targets.resize(most_targets);
+    ++c.repeats;
+    c.repeats_now = true;
+}
+
+/** What is known of each way, of both directions and all rounds together, in the order of ways. */
+void site_finder::put_together(std::vector<way> &ways)
+{
+    const auto ends = [](const way &w) { return std::minmax(w.host, w.to); };
+    std::ranges::sort(ways, [&](const way &a, const way &b) { return std::pair(ends(a), a.host) < std::pair(ends(b), b.host); });
+    for (auto from = ways.begin(); from != ways.end();) {
+        const auto to = std::find_if(from, ways.end(), [&](const way &w) { return ends(w) != ends(*from); });
+        int64_t ns = from->ns;
+        for (auto w = from; w != to; ++w)
+            ns = both_tell(ns, w->ns);
+        for (; from != to; ++from)
+            from->ns = ns;
     }
-    return true;
+    const auto same = [](const way &a, const way &b) { return a.host == b.host && a.to == b.to; };
+    ways.erase(std::unique(ways.begin(), ways.end(), same), ways.end());
 }
 
 /** The groups of a cell, as far as there is a gap in the times of theirs that are known. */
@@ -437,7 +486,10 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
         std::vector<int64_t> times;
         for (const way &w : ways[root])
             times.push_back(w.ns);
-        for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart))
+        std::vector<gap> gaps = gaps_in(times, least_apart_ns, least_gap_apart);
+        if (gaps.empty())       // few ways, or many late: what seems far in a part by this is measured again
+            gaps = gaps_in(times, least_apart_ns, least_gap_apart, 3);
+        for (const gap &some : gaps)
             g.limits_ns.push_back(some.limit_ns);
         if (g.hosts.size() >= least_to_part && !g.limits_ns.empty())
             found.push_back(std::move(g));
@@ -452,7 +504,7 @@ void site_finder::open(cell &c, const std::vector<way> &ways)
 {
     c.limit_ns = c.limits_ns.back();
     c.limits_ns.pop_back();
-    c.rounds = 0;
+    c.rounds = c.repeats = 0;
     for (int h : c.hosts)
         parent_[static_cast<size_t>(h)] = h;
     std::set<int> housed;
@@ -480,13 +532,30 @@ void site_finder::close()
 {
     std::vector<cell> next, again;
     coming_.resize(parent_.size());
+    put_together(near_);
     for (cell &c : cells_) {
         if (c.level > 0) {
             const std::vector<way> ways = ways_inside(c);
-            if (!in_parts(c, ways)) {
+            const std::map<int, int> sizes = group_sizes(c);
+            const bool groups = std::ranges::count_if(sizes, [](const auto &s) { return s.second > 1; }) > 1;
+            const std::vector<way> misfit = groups ? misfits(c, ways) : std::vector<way>{};
+            std::vector<way> doubtful = misfit;
+            if (groups && c.repeats == 0)       // who is in a part of its own may have been late, too
+                std::ranges::copy_if(ways, std::back_inserter(doubtful), [&](const way &w) { return sizes.at(root_of(w.host)) == 1 || sizes.at(root_of(w.to)) == 1; });
+            if (!doubtful.empty() && c.repeats < most_repeats) {
+                repeat(again.emplace_back(std::move(c)), doubtful);
+                continue;
+            }
+            if (!groups || !misfit.empty()) {
                 if (!c.limits_ns.empty())
                     open(again.emplace_back(std::move(c)), ways);
                 continue;
+            }
+            if (c.level == 1) {
+                ++parted_;
+                for (const way &w : ways)
+                    if (root_of(w.host) != root_of(w.to) && !only_at_most(w.ns))
+                        apart_ns_ = apart_ns_ ? std::min(apart_ns_, w.ns) : w.ns;
             }
         }
         const auto number = [&](int h) -> uint16_t & {

@@ -11,8 +11,10 @@
  * landmark is in its group; those near none do the same among themselves, with
  * twice as many landmarks, and with the groups found so far, until each has its
  * group.  Groups of all hosts are the sites.  Their parts come from what is known
- * by then, or from rounds of near ways: availability zones, buildings.  What a
- * busy host makes of them does little harm: they only order the hosts of a site.
+ * by then, or from rounds of near ways: availability zones, buildings.  Where ways
+ * inside a part seem long, or a host seems to be a part of its own, those ways are
+ * measured again: of a way counts the shortest time, of both ends and all rounds.
+ * What a busy host makes of them does little harm: they only order the hosts of a site.
  *
  * Who looks for messages now and then only makes ways seem long.  Of such a way is known what it takes at most: it may be
  * a near one, but it is no far one, and none beside which others are near.  Where such are in doubt, those that have a group
@@ -100,6 +102,8 @@ private:
         std::vector<int> doubtful = {};     // homeless of which some way is only known at most
         std::vector<int> helpers = {};      // with a group: they measure the ways to those
         uint32_t rounds = 0, vain = 0;      // those since somebody found a group
+        uint32_t repeats = 0;               // of ways that do not fit the groups
+        bool repeats_now = false;
     };
     struct way {
         int host, to;
@@ -121,7 +125,10 @@ private:
     void group(cell &c);
     void close();
     void open(cell &c, const std::vector<way> &ways);
-    bool in_parts(const cell &c, const std::vector<way> &ways);
+    std::map<int, int> group_sizes(const cell &c);
+    std::vector<way> misfits(const cell &c, const std::vector<way> &ways);
+    static void repeat(cell &c, const std::vector<way> &ways);
+    static void put_together(std::vector<way> &ways);
     std::vector<way> ways_inside(const cell &c) const;
     std::vector<cell> cells_inside(const cell &c);
     int root_of(int host);
