@@ -394,7 +394,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
             }
             return true;
         });
-    const std::string said = comm_.why(f.call, c.blocking, f.era, f.how);
+    const std::string said = comm_.why(f.call, c.blocking, f.era, f.how, f.unfit);
     std::string why =
         !said.empty() ? said
         : !looked     ? "not worked out again: that took too long"
