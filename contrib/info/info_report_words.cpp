@@ -209,6 +209,23 @@ std::string crossed_sentence(const json &r)
 
 } // namespace
 
+uint64_t sent_across(const json &r)
+{
+    uint64_t sent = 0;
+    for (const json &c : r.at("communicators"))
+        sent += c.at("wan_bytes").get<uint64_t>();
+    return sent;
+}
+
+std::string crossed_by_all(const json &r)
+{
+    const json &sums = r.at("totals"), &wan = sums.at("wan");
+    if (wan.at("calls") == 0)
+        return "";
+    return amount_text(wan.at("bytes").get<uint64_t>()) + ", the least possible " + amount_text(wan.at("least_bytes").get<uint64_t>())
+           + (wan.at("calls") == sums.at("calls") ? "" : " (of " + count_text(wan.at("calls"), "call") + ")");
+}
+
 std::vector<std::string> in_short(const json &r)
 {
     const json &sums = r.at("totals");

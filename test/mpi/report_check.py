@@ -215,6 +215,12 @@ class Numbers(Job):
             if set(parent) == {1, 2, 3} and edges == {(a, b) for b, a in parent.items()}:
                 break
         self.assertEqual((set(parent), edges), ({1, 2, 3}, {(a, b) for b, a in parent.items()}))
+        if os.path.exists(TOOL):        # each tells what it sent itself
+            for f, world in zip(files, worlds):
+                said = subprocess.run([TOOL, 'report', f], cwd=self.dir, stdout=subprocess.PIPE, text=True).stdout
+                sent = sum(c['wan_bytes'] for c in self.read(f)['communicators'])
+                self.assertTrue(sent >= world['wan_bytes'] and re.search(r' on this rank, which sent \S+ \w+ to other sites', said), said)
+                self.assertEqual('which sent 0 B to' in said, sent == 0, said)
         for rank in parent:
             above = [rank]
             while above[-1] in parent:
