@@ -223,7 +223,7 @@ std::string crossed_by_all(const json &r)
     if (wan.at("calls") == 0)
         return "";
     return amount_text(wan.at("bytes").get<uint64_t>()) + ", the least possible " + amount_text(wan.at("least_bytes").get<uint64_t>())
-           + (wan.at("calls") == sums.at("calls") ? "" : " (of " + count_text(wan.at("calls"), "call") + ")");
+           + (wan.at("calls") == sums.at("calls") ? "" : " (of " + count_text(wan.at("calls"), "call") + " of which that is known)");
 }
 
 std::vector<std::string> in_short(const json &r)

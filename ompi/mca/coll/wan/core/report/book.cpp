@@ -313,7 +313,7 @@ std::string book::summary()
     if (sums_.compared_calls)
         text += "\nacross sites, by all ranks: " + std::to_string(sums_.wan_bytes) + " bytes, the least possible "
                 + std::to_string(sums_.least_bytes)
-                + (sums_.compared_calls < sums_.calls ? " (of " + std::to_string(sums_.compared_calls) + (sums_.compared_calls == 1 ? " call)" : " calls)") : "");
+                + (sums_.compared_calls < sums_.calls ? " (of " + std::to_string(sums_.compared_calls) + (sums_.compared_calls == 1 ? " call" : " calls") + " of which that is known)" : "");
     if (most_.elapsed_ns >= 0)
         text += "\nmost time: " + most_.text;
     return text + "\n";
