@@ -337,6 +337,17 @@ void selection_judge(findings &f, const open_mpi &mpi)
                         "Leave both out, or set coll_wan_priority to more.");
 }
 
+/** What Open MPI may be told of its own lists, which keeps coll/wan out of a process: lists_have_end() in coll_wan_component.c. */
+void lists_judge(findings &f, const open_mpi &mpi)
+{
+    for (const char *layer : {"ob1", "cm"}) {
+        const std::string name = "pml_" + std::string(layer) + "_free_list_max", of = "pml:" + std::string(layer) + ":param:" + name;
+        if (const std::string most = mpi.parameter_value(of).value_or(""); std::atoi(most.c_str()) > 0)
+            f.wrong(name + " is " + most + " (" + mpi.parameter_source(of) + "): coll/wan stays out of jobs over " + layer + ", since it needs lists without an end",
+                    "Leave it out, or set it to -1.");
+    }
+}
+
 /** Where the plugin looks for its texts: coll_wan_message.c. */
 void text_judge(findings &f, const open_mpi &mpi, const component_path &path)
 {
@@ -582,6 +593,7 @@ int doctor_run(const doctor_words &w)
     if (plugin_judge(f, mpi, path)) {
         text_judge(f, mpi, path);
         selection_judge(f, mpi);
+        lists_judge(f, mpi);
         if (!w.no_jobs)
             jobs_judge(f);
     }

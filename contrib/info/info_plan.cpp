@@ -84,7 +84,15 @@ struct outlook {
     /** What to do about that. */
     const char *remedy() const
     {
-        return !outranked.empty() ? "leave that parameter out" : said ? "change that rule" : "leave some of them out";
+        return !outranked.empty() || (by_trees && !said) ? "leave that parameter out" : said ? "change that rule" : "leave some of them out";
+    }
+    /** Why nothing is drawn of calls along adaptive trees, and what to do: the plan of other calls is not theirs. */
+    std::string no_plan_of_trees(const wan::request &r) const
+    {
+        return "there is no plan to show: " + (said ? std::string(said->knob) : "coll_wan_" + std::string(wan_collective_name(r.collective)) + "_algorithm")
+               + " names adaptive trees, which processes find while the job runs: " + remedy()
+               + " to see the plan of another algorithm; what calls took in a job tells --mca coll_wan_explain 1, and trees are drawn by"
+                 " --mca coll_wan_report run.%r.json and then 'wan-info report run.*.json --html run.html'";
     }
     /** Which parameter decided; nullptr: prediction. */
     const char *ruled_by() const { return !outranked.empty() ? "coll_wan_priority" : said && refused.empty() ? said->knob : nullptr; }
@@ -209,7 +217,7 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
                     o.no_trees ? "cannot serve this call here" : "only by name; its trees are found in the job");
     std::fflush(stdout);
     if (o.by_trees)
-        std::cout << "\nBlocking calls take adaptive trees, which no plan tells; calls that they do not serve:\n";
+        std::cout << "\nCalls take adaptive trees, whether they block or not, which no plan tells; those that trees do not serve:\n";
     if (!o.chosen) {
         std::cout << "\nOpen MPI's own module serves this call: "
                   << o.why_not() << ".\n";
@@ -318,6 +326,8 @@ int plan_run(const plan_words &w)
         o.simulate_all(c, c.call_of(r.collective, bytes, w.root, !w.ordered));
     if (w.schedule_of < -1 || w.schedule_of >= c.topo().size())
         throw wrong_word("--schedule: a rank from 0 to " + std::to_string(c.topo().size() - 1));
+    if ((!w.draw.empty() || w.schedule_of >= 0) && o.by_trees)
+        throw wrong_word(o.no_plan_of_trees(r));
     if ((!w.draw.empty() || w.schedule_of >= 0) && !o.chosen)
         throw wrong_word("there is no plan to show: Open MPI's own module serves this call, since " + o.why_not() + ": " + o.remedy());
     if (w.json)

@@ -94,7 +94,8 @@ void communicator_print(const json &report, const json &c)
 
 void summary_print(const json &r)
 {
-    const json &who = r.at("process"), &sums = r.at("totals"), &wan = sums.at("wan");
+    const json &who = r.at("process"), &sums = r.at("totals");
+    const std::string crossed = crossed_by_all(r);
     std::cout << "report of " << process_text(r) << " on "
               << who.at("host").get<std::string>() << ", " << r.at("began").get<std::string>() << ", "
               << time_text(r.at("elapsed_ns").get<int64_t>()) << " (coll/wan " << r.at("version").get<std::string>()
@@ -102,9 +103,8 @@ void summary_print(const json &r)
               << (job_text(r).empty() ? "" : job_text(r) + "\n")
               << count_text(sums.at("communicators_served"), "communicator") << " served; "
               << count_text(sums.at("calls"), "call") << " took "
-              << time_text(sums.at("elapsed_ns").get<int64_t>()) << " on this rank; across sites "
-              << amount_text(wan.at("bytes").get<uint64_t>()) << ", the least possible "
-              << amount_text(wan.at("least_bytes").get<uint64_t>()) << "\n";
+              << time_text(sums.at("elapsed_ns").get<int64_t>()) << " on this rank, which sent "
+              << amount_text(sent_across(r)) << " to other sites" << (crossed.empty() ? "" : "; across sites, by all ranks: " + crossed) << "\n";
     for (const std::string &s : in_short(r))
         std::cout << "- " << s << "\n";
     for (const auto &[name, value] : r.at("parameters").items())

@@ -31,6 +31,10 @@ std::string report_page(const json &report, const std::vector<json> &others = {}
 // Words of both.
 /** "1.5 MB". */
 std::string amount_text(uint64_t bytes);
+/** Bytes that this rank alone sent to other sites, whatever carried them. */
+uint64_t sent_across(const json &report);
+/** What all ranks sent to other sites, "7.00 MB, the least possible 6.00 MB (of 3 calls of which that is known)"; "": of none. */
+std::string crossed_by_all(const json &report);
 /** "1 KB to 2 KB", "no bytes". */
 std::string class_text(const json &calls);
 /** "1 host", "3 hosts". */

@@ -302,8 +302,9 @@ std::string report_page(const json &r, const std::vector<json> &others)
            + fact(sums.at("communicators_served").dump(), "communicators served")
            + fact(sums.at("calls").dump(), "calls")
            + fact(time_text(number(sums.at("elapsed_ns"))), "in them, on this rank")
-           + fact(amount_text(wan.at("bytes").get<uint64_t>()), "across sites")
-           + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "across, at least") + "</div>\n" + element("ul", first, "class=\"short\"") + "\n" + notes
+           + fact(amount_text(sent_across(r)), "sent across sites, by this rank")
+           + (wan.at("calls") == 0 ? "" : fact(amount_text(wan.at("bytes").get<uint64_t>()), "across sites, by all ranks")
+                                              + fact(amount_text(wan.at("least_bytes").get<uint64_t>()), "across, at least")) + "</div>\n" + element("ul", first, "class=\"short\"") + "\n" + notes
            + element("h2", "Sites and links") + "\n" + map_svg(r) + links_section(r) + element("h2", "Time line") + "\n"
            + timeline_svg(r) + table({{"at"}, {"what"}}, marks) + element("h2", "Calls") + "\n"
            + element("details", element("summary", "What the columns say") + legend, "class=\"legend\"")

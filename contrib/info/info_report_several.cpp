@@ -48,11 +48,8 @@ void jobs_print(const std::vector<json> &all, const std::vector<std::string> &fi
         std::string own;
         for (size_t k : j) {
             const json &r = all[k], &who = r.at("process"), &sums = r.at("totals");
-            uint64_t sent = 0;
-            for (const json &c : r.at("communicators"))
-                sent += c.at("wan_bytes").get<uint64_t>();
             t.row({who.at("rank").dump(), who.at("host").get<std::string>(), sums.at("calls").dump(), time_text(sums.at("elapsed_ns").get<int64_t>()),
-                   std::to_string(sums.at("declined").get<uint64_t>() + sums.at("passed").get<uint64_t>()), amount_text(sent), files[k]});
+                   std::to_string(sums.at("declined").get<uint64_t>() + sums.at("passed").get<uint64_t>()), amount_text(sent_across(r)), files[k]});
             own += " " + files[k];
         }
         std::cout << t.text() << "more of it: wan-info report " << files[j[0]] << "; a page: wan-info report" << own << " --html FILE\n";
@@ -105,8 +102,11 @@ void compare_print(const json &a, const json &b, const std::vector<std::string> 
     });
     differ("calls", [](const json &r) { return r.at("totals").at("calls").dump(); });
     differ("time in them", [](const json &r) { return time_text(r.at("totals").at("elapsed_ns").get<int64_t>()); });
-    differ("across sites",
-           [](const json &r) { return amount_text(r.at("totals").at("wan").at("bytes").get<uint64_t>()); });
+    differ("sent across sites, by this rank", [](const json &r) { return amount_text(sent_across(r)); });
+    differ("across sites, by all ranks", [](const json &r) {
+        const std::string crossed = crossed_by_all(r);
+        return crossed.empty() ? "-" : crossed;
+    });
     json names = a.at("parameters");
     names.update(b.at("parameters"));
     for (const auto &[name, value] : names.items())

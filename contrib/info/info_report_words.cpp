@@ -209,6 +209,23 @@ std::string crossed_sentence(const json &r)
 
 } // namespace
 
+uint64_t sent_across(const json &r)
+{
+    uint64_t sent = 0;
+    for (const json &c : r.at("communicators"))
+        sent += c.at("wan_bytes").get<uint64_t>();
+    return sent;
+}
+
+std::string crossed_by_all(const json &r)
+{
+    const json &sums = r.at("totals"), &wan = sums.at("wan");
+    if (wan.at("calls") == 0)
+        return "";
+    return amount_text(wan.at("bytes").get<uint64_t>()) + ", the least possible " + amount_text(wan.at("least_bytes").get<uint64_t>())
+           + (wan.at("calls") == sums.at("calls") ? "" : " (of " + count_text(wan.at("calls"), "call") + " of which that is known)");
+}
+
 std::vector<std::string> in_short(const json &r)
 {
     const json &sums = r.at("totals");
@@ -227,10 +244,12 @@ std::vector<std::string> in_short(const json &r)
     if (most)
         add("Most time went into " + kind_text(*of, *most) + ": " + time_text(most->at("time_ns").at("sum").get<int64_t>()) + " in "
             + count_text(most->at("calls"), "call") + ", of " + time_text(sums.at("elapsed_ns").get<int64_t>()) + " in all.");
-    else if (r.at("process").at("ranks").get<int>() == 0)
-        add("coll/wan was in no communicator: there was one process, or it stayed out from the start, and said why then (a file or parameter that is "
-            "wrong; coll_wan_priority below 0).");
-    else
+    else if (r.at("process").at("ranks").get<int>() == 0) {
+        const auto out = std::ranges::find_if(r.at("events"), [](const json &e) { return e.at("what") == "stays_out"; });
+        add(out != r.at("events").end() ? "coll/wan was in no communicator, as " + out->at("text").get<std::string>() + "."
+                                        : "coll/wan was in no communicator: there was one process, or it stayed out from the start, and said why then (a file or parameter that is "
+                                          "wrong; coll_wan_priority below 0).");
+    } else
         add(r.at("not_served").empty() ? "No collective was called that coll/wan serves."
                                        : "coll/wan served no call; why stands at the end, under \"not served\".");
     add(assumed_text(r));

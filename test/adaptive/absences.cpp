@@ -332,6 +332,25 @@ std::string check_absence_ends()
     answers(2, 20 * ms);
     u.run(3 * second_ns);
     WAN_CHECK_THAT(u.n.rtt_ns(1) == 20 * ms && u.n.unsure(1), u.text(1));
+    // Nor where nobody had doubted that.
+    world again(2);
+    again.at(1).every_ns = 0;
+    again.run(ms);
+    const auto answer = [&](int64_t rtt_ns) {
+        again.now += rtt_ns;
+        pong.value_ns = rtt_ns - 10 * ms;
+        again.n.receive(1, pong, again.now);
+    };
+    for (int i = 0; i < 3; ++i)
+        answer(1500 * ms);
+    WAN_CHECK_THAT(again.n.rtt_ns(1) == 1500 * ms && again.n.unsure(1), again.text(1));
+    for (int i = 0; i < 2; ++i) {       // the first one waits for a transfer to end
+        again.n.measure_again();
+        again.run(500 * ms);
+    }
+    answer(20 * ms), answer(20 * ms);
+    again.run(100 * second_ns);
+    WAN_CHECK_THAT(again.n.rtt_ns(1) == 20 * ms, again.text(1));
     // On this host, where no distance is doubted.
     world b(4, {}, rank_set::of({0, 1}));
     b.n.hint(1, true);
@@ -376,6 +395,40 @@ std::string check_many_rare()
     v.n.measure_again();
     v.run(1000 * second_ns, [&] { return std::all_of(v.n.known().begin(), v.n.known().end(), [&](int r) { return v.n.rtt_ns(r) >= 4 * ms; }); });
     WAN_CHECK_THAT(v.now - then <= 3 * second_ns, std::to_string((v.now - then) / ms) + " ms");
+    // Nor transfers that trees want: one under way, and others that wait for it or are wanted once more when all is to be measured.
+    world t(11);
+    for (int r = 1; r < 11; ++r)
+        t.at(r) = {r < 3 ? ms : 20 * ms, 1, second_ns};
+    t.run(20 * second_ns);
+    t.busy = true;
+    t.n.want_bandwidth_now(10);
+    t.run(200 * ms);
+    t.n.want_bandwidth(6), t.n.want_bandwidth(7);
+    t.run(300 * ms);
+    const int64_t wanted = t.now;
+    for (int r = 1; r < 11; ++r)
+        t.at(r).one_way_ns *= 2;
+    t.n.measure_again();
+    for (int i = 0; i < 3; ++i)
+        t.n.want_bandwidth(6), t.n.want_bandwidth(7);
+    t.transfers.clear();
+    t.run(1000 * second_ns, [&] { return std::all_of(t.n.known().begin(), t.n.known().end(), [&](int r) { return t.n.rtt_ns(r) >= 2 * t.at(r).one_way_ns; }); });
+    WAN_CHECK_THAT(t.now - wanted <= 4 * second_ns, std::to_string((t.now - wanted) / ms) + " ms");
+    t.run(600 * second_ns);
+    WAN_CHECK_THAT(t.transfers[6] >= 1 && t.transfers[7] >= 1, t.text(6) + "; " + t.text(7));
+    // Of many that are in doubt only those that are asked cannot be parents.
+    world d(17);
+    d.busy = true;
+    for (int r = 1; r < 17; ++r)
+        d.at(r) = {2 * ms, 1500 * ms};
+    d.run(60 * second_ns);
+    for (int i = 0; i < 600; ++i) {
+        d.run(100 * ms);
+        int doubted = 0;
+        for (int r = 1; r < 17; ++r)
+            doubted += d.n.doubted(r);
+        WAN_CHECK_THAT(doubted <= 8, std::to_string(doubted) + " doubted");
+    }
     return "";
 }
 
@@ -484,6 +537,28 @@ std::string check_late_transfers()
     v.n.receive(first, done, v.now);
     v.run(5 * second_ns);
     WAN_CHECK_THAT(v.transfers[first] == 1 && v.n.quiet(), v.text(first));
+    // One that comes when nobody wants that any more says nothing of what is measured later.
+    adaptive_options o;
+    o.bulk_bytes = 128 << 10;
+    world old(3, o);
+    old.at(1) = {20 * ms};
+    old.run(3 * second_ns);
+    old.n.want_bandwidth(1);
+    old.run(5 * second_ns);
+    WAN_CHECK(old.n.bandwidth(1) > 100'000'000);
+    old.n.measure_again();
+    old.n.want_bandwidth(1);
+    old.run(100 * ms, [&] { return old.transfers[1] > 2; });
+    old.at(1).every_ns = 0;
+    old.run(20 * second_ns);
+    old.n.measure_again();
+    old.run(3 * second_ns);
+    done.value_ns = 500 * ms;
+    old.n.receive(1, done, old.now);
+    old.at(1) = {20 * ms, 1, 500 * ms};
+    old.n.want_bandwidth(1);
+    old.run(10 * second_ns);
+    WAN_CHECK_THAT(old.n.bandwidth(1) < 300'000, std::to_string(old.n.bandwidth(1)) + " bytes/s; " + old.text(1));
     return "";
 }
 

@@ -345,7 +345,7 @@ std::string check_told()
             WAN_CHECK(text == "no calls");
             continue;
         }
-        for (const char *words : {"\nallreduce, 8192 to 16383 bytes: 30 blocking calls, 1 that do not block\n  ", "\nallreduce, 65536 to 131071 bytes: 1 that do not block\n  ",
+        for (const char *words : {"\nallreduce, 8192 to 16383 bytes: 30 blocking calls, 1 that does not block\n  ", "\nallreduce, 65536 to 131071 bytes: 1 that does not block\n  ",
                                   how == 0   ? "\n  chosen: predicted to be the fastest; nothing was tried: coll_wan_tune_trials is 0\n"
                                   : how == 1 ? " ways that were tried\n"
                                              : "\n  chosen: coll_wan_allreduce_algorithm names it\n",

@@ -105,7 +105,7 @@ std::string reference()
                  << "- parameters: " << parameters_of(*a) << "\n"
                  << "- source: " << a->source << "\n";
         if (adaptive_serves(c))
-            text << "\n" << adaptive_enumerator(c) << " `" << adaptive.name << "`: " << adaptive.summary << ".\n"
+            text << "\n" << adaptive_enumerator(c) << " `" << adaptive.name << "`: " << adaptive_summary(c) << ".\n"
                  << "- only by name; its parameters are `coll_wan_tree_*`, `coll_wan_segment`"
                  << (c != WAN_BCAST ? ", `coll_wan_reduce_timeout`" : "") << "\n"
                  << "- source: " << adaptive.source << "\n";

@@ -198,6 +198,40 @@ std::string check_job()
     return "";
 }
 
+/**
+ * The last lines of a job tell of no least time by links that nobody measured, and who sent the bytes that they tell of; a report tells why
+ * adaptive trees did not serve.
+ */
+std::string check_least_told()
+{
+    for (const bool assumed : {false, true}) {
+        params p;
+        p.algorithm[WAN_ALLREDUCE] = adaptive_enumerator(WAN_ALLREDUCE);        // and there are none
+        fabric f(2);
+        std::vector<comm_ptr> comms;
+        report_ptr report = open_report(p);
+        for (int r = 0; r < 2; ++r) {
+            comms.push_back(open(p, peers_of({assumed ? "told/a" : "told/b", "told/c"}), r));
+            WAN_CHECK(!assumed || wan_comm_assume(comms.back().get()) == WAN_OK);
+        }
+        if (std::string why = assumed ? "" : bring_up(comms, f); !why.empty())
+            return why;
+        WAN_CHECK(wan_report_serves(report.get(), comms[0].get(), 7) == WAN_OK);
+        if (std::string why = run_all(comms, f, call_of(WAN_ALLREDUCE, 0, 1000, 4, nullptr, nullptr), true); !why.empty())
+            return why;
+        wan_report_ends(report.get(), comms[0].get(), "", 0);
+        comms.clear();
+        const char *json;
+        char *summary;
+        WAN_CHECK(wan_report_text(report.get(), 2, &json, &summary) == WAN_OK);
+        const std::string told = summary, most = told.substr(told.find("\nmost time: "));
+        WAN_CHECK_THAT((most.find(", the least possible ") != most.npos) == !assumed && (most.find(", on links that were not measured, by ") != most.npos) == assumed, told);
+        WAN_CHECK_THAT(times(told, "; 1 call, ") == 1 && times(told, "\nacross sites, by all ranks: 8000 bytes, the least possible 8000\n") == 1, told);
+        WAN_CHECK_THAT(times(json, "names adaptive trees, which were not begun on this communicator: of the rest predicted to be the fastest") == 1, json);
+    }
+    return "";
+}
+
 /** Links that are looked at and are as they were, that change, that were assumed at first. */
 std::string check_links()
 {
@@ -547,7 +581,7 @@ std::string check_files()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_job>), cmocka_unit_test(test<check_sizes>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_job>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_least_told>),
                                 cmocka_unit_test(test<check_links>),
                                 cmocka_unit_test(test<check_declined>),
                                 cmocka_unit_test(test<check_afterthoughts>),

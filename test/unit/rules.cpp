@@ -115,7 +115,7 @@ std::string check_refused()
         {"bcast placement blocks placement mixed: tree", "'placement' is there twice"}, {"bcast: vandegeijn order star order ring", "'order' is there twice"},
         {"bcast: vandegeijn links 2 links 2", "'links' is there twice"},
         {"scan: adaptive", "adaptive trees serve no scan, but bcast, allreduce, reduce, barrier, gather"},
-        {"bcast ranks 16385-: adaptive", "adaptive trees serve 16384 ranks at most"}, {"bcast: adaptive links 2", "links 2"},
+        {"bcast ranks 16385-: adaptive", "adaptive trees serve 16384 ranks at most"}, {"bcast: adaptive links 2", "'links 2': adaptive has no parameters in a rule (those of all adaptive trees are coll_wan_tree_*"}, {"bcast: open_mpi links 2", "'links 2': open_mpi has no parameters in a rule"},
     };
     for (const auto &[line, words] : wrong) {
         rules all;

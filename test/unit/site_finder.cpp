@@ -362,18 +362,20 @@ std::string check_helped()
 }
 
 /**
- * Two sites of two zones where some ways, drawn anew in each round, seem long because somebody was late, as on a machine with other work. One round
- * tells no parts in one of six such jobs, and a host in a zone of its own in some. Where there are no zones, no lateness makes any, nor more than a round
+ * Two sites of two zones where some ways, drawn anew in each round, seem long because somebody was late, as on a machine with other work: by one round
+ * alone, without an allowance for few ways, 40 to 95 of such 100 jobs have parts. Where there are no zones, no lateness makes any, nor more than a round
  * for who was near nobody.
  */
 std::string check_late_ways()
 {
-    for (const auto &[per, near, late] : {std::tuple{3, 90 * us, 2400 * us}, {4, 90 * us, 2400 * us}, {16, 90 * us, 2400 * us}, {8, 250 * us, 1200 * us}, {16, 250 * us, 1200 * us}})
-        for (const bool zones : {true, false})
+    for (const auto &[per, near, late] : {std::tuple{3, 90 * us, 2400 * us}, {4, 90 * us, 2400 * us}, {16, 90 * us, 2400 * us}, {3, 250 * us, 1200 * us}, {4, 250 * us, 1200 * us}})
+        for (const bool zones : {true, false}) {
+            const std::string where = std::to_string(per) + (zones ? " of a zone, " : " of no zone, ") + std::to_string(near);
+            int right = 0;
             for (unsigned seed = 0; seed < 100; ++seed) {
                 std::mt19937 draws(1000 * seed + static_cast<unsigned>(per));
-                const auto zone = [per = per](int h) { return h / per; };
                 const auto drawn = [&draws](int64_t most) { return static_cast<int64_t>(draws() % static_cast<uint64_t>(most)); };
+                const auto zone = [per = per](int h) { return h / per; };
                 int rounds = 0;
                 wan::site_finder f(4 * per);
                 const std::string why = find_all(f, 4 * per, [&, near = near, late = late](int a, int b, int round) {
@@ -382,14 +384,44 @@ std::string check_late_ways()
                     const int64_t is = zone(a) / 2 != zone(b) / 2 ? 40 * ms + drawn(500 * us) : apart ? 1230 * us + drawn(150 * us) : near + drawn(near);
                     return is + (drawn(20) ? 0 : 100 * us + drawn(late));
                 });
-                const std::string where = std::to_string(per) + (zones ? " of a zone" : " of no zone") + ", seed " + std::to_string(seed);
-                WAN_CHECK_THAT(why.empty(), where + ": " + why);
+                WAN_CHECK_THAT(why.empty(), where + ", seed " + std::to_string(seed) + ": " + why);
+                bool all = true;
                 for (int h = 0; h < 4 * per; ++h) {
                     const auto &p = f.places()[static_cast<size_t>(h)];
-                    WAN_CHECK_THAT(p.site == zone(h) / 2 && p.inside[0] == (zones ? zone(h) % 2 + 1 : 0) && p.inside[1] == 0, where + ": " + std::to_string(h));
+                    WAN_CHECK_THAT(p.site == zone(h) / 2, where + ", seed " + std::to_string(seed) + ": " + std::to_string(h));
+                    all &= p.inside[0] == (zones ? zone(h) % 2 + 1 : 0) && p.inside[1] == 0;
                 }
-                WAN_CHECK_THAT(f.parted() == (zones ? 2 : 0) && (zones ? f.apart_ns() >= 1230 * us && f.apart_ns() < 1600 * us : rounds <= 2), where);
+                right += all;
+                WAN_CHECK_THAT(zones || (rounds <= 2 && all), where + ", seed " + std::to_string(seed) + ": " + std::to_string(rounds));
+                WAN_CHECK_THAT(!zones || !all || (f.parted() == 2 && f.apart_ns() >= 1230 * us && f.apart_ns() < 1600 * us), where);
             }
+            WAN_CHECK_THAT(right >= 97, where + ": " + std::to_string(right));
+        }
+    return "";
+}
+
+/**
+ * A site of which two hosts are late in most of what is measured of them, and no zones: where what one end tells is refuted by the other at once, they
+ * are a part of their own in a quarter of such jobs, where ways between parts are not measured again, in a third; 15 of 100 are left.
+ */
+std::string check_late_hosts()
+{
+    int parted = 0;
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        std::mt19937 draws(31 * seed + 6);
+        const auto drawn = [&draws](int64_t most) { return static_cast<int64_t>(draws() % static_cast<uint64_t>(most)); };
+        wan::site_finder f(12);
+        const std::string why = find_all(f, 12, [&](int a, int b, int) {
+            const bool late = (a % 6 < 2 || b % 6 < 2) && drawn(100) < 85;
+            const int64_t is = (a / 6 != b / 6 ? 40 * ms : 100 * us) + drawn(50 * us);
+            return is + (late ? 300 * us + drawn(1200 * us) : 0);
+        }, 5);
+        WAN_CHECK_THAT(why.empty(), why);
+        for (int h = 0; h < 12; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 6, std::to_string(seed) + ": " + std::to_string(h));
+        parted += f.parted() > 0;
+    }
+    WAN_CHECK_THAT(parted <= 17, std::to_string(parted));
     return "";
 }
 
@@ -402,7 +434,7 @@ int main()
         cmocka_unit_test(test<check_doubts>),    cmocka_unit_test(test<check_silent>),  cmocka_unit_test(test<check_helped>),
         cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_dark>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
         cmocka_unit_test(test<check_one_by_one>), cmocka_unit_test(test<check_many_silent>), cmocka_unit_test(test<check_remembered>),
-        cmocka_unit_test(test<check_late_ways>),
+        cmocka_unit_test(test<check_late_ways>), cmocka_unit_test(test<check_late_hosts>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

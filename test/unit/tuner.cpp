@@ -598,6 +598,8 @@ std::string check_explained()
     unused.unused = "what was learned was not used: all of it";
     local.sizes_local = true;
     flying.blocking = 0, flying.others = 4;
+    calls_told single = c;
+    single.blocking = single.others = 1;
     ruled.why = "coll_wan_rules says so";
     ruled.how_predicted_ns = 2 * first.predicted_ns;
     for (const auto &[said, words] : {std::pair{told(&few.ranks[0].classes()[0], 3, c), "; nothing was tried: trials begin with the third blocking call of a kind, once links are measured\n"},
@@ -605,6 +607,7 @@ std::string check_explained()
                                       {told(nullptr, 3, local), "; nothing was tried: where not all ranks know the sizes, nothing is\n"},
                                       {told(nullptr, 3, local), "allreduce, sizes that not all ranks know: 2 blocking calls\n"},
                                       {told(nullptr, 3, flying), "allreduce, 1024 to 2047 bytes: 4 that do not block\n"},
+                                      {told(nullptr, 3, single), "allreduce, 1024 to 2047 bytes: 1 blocking call, 1 that does not block\n"},
                                       {told(nullptr, 3, flying), "; nothing was tried: only calls that block are\n"},
                                       {told(nullptr, 3, unused), " of calls\n  what was learned was not used: all of it\n  regret, estimated: "},
                                       {told(nullptr, 3, ruled), "\n  chosen: coll_wan_rules says so\n  regret, estimated: "},

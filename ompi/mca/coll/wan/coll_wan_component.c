@@ -226,7 +226,12 @@ static bool lists_have_end(void)
         const int *most = NULL;
 
         if (0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &most, NULL, NULL) && NULL != most && 0 < *most) {
-            WAN_VERBOSE(1, "this process stays out: pml_%s_free_list_max is %d, and coll/wan needs lists without an end", layers[i], *most);
+            char why[256];
+
+            snprintf(why, sizeof(why), "this process stays out: pml_%s_free_list_max is %d, and coll/wan needs lists without an end; "
+                     "leave that parameter out, or set it to -1", layers[i], *most);
+            WAN_VERBOSE(1, "%s", why);
+            mca_coll_wan_report_event("stays_out", why);
             return true;
         }
     }

@@ -289,7 +289,7 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
     const std::optional<wan::manner> manner = serve(r, c, era).how;
     const auto seen_as = [&](const std::optional<wan::plan> &plan, calls_seen::served by) {
         if (explains && !c.internal && !c.asks)
-            saw(r, c.blocks, era, plan, by);
+            saw(r, c.blocks, era, plan, by, c.unfit);
     };
     if (manner && !manner->algo) {
         ++counters.left[r.collective];

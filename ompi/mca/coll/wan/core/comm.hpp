@@ -72,6 +72,7 @@ struct wan_comm final : private wan::links_user {
         bool internal;      // not the program's: as the model chooses
         bool blocks;        // and may be a trial
         bool asks = false;  // no call: whether there were one
+        const char *unfit = "";     // trees_unfit(), where somebody is told
     };
     /**
      * Calls like earlier ones are found, not planned again; any thread.  Plans do not depend on the
@@ -104,8 +105,11 @@ struct wan_comm final : private wan::links_user {
 
     // What people are told of it: comm_explain.cpp.
 
-    /** Why a call is served as it is, where that is not that it is predicted to be the fastest: as serve() decides; "".  how: none: along trees. */
-    std::string why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const;
+    /**
+     * Why a call is served as it is, where that is not that it is predicted to be the fastest: as serve() decides; "".  how: none: along trees.
+     * unfit: trees_unfit().
+     */
+    std::string why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, const char *unfit) const;
     /** What an earlier job learned of such a call where that does not count, and why; "". */
     std::string unused(const wan::request &r, bool blocks, size_t era) const;
     /** Calls of a class, where coll_wan_explain asks for them. */
@@ -118,12 +122,13 @@ struct wan_comm final : private wan::links_user {
         size_t era = 0;
         std::optional<wan::plan> how{};
         enum class served : uint8_t { by_plan, along_trees, left, not_at_all } by = served::by_plan;
+        const char *unfit = "";
     };
     bool explains = false;
     std::vector<calls_seen> seen_calls;
     uint64_t not_seen = 0;              // calls of further classes
     /** With the lock held. */
-    void saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by);
+    void saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by, const char *unfit = "");
     /** See wan_comm_explain(). */
     std::string explain() const;
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how) const
+std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, const char *unfit) const
 {
     const wan::wishes &w = wish[r.collective];
     if (how ? w.algo && w.algo == how->algo : wants_trees[r.collective])
@@ -17,7 +17,7 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
         return "";
     const auto told = said(r, blocks, era);
     if (how && (wants_trees[r.collective] || (told && told->how.along_trees))) {
-        const std::string what = trees_refuse(r);
+        const std::string refused = trees_refuse(r), what = refused.empty() ? unfit : refused;
         return (wants_trees[r.collective] ? std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm" : told->knob) + std::string(" names adaptive trees, which ")
                + (what.empty() ? "do not serve such calls" : what) + ": of the rest predicted to be the fastest";
     }
@@ -44,7 +44,7 @@ std::string wan_comm::unused(const wan::request &r, bool blocks, size_t era) con
            + wan::ms_text(m.predicted_ns) + ", more than " + std::to_string(tune.excess_percent) + "% longer than " + wan::ms_text(m.least_ns) + " (coll_wan_tune_excess)";
 }
 
-void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by)
+void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by, const char *unfit)
 {
     constexpr size_t most = 256;
     const wan::call_class what = wan::class_of(topo, r);
@@ -63,6 +63,7 @@ void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::op
     it->era = era;
     it->how = how;
     it->by = by;
+    it->unfit = unfit;
 }
 
 std::string wan_comm::explain() const
@@ -97,7 +98,7 @@ std::string wan_comm::explain() const
         else if (x.by == served::left)
             c.why = "by trial";
         else
-            c.why = why(x.like, blocks, x.era, x.how);
+            c.why = why(x.like, blocks, x.era, x.how, x.unfit);
         c.unused = unused(x.like, blocks, x.era);
         if (x.by == served::left && c.own_ns)
             c.how_predicted_ns = *c.own_ns;

@@ -273,7 +273,8 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
             return WAN_OK;
         }
         auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks, call->asks}, far_block_bytes);
+        const char *const unfit = comm->explains ? wan::trees_unfit(*comm, *call) : "";
+        const auto [plan, prepared, left] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks, call->asks, unfit}, far_block_bytes);
         if (call->blocks && comm->trial)
             comm->trial_predicted_ns = plan ? plan->predicted_ns : comm->usually_ns(r, call->epoch);
         if (!plan) {

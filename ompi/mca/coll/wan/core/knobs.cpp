@@ -105,21 +105,25 @@ const std::array<wan_knob_t, 26 + WAN_COLLECTIVES> knobs{{
      "0 to 3600000000. 0: the longest time to a root that it knows, on any communicator, four of the longest measured round trips before there is a "
      "tree, 200 ms where nothing is measured; "
      "for long messages besides what their bytes take, and the first of them through a chain of all processes below"},
-#define ALGORITHM(lower, CAPITALS, function)                                                              \
+#define NOT_BY_TREES ""
+#define BY_TREES "; 'adaptive' needs two sites at least"
+#define ALGORITHM(lower, CAPITALS, function, more)                                                        \
     {lower "_algorithm", WAN_KNOB_ENUM, offsetof(wan_params_t, algorithm) + WAN_##CAPITALS * sizeof(int), 0, 0, 0, 5, true, \
-     "Algorithm of " function "; where it cannot serve a call, the choice is automatic"},
-    ALGORITHM("bcast", BCAST, "MPI_Bcast")
-    ALGORITHM("allreduce", ALLREDUCE, "MPI_Allreduce")
-    ALGORITHM("reduce", REDUCE, "MPI_Reduce")
-    ALGORITHM("barrier", BARRIER, "MPI_Barrier")
-    ALGORITHM("scan", SCAN, "MPI_Scan")
-    ALGORITHM("exscan", EXSCAN, "MPI_Exscan")
-    ALGORITHM("allgather", ALLGATHER, "MPI_Allgather and MPI_Allgatherv")
-    ALGORITHM("gather", GATHER, "MPI_Gather and MPI_Gatherv")
-    ALGORITHM("scatter", SCATTER, "MPI_Scatter and MPI_Scatterv")
-    ALGORITHM("reduce_scatter", REDUCE_SCATTER, "MPI_Reduce_scatter and MPI_Reduce_scatter_block")
-    ALGORITHM("alltoall", ALLTOALL, "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw")
+     "Algorithm of " function "; where it cannot serve a call, the choice is automatic" more},
+    ALGORITHM("bcast", BCAST, "MPI_Bcast", BY_TREES)
+    ALGORITHM("allreduce", ALLREDUCE, "MPI_Allreduce", BY_TREES)
+    ALGORITHM("reduce", REDUCE, "MPI_Reduce", BY_TREES)
+    ALGORITHM("barrier", BARRIER, "MPI_Barrier", BY_TREES)
+    ALGORITHM("scan", SCAN, "MPI_Scan", NOT_BY_TREES)
+    ALGORITHM("exscan", EXSCAN, "MPI_Exscan", NOT_BY_TREES)
+    ALGORITHM("allgather", ALLGATHER, "MPI_Allgather and MPI_Allgatherv", NOT_BY_TREES)
+    ALGORITHM("gather", GATHER, "MPI_Gather and MPI_Gatherv", BY_TREES)
+    ALGORITHM("scatter", SCATTER, "MPI_Scatter and MPI_Scatterv", NOT_BY_TREES)
+    ALGORITHM("reduce_scatter", REDUCE_SCATTER, "MPI_Reduce_scatter and MPI_Reduce_scatter_block", NOT_BY_TREES)
+    ALGORITHM("alltoall", ALLTOALL, "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw", NOT_BY_TREES)
 #undef ALGORITHM
+#undef BY_TREES
+#undef NOT_BY_TREES
     {"report", WAN_KNOB_STRING, offsetof(wan_params_t, report), 0, 0, 0, 2, false,
      "File, with a name that ends in .json, into which rank 0 of the job writes at its end what coll/wan did: sites, links, calls and their "
      "times, plans and why, what was not served; wan-info report FILE shows it and makes a page of it. With %r in the name each rank "
@@ -171,7 +175,7 @@ extern "C" const char *wan_knob_enumerator(const wan_knob_t *knob, int k, const 
     const wan::algorithm *a = wan::algorithm_at(collective, k);
     if (!a && wan::adaptive_serves(collective) && k == wan::adaptive_enumerator(collective)) {
         if (help)
-            *help = wan::adaptive.summary;
+            *help = wan::adaptive_summary(collective);
         return wan::adaptive.name;
     }
     if (a && help)

@@ -177,8 +177,11 @@ void neighbours::want_bandwidth(int rank)
 {
     if (rtt_ns(rank) == 0)
         return;
-    if (again_)
-        again_wanted_.push_back(rank);
+    if (again_) {       // (a transfer would put that off)
+        if (std::find(again_wanted_.begin(), again_wanted_.end(), rank) == again_wanted_.end())
+            again_wanted_.push_back(rank);
+        return;
+    }
     const auto at = std::find(bulk_queue_.begin(), bulk_queue_.end(), rank);
     if (at != bulk_queue_.end())
         bulk_queue_.erase(at);
@@ -420,10 +423,10 @@ void neighbours::let_go(int rank)
     ++p.given_up;
     ++p.misses;
     const int doubted = std::exchange(p.doubted, 0);
-    if (doubted == 0)
-        return;
     if (p.pings > 0 && unsure(rank))
         answered(rank, p.best_ns);
+    if (doubted == 0)
+        return;
     p.pings = pings_each;
     news_.push_back(rank);
 }
@@ -460,7 +463,8 @@ void neighbours::step(int64_t now_ns, bool busy)
     give_up(now_ns);
     if (!again_ && queue_.empty() && (bulk_queue_.empty() || (busy && now_ns < pauses_until_ns_)))      // after whoever else waits to be measured
         for (int rank : unsure_)
-            doubt(rank, -1, now_ns);
+            if (queue_.size() < pings_at_once)      // who only waits to be asked could be no parent meanwhile
+                doubt(rank, -1, now_ns);
     while (pings_awaited() < pings_at_once && !queue_.empty()) {
         pinged_.push_back(queue_.front());
         ping(queue_.front(), now_ns);
@@ -577,7 +581,8 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
         const int64_t there_ns = parts > 1 ? std::clamp<int64_t>(m.value_ns, 0, whole_ns) / (parts - 1) * parts : 0;
         const int64_t took_ns = std::max<int64_t>({1, there_ns, whole_ns - p.way.rtt_ns});
         const uint64_t bandwidth = static_cast<uint64_t>(static_cast<__int128>(options_.bulk_bytes) * 1'000'000'000 / took_ns);
-        if (!p.late || p.bulk_wanted) {     // (else it was away, perhaps, and nobody is to try that again)
+        const bool counts = !p.late || p.bulk_wanted;
+        if (counts) {     // (else it was away, perhaps, and nobody is to try that again)
             p.best = std::max(p.bulks ? p.best : 0, std::min(bandwidth, any_bandwidth));
             p.way.bandwidth = p.best;
             p.way.at_ns = now_ns;
@@ -590,7 +595,7 @@ void neighbours::receive(int from, const tell_message &m, int64_t now_ns, int64_
             spent_ns_ += seen_ns;
             if (busy_ && options_.has(variant_hints))
                 pauses_until_ns_ = std::max(pauses_until_ns_, now_ns + (spent_ns_ < first_ns ? first_share : later_share) * seen_ns);
-            if (++p.bulks < bulks_each && p.bulk_wanted && std::find(bulk_queue_.begin(), bulk_queue_.end(), from) == bulk_queue_.end())
+            if (counts && ++p.bulks < bulks_each && p.bulk_wanted && std::find(bulk_queue_.begin(), bulk_queue_.end(), from) == bulk_queue_.end())
                 bulk_queue_.push_back(from);
             return;
         }

@@ -71,10 +71,24 @@ joining joining_of(const wan_comm &comm, const wan_call_t &call)
 
 } // namespace
 
+const char *trees_unfit(const wan_comm &comm, const wan_call_t &call)
+{
+    static_assert(adaptive_most_ranks == 16'384 && adaptive_most_payload == 61'440);      // as is said here
+    if (!comm.node)
+        return comm.topo.size() > adaptive_most_ranks ? "serve 16384 ranks at most" : "were not begun on this communicator";
+    // (Open MPI itself calls collectives in MPI_Finalize, for files that are still open: after all processes are quiet.)
+    if (comm.trees->is_quiet())
+        return "have ended, since MPI_Finalize was called";
+    if (!call.dense)
+        return "reduce predefined types without gaps alone, whatever the operator";
+    if (call.counts_vary)
+        return "take blocks of one size alone";
+    return call.element_bytes > adaptive_most_payload ? "take no elements of more than 61440 bytes" : "";
+}
+
 bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r)
 {
-    // (Open MPI itself calls collectives in MPI_Finalize, for files that are still open: after all processes are quiet.)
-    if (!comm.node || comm.trees->is_quiet() || call.internal || !call.dense || call.counts_vary || call.element_bytes > adaptive_most_payload)
+    if (call.internal || *trees_unfit(comm, call))
         return false;
     const bool asked = comm.wants_trees[call.collective] || (adaptive_serves(call.collective) && comm.ruled_along_trees(r, call.blocks, call.epoch));
     return asked && comm.trees_refuse(r).empty();

@@ -11,6 +11,11 @@
 
 namespace wan {
 
+/**
+ * Why a call's type, blocks or communicator are not for trees, whoever asks for them, as "which ..." goes on; "": they are.  Beside
+ * wan_comm::trees_refuse(), which needs no call.  (That an operator does not commute is no reason.)
+ */
+const char *trees_unfit(const wan_comm &comm, const wan_call_t &call);
 /** The same on all ranks. */
 bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r);
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx);

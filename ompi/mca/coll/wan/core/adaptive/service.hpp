@@ -42,15 +42,27 @@ namespace wan {
 /** In the list of algorithms: what stands behind their last enumerator. */
 struct adaptive_algorithm {
     const char *name = "adaptive";
-    const char *summary = "along trees that processes find by themselves, from what they measure of each other, without sites "
-                          "(predefined types, at most 16384 ranks; with coll_wan_stable reductions where both Reduce and Allreduce are "
-                          "asked for)";
     const char *source = "Phoenix (Saito et al.), with changes";
 };
 inline constexpr adaptive_algorithm adaptive;
 constexpr bool adaptive_serves(wan_collective_t c)
 {
     return c == WAN_BCAST || c == WAN_REDUCE || c == WAN_ALLREDUCE || c == WAN_BARRIER || c == WAN_GATHER;
+}
+/** What it does, and of which calls: bytes that are only moved may be of any type. */
+constexpr const char *adaptive_summary(wan_collective_t c)
+{
+#define ADAPTIVE "along trees that processes find by themselves, from what they measure of each other, not from sites (communicators over two sites or more, at most 16384 ranks"
+    switch (c) {
+    case WAN_REDUCE:
+    case WAN_ALLREDUCE:
+        return ADAPTIVE "; predefined types without gaps; with coll_wan_stable where both Reduce and Allreduce are asked for)";
+    case WAN_GATHER:
+        return ADAPTIVE "; blocks of one size, below coll_wan_tree_threshold)";
+    default:
+        return ADAPTIVE ")";
+    }
+#undef ADAPTIVE
 }
 /** The enumerator behind those of the registered algorithms. */
 inline int adaptive_enumerator(wan_collective_t c) { return algorithm_count(c) + 1; }

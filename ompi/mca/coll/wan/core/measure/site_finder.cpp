@@ -25,8 +25,8 @@ constexpr int many_hosts = 128;
 constexpr size_t least_to_part = 4;
 /** Of the ways inside the parts so many may seem far. */
 constexpr double most_misfits = 0.1;
-/** Where more do, those are measured again, so often at most: who is late once is rarely late twice. */
-constexpr uint32_t most_repeats = 3;
+/** Where more do, but not so many, all are measured again, once: who is late now is rarely late then. Of processors that are busier no parts are to be known. */
+constexpr double most_to_repeat = 0.35;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
 /** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
@@ -70,10 +70,10 @@ int64_t both_tell(int64_t a, int64_t b)
 }
 
 /**
- * Steps from the times below, but for the longest of those, one in so many: what is near can seem far for a while,
+ * Steps from the times below, but for the longest tenth of those, and so many besides: what is near can seem far for a while,
  * never the other way round.  From the shortest times on.
  */
-std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late_one_in = 10)
+std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late = 0)
 {
     std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
     std::vector<gap> gaps;
@@ -81,7 +81,7 @@ std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, doub
     for (size_t i = 1; i < times.size(); ++i) {
         if (only_at_most(times[i]))
             continue;
-        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / late_one_in]));
+        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - std::min(i - 1, (i - 1) / 10 + late)]));
         const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= least_gap;
         if (wide && !std::exchange(on, true))
             gaps.push_back({});
@@ -285,7 +285,7 @@ bool site_finder::find_limit(cell &c)
 /** Who in a cell is where, after a round. */
 void site_finder::settle(cell &c)
 {
-    if (std::exchange(c.repeats_now, false)) {
+    if (std::exchange(c.repeats, false)) {
         for (int h : c.homeless)
             for (size_t k = 0; k < c.targets.size(); ++k)
                 if (c.targets[k] != h && times_[h][k] != unknown_ns) {
@@ -363,7 +363,7 @@ void site_finder::group(cell &c)
 void site_finder::look_again(cell &c)
 {
     c.helpers.clear();
-    if (c.homeless.empty() || c.repeats_now)
+    if (c.homeless.empty() || c.repeats)
         return;
     // Their own landmarks, those in doubt, and the groups that there are: a first time may have been misleading.
     // As long as it is not known what is far, the same ones again: more would keep busy hosts busier.
@@ -439,7 +439,7 @@ std::vector<site_finder::way> site_finder::misfits(const cell &c, const std::vec
     return found;
 }
 
-/** Has the ways that seem far measured again, from both ends. */
+/** Has the ways of a cell measured again: those inside groups that seem far, and those between groups, which may only seem so. */
 void site_finder::repeat(cell &c, const std::vector<way> &ways)
 {
     std::set<int> hosts, targets;
@@ -449,8 +449,7 @@ void site_finder::repeat(cell &c, const std::vector<way> &ways)
     c.targets.assign(targets.begin(), targets.end());
     if (c.targets.size() > most_targets)
         c.targets.resize(most_targets);
-    ++c.repeats;
-    c.repeats_now = true;
+    c.repeats = c.repeated = true;
 }
 
 /** What is known of each way, of both directions and all rounds together, in the order of ways. */
@@ -487,8 +486,8 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
         for (const way &w : ways[root])
             times.push_back(w.ns);
         std::vector<gap> gaps = gaps_in(times, least_apart_ns, least_gap_apart);
-        if (gaps.empty())       // few ways, or many late: what seems far in a part by this is measured again
-            gaps = gaps_in(times, least_apart_ns, least_gap_apart, 3);
+        if (gaps.empty())       // few ways, of which one is late
+            gaps = gaps_in(times, least_apart_ns, least_gap_apart, 1);
         for (const gap &some : gaps)
             g.limits_ns.push_back(some.limit_ns);
         if (g.hosts.size() >= least_to_part && !g.limits_ns.empty())
@@ -504,7 +503,8 @@ void site_finder::open(cell &c, const std::vector<way> &ways)
 {
     c.limit_ns = c.limits_ns.back();
     c.limits_ns.pop_back();
-    c.rounds = c.repeats = 0;
+    c.rounds = 0;
+    c.repeated = false;
     for (int h : c.hosts)
         parent_[static_cast<size_t>(h)] = h;
     std::set<int> housed;
@@ -532,18 +532,18 @@ void site_finder::close()
 {
     std::vector<cell> next, again;
     coming_.resize(parent_.size());
-    put_together(near_);
     for (cell &c : cells_) {
         if (c.level > 0) {
-            const std::vector<way> ways = ways_inside(c);
+            std::vector<way> ways = ways_inside(c);
+            if (c.repeated)     // before, a way that was late once refutes what may be there by chance
+                put_together(ways);
             const std::map<int, int> sizes = group_sizes(c);
             const bool groups = std::ranges::count_if(sizes, [](const auto &s) { return s.second > 1; }) > 1;
             const std::vector<way> misfit = groups ? misfits(c, ways) : std::vector<way>{};
-            std::vector<way> doubtful = misfit;
-            if (groups && c.repeats == 0)       // who is in a part of its own may have been late, too
-                std::ranges::copy_if(ways, std::back_inserter(doubtful), [&](const way &w) { return sizes.at(root_of(w.host)) == 1 || sizes.at(root_of(w.to)) == 1; });
-            if (!doubtful.empty() && c.repeats < most_repeats) {
-                repeat(again.emplace_back(std::move(c)), doubtful);
+            // (Who is alone may have been late, too.)
+            const bool doubtful = groups && (!misfit.empty() || std::ranges::any_of(sizes, [](const auto &s) { return s.second == 1; }));
+            if (doubtful && !repeated_ && static_cast<double>(misfit.size()) <= most_to_repeat * static_cast<double>(ways.size())) {
+                repeat(again.emplace_back(std::move(c)), ways);
                 continue;
             }
             if (!groups || !misfit.empty()) {
@@ -568,6 +568,7 @@ void site_finder::close()
         if (c.level < levels && (c.level > 0 || next_number > 1))
             std::ranges::move(cells_inside(c), std::back_inserter(next));
     }
+    repeated_ |= std::ranges::any_of(again, &cell::repeats);
     std::ranges::move(again, std::back_inserter(next));
     cells_ = std::move(next);
     if (cells_.empty()) {

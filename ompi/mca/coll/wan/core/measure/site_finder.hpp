@@ -12,8 +12,8 @@
  * twice as many landmarks, and with the groups found so far, until each has its
  * group.  Groups of all hosts are the sites.  Their parts come from what is known
  * by then, or from rounds of near ways: availability zones, buildings.  Where ways
- * inside a part seem long, or a host seems to be a part of its own, those ways are
- * measured again: of a way counts the shortest time, of both ends and all rounds.
+ * inside a part seem long, or a host seems to be a part of its own, ways of that site are
+ * measured once more: then of each counts the shortest time, of both ends and all rounds.
  * What a busy host makes of them does little harm: they only order the hosts of a site.
  *
  * Who looks for messages now and then only makes ways seem long.  Of such a way is known what it takes at most: it may be
@@ -102,8 +102,7 @@ private:
         std::vector<int> doubtful = {};     // homeless of which some way is only known at most
         std::vector<int> helpers = {};      // with a group: they measure the ways to those
         uint32_t rounds = 0, vain = 0;      // those since somebody found a group
-        uint32_t repeats = 0;               // of ways that do not fit the groups
-        bool repeats_now = false;
+        bool repeats = false, repeated = false;     // ways of which something is known are measured again, in this round; have been
     };
     struct way {
         int host, to;
@@ -144,6 +143,7 @@ private:
     std::vector<place> coming_, place_;
     int64_t far_ns_ = 0, near_ns_ = 0, apart_ns_ = 0;
     int parted_ = 0, undecided_ = 0;
+    bool repeated_ = false;
 };
 
 } // namespace wan

@@ -307,12 +307,13 @@ std::string book::summary()
     std::string text = "report of rank " + std::to_string(who_.rank)
                        + (who_.spawned ? " of spawned job " + std::to_string(who_.spawned) : "")
                        + (who_.job.empty() ? "" : ", job " + who_.job) + (who_.batch.empty() ? "" : " (" + who_.batch + ")") + ": " + std::to_string(served_) + (served_ == 1 ? " communicator served, " : " communicators served, ")
-                       + std::to_string(refused) + " not; " + std::to_string(sums_.calls) + " calls, "
+                       + std::to_string(refused) + " not; " + std::to_string(sums_.calls) + (sums_.calls == 1 ? " call, " : " calls, ")
                        + std::to_string(sums_.elapsed_ns / 1'000'000) + " ms in them, "
                        + std::to_string(sums_.declined + sums_.passed) + " handed to other components";
     if (sums_.compared_calls)
-        text += "\nacross sites: " + std::to_string(sums_.wan_bytes) + " bytes, the least possible "
-                + std::to_string(sums_.least_bytes);
+        text += "\nacross sites, by all ranks: " + std::to_string(sums_.wan_bytes) + " bytes, the least possible "
+                + std::to_string(sums_.least_bytes)
+                + (sums_.compared_calls < sums_.calls ? " (of " + std::to_string(sums_.compared_calls) + (sums_.compared_calls == 1 ? " call" : " calls") + " of which that is known)" : "");
     if (most_.elapsed_ns >= 0)
         text += "\nmost time: " + most_.text;
     return text + "\n";

@@ -5,6 +5,7 @@
  */
 #include "report/record.hpp"
 
+#include "adaptive/run.hpp"
 #include "adaptive/service.hpp"
 #include "comm.hpp"
 #include "report/json.hpp"
@@ -62,8 +63,9 @@ bool record::take(size_t bytes)
     return true;
 }
 
-uint32_t record::form_of(call_kind &c, const request &r, const plan *how, size_t era)
+uint32_t record::form_of(call_kind &c, const wan_call_t &call, const request &r, const plan *how)
 {
+    const size_t era = comm_.links.era_of(call.epoch);
     const auto matches = [&](const call_kind::form &f) {
         return f.era == era && f.call == r && f.how.has_value() == (how != nullptr) && (!how || alike(*f.how, *how));
     };
@@ -75,7 +77,7 @@ uint32_t record::form_of(call_kind &c, const request &r, const plan *how, size_t
     if (c.forms.size() == call_kind::most_forms || !take(sizeof(call_kind::form)))
         return noted::no_form;
     c.forms.reserve(c.forms.size() + 1);
-    c.forms.push_back({r, how ? std::optional(*how) : std::nullopt, era});
+    c.forms.push_back({r, how ? std::optional(*how) : std::nullopt, era, 0, how ? trees_unfit(comm_, call) : ""});
     return static_cast<uint32_t>(c.last = c.forms.size() - 1);
 }
 
@@ -100,7 +102,7 @@ record::noted record::note(const wan_call_t &call, const request &asked, const p
         made->counts_vary = vary;
         it = classes_.emplace(key, std::move(made)).first;
     }
-    return {it->second.get(), form_of(*it->second, r, how, comm_.links.era_of(call.epoch)), bytes};
+    return {it->second.get(), form_of(*it->second, call, r, how), bytes};
 }
 
 void record::add(const noted &n, int64_t elapsed_ns, uint64_t wan_bytes, uint64_t wan_messages)

@@ -41,6 +41,7 @@ struct call_kind {
         std::optional<plan> how;        // none: along adaptive trees
         size_t era;             // which of what was known of links
         uint64_t calls = 0;
+        const char *unfit = "";         // for trees, the first of them: trees_unfit()
     };
     static constexpr size_t most_forms = 16;
 
@@ -109,7 +110,7 @@ private:
     size_t held_ = 0;                           // of the book's memory
 
     bool take(size_t bytes);
-    uint32_t form_of(call_kind &c, const request &r, const plan *how, size_t era);
+    uint32_t form_of(call_kind &c, const wan_call_t &call, const request &r, const plan *how);
     void print(json_text &out, book::totals &sums, book::highlight &most);
     /** What all ranks together send in a call, where there was time to count it. */
     struct sent {

@@ -291,8 +291,8 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
     const auto facts_at = [&](const call_kind::form &f) -> const facts & { return comm_.links.known[f.era]; };
     const uint64_t calls = c.times.count();
     // What can be said of calls whose sizes all ranks know, and whose plan is kept.
-    uint64_t bounded = 0, crossed = 0, crossing = 0, least = 0;
-    __int128 bound_ns = 0;
+    uint64_t bounded = 0, measured = 0, crossed = 0, crossing = 0, least = 0;
+    __int128 bound_ns = 0, measured_ns = 0;         // the latter on links that were not only assumed
     const call_kind::form *common = nullptr;
     for (const auto &f : c.forms) {
         if (!f.calls)
@@ -301,8 +301,11 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
             common = &f;
         if (c.counts_vary)
             continue;
+        const __int128 bounds_ns = static_cast<__int128>(f.calls) * least_ns(t, facts_at(f), f.call, comm_.me);
         bounded += f.calls;
-        bound_ns += static_cast<__int128>(f.calls) * least_ns(t, facts_at(f), f.call, comm_.me);
+        bound_ns += bounds_ns;
+        measured += facts_at(f).assumed ? 0 : f.calls;
+        measured_ns += facts_at(f).assumed ? 0 : bounds_ns;
         if (const auto bytes = across.find(&f); bytes != across.end()) {
             crossed += f.calls;
             crossing += f.calls * bytes->second.across;
@@ -373,7 +376,7 @@ void record::print_class(json_text &out, const call_kind &c, const crossing_flow
         most.elapsed_ns = c.elapsed_ns;
         most.text = std::string(kind_of(c.collective).name) + sizes_words(c) + " on communicator " + std::to_string(id_)
                     + ", " + std::to_string(calls) + (calls == 1 ? " call, median " : " calls, median ") + time_words(median)
-                    + (compared ? ", the least possible " + time_words(bound) : "")
+                    + (!compared ? "" : measured ? ", the least possible " + time_words(static_cast<int64_t>(measured_ns / measured)) : ", on links that were not measured")
                     + (common ? std::string(", by ") + (common->how ? common->how->algo->name : adaptive.name) : "");
     }
 }
@@ -394,7 +397,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
             }
             return true;
         });
-    const std::string said = comm_.why(f.call, c.blocking, f.era, f.how);
+    const std::string said = comm_.why(f.call, c.blocking, f.era, f.how, f.unfit);
     std::string why =
         !said.empty() ? said
         : !looked     ? "not worked out again: that took too long"

@@ -54,9 +54,9 @@ std::string head(const calls_told &c)
                             kind.root ? line(", root in site %u", c.what.root_site).c_str() : "", c.what.commutative ? "" : ", operator does not commute",
                             c.what.counts_vary && !c.sizes_local ? ", blocks differ" : "");
     if (c.blocking || !c.others)
-        text += line("%" PRIu64 " blocking calls", c.blocking);
+        text += line("%" PRIu64 " blocking call%s", c.blocking, c.blocking == 1 ? "" : "s");
     if (c.others)
-        text += line("%s%" PRIu64 " that do not block", c.blocking ? ", " : "", c.others);
+        text += line("%s%" PRIu64 "%s", c.blocking ? ", " : "", c.others, c.others == 1 ? " that does not block" : " that do not block");
     return text + (was_tried(c) && !settled(*c.tried) ? ", trials not ended\n" : "\n");
 }
 

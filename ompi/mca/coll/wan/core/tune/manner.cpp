@@ -155,7 +155,10 @@ std::optional<manner> parse_manner(wan_collective_t c, std::string_view text, st
                               : name == "inner"   ? take(inners, value, m.inner)
                                                   : false);
         if (!good) {
-            fault = "'" + name + (value.empty() ? "" : " " + value) + "' is no parameter and value";
+            fault = "'" + name + (value.empty() ? "" : " " + value) + "'"
+                    + (m.algo          ? " is no parameter and value"
+                       : m.along_trees ? ": adaptive has no parameters in a rule (those of all adaptive trees are coll_wan_tree_* and coll_wan_segment)"
+                                       : ": open_mpi has no parameters in a rule");
             return std::nullopt;
         }
         value.clear();

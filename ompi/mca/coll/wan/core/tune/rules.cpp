@@ -188,7 +188,7 @@ bool rules::parse(std::string_view text, const std::string &file, rules &out, in
             error = {file + ":" + std::to_string(number + 1), fault,
                      "Write 'COLLECTIVE [bytes RANGE] [ranks RANGE] [sites RANGE] [ranks-per-host RANGE] [placement blocks|mixed]: ALGORITHM "
                      "[links N] [entries N] [order star|chain] [inner circulant|ring|halving] [pieces N] [cuts N|1/N]', such as 'bcast bytes 1M-: vandegeijn'; "
-                     "'ompi_info --param coll wan --level 9' lists algorithms."};
+                     "'adaptive' and 'open_mpi' stand alone; 'ompi_info --param coll wan --level 9' lists algorithms."};
             if (!learned)
                 return false;
             continue;
