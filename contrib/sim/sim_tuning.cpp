@@ -138,27 +138,33 @@ tuning::call tuning::one(operation &what, const wan::wishes &wish, const wan::tu
         ours = with_.prepare(what, wish, service.how);
     if (!left && !ours)
         throw std::runtime_error("nothing serves the call");
-    std::optional<word> come, beside;
-    if (service.trial == WAN_TRIAL_CLOCK) {
-        come.emplace(with_, WAN_ALLREDUCE, sizeof(int64_t), 0, me);
-        beside.emplace(with_, WAN_BCAST, sizeof(int64_t), 0, me);
-    } else if (service.trial == WAN_TRIAL_TIMED)
-        beside.emplace(with_, WAN_ALLREDUCE, sizeof(int64_t), 0, me);
-    else if (service.trial == WAN_TRIAL_SCORES)
+    std::optional<word> tell, beside;
+    if (service.trial == WAN_TRIAL_TIMED) {
+        beside.emplace(with_, WAN_ALLREDUCE, 2 * sizeof(int64_t), 0, me);
+        tell.emplace(with_, WAN_BCAST, sizeof(int64_t), 0, me);
+    } else if (service.trial == WAN_TRIAL_SCORES)
         beside.emplace(with_, WAN_ALLREDUCE, sizeof(wan::tune_scores), 0, me);
     what.fill(number);
 
     const double start = latest(port::now_s(), true, comm_) + lead_s_;
     sleep_until(start);
     double began = start;
-    if (service.trial == WAN_TRIAL_CLOCK) {     // (simulated clocks agree)
-        come->run(with_);
+    int64_t late_ns = 0;
+    if (service.trial == WAN_TRIAL_TIMED) {     // (simulated clocks agree)
+        began = start + static_cast<double>(wan::trial_ahead_ns(with_.topology(), with_.facts()) + tuner_.late_ns()) * 1e-9;
         beside->run(with_);
-    }
-    if (service.trial == WAN_TRIAL_TIMED) {
-        began = start + static_cast<double>(wan::trial_ahead_ns(with_.topology(), with_.facts())) * 1e-9;
-        beside->run(with_);
-        sleep_until(began);
+        const double holds_s = static_cast<double>(wan::common_clock::holds_for(with_.facts().widest_ns())) * 1e-9;
+        if (tuner_.clock_instead(start + counted_s_ - told_s_ > holds_s)) {
+            for (int i = 0; i < wan::common_clock::words; ++i)
+                tell->run(with_);
+            told_s_ = start + counted_s_;
+            began = port::now_s();
+        } else if (const double now = port::now_s(); now < began)
+            sleep_until(began);
+        else {
+            late_ns = static_cast<int64_t>((now - began) * 1e9);
+            began = now;
+        }
     }
     with_.port().begin(what.elements(), false);
     if (left)
@@ -166,7 +172,7 @@ tuning::call tuning::one(operation &what, const wan::wishes &wish, const wan::tu
     else
         with_.run(*ours);
     const auto elapsed_ns = static_cast<int64_t>((port::now_s() - began) * 1e9);
-    const bool combining = service.trial && tuner_.record(elapsed_ns);
+    const bool combining = service.trial && tuner_.record(elapsed_ns, late_ns);
     if (combining)
         beside->run(with_);
     call c{service.how ? words_of(*service.how) : "", service.trial && service.trial != WAN_TRIAL_WATCHED, latest(port::now_s() - start, true, comm_) * 1e6,
@@ -193,9 +199,10 @@ std::vector<tuning::call> tuning::settle(operation &what, const wan::wishes &wis
         const std::string how = service.how ? words_of(*service.how) : "";
         const size_t n = calls.size();
         const auto like = [&](size_t back) { return n >= back && !calls[n - back].timed && calls[n - back].how == how; };
-        if (!service.trial && like(1) && like(2))
+        if (!service.trial && like(1) && like(2)) {
             ++calls.back().count;
-        else
+            counted_s_ += calls.back().us * 1e-6;
+        } else
             calls.push_back(one(what, wish, service, number));
         settled = state().phase == wan::tuner::state::phase::settled;
     }

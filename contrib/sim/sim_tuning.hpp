@@ -9,7 +9,9 @@
 
 #include "sim_runner.hpp"
 #include "tune/candidates.hpp"
+#include "tune/common_clock.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,8 @@ private:
     wan::tune_options options_;
     wan::tuner tuner_;
     unsigned epoch_ = 0;
+    double counted_s_ = 0;              // of calls that were not simulated
+    double told_s_ = -std::numeric_limits<double>::infinity();      // when ranks had word of the clock
 
     wan::tuner::service begin(const operation &what, const wan::wishes &wish);
     call one(operation &what, const wan::wishes &wish, const wan::tuner::service &service, uint64_t number);

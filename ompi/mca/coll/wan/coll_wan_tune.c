@@ -24,40 +24,53 @@ static int64_t now_ns(void)
 /* Once all wait for it: who comes to it late would take that for the way. */
 static int clock_tell(mca_coll_wan_module_t *module)
 {
-    int64_t told = 0;
-    int rc = mca_coll_wan_combine(module, &told, 1, &ompi_mpi_op_max.op);
+    int64_t told;
+    int i, rc = OMPI_SUCCESS;
 
-    if (OMPI_SUCCESS != rc) {
-        return rc;
+    for (i = 0; i < WAN_CLOCK_WORDS && OMPI_SUCCESS == rc; ++i) {
+        told = now_ns();
+        rc = mca_coll_wan_run_internal(module, WAN_BCAST, 0, &told, 1, &ompi_mpi_op_max.op);
+        if (OMPI_SUCCESS == rc && 0 != ompi_comm_rank(module->comm)) {
+            wan_comm_clock_heard(module->serving, told, now_ns());
+        }
     }
-    told = now_ns();
-    rc = mca_coll_wan_run_internal(module, WAN_BCAST, 0, &told, 1, &ompi_mpi_op_max.op);
-    if (WAN_NOT_OURS == rc) {
-        return OMPI_SUCCESS;    /* on no rank: the clock is this rank's */
+    if (0 == ompi_comm_rank(module->comm)) {
+        wan_comm_clock_told(module->serving, now_ns());
     }
-    if (OMPI_SUCCESS == rc && 0 != ompi_comm_rank(module->comm)) {
-        wan_comm_clock_heard(module->serving, told, now_ns());
-    }
-    return rc;
+    return WAN_NOT_OURS == rc ? OMPI_SUCCESS : rc;      /* on no rank: the clock is this rank's */
 }
 
 /* When: trial.began_ns, here, and by how much that was too late: the next ones wait longer. */
 static int begin_together(mca_coll_wan_module_t *module, int64_t ahead)
 {
-    int64_t last = wan_comm_clock(module->serving, now_ns()), begin;
-    const int rc = mca_coll_wan_combine(module, &last, 1, &ompi_mpi_op_max.op);
-    const int64_t now = now_ns();
+    int64_t when[2], begin, now;
+    int rc;
 
-    begin = wan_comm_clock_here(module->serving, last) + ahead;
-    if (begin > now + 2 * ahead || begin < now - 2 * ahead) {
-        begin = now;            /* a clock has jumped, or nobody has told */
+    when[0] = wan_comm_clock(module->serving, now_ns());
+    when[1] = wan_comm_clock_age(module->serving, now_ns());
+    rc = mca_coll_wan_combine(module, when, 2, &ompi_mpi_op_max.op);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
-    module->trial.late_ns = begin < now ? now - begin : 0;
-    module->trial.began_ns = begin < now ? now : begin;
-    while (OMPI_SUCCESS == rc && now_ns() < begin) {
+    if (0 != wan_comm_clock_instead(module->serving, when[1])) {
+        rc = clock_tell(module);
+        module->trial.began_ns = now_ns();
+        return rc;
+    }
+    now = now_ns();
+    begin = wan_comm_clock_here(module->serving, when[0]) + ahead;
+    if (begin > now + 2 * ahead || begin < now - 2 * ahead) {   /* a clock has jumped, or that took far too long */
+        module->trial.late_ns = 2 * ahead;
+        begin = now;
+    } else if (begin < now) {
+        module->trial.late_ns = now - begin;
+        begin = now;
+    }
+    while (now_ns() < begin) {
         opal_progress();
     }
-    return rc;
+    module->trial.began_ns = begin;
+    return OMPI_SUCCESS;
 }
 
 static int left_begin(mca_coll_wan_module_t *module, wan_collective_t collective)
@@ -97,9 +110,6 @@ int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t col
         return left_begin(module, collective);
     }
     module->trial.flags = flags;
-    if (WAN_TRIAL_CLOCK == flags) {
-        rc = clock_tell(module);
-    }
     module->trial.began_ns = now_ns();
     module->trial.late_ns = 0;
     if (WAN_TRIAL_TIMED == flags) {

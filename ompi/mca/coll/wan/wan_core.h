@@ -381,9 +381,11 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
  * Choice by trial (core/tune/tuner.hpp).  A blocking call for which wan_run_begin() was called, WAN_OK or
  * WAN_DECLINED, may have something of that beside it, the same on all ranks:
  *
- *      CLOCK       before it, once all have come, rank 0 tells all others what its clock says (wan_comm_clock_heard(), but on rank 0)
  *      WATCHED     it takes so long on each rank
- *      TIMED       before it, ranks put together, with MAX, what the common clock says, and begin *ahead_ns after that
+ *      TIMED       before it, ranks put together, with MAX, what the common clock says, and how old rank 0's last word of it is; where that
+ *                  is too old (wan_comm_clock_instead()) the call is another one:
+ *      CLOCK       rank 0 tells all others what its clock says, WAN_CLOCK_WORDS times (wan_comm_clock_heard() on those), and the call is as others;
+ *                  else they begin *ahead_ns after that
  *      SCORES      after it, scores are combined
  *
  * At its end wan_comm_tried() gets what it took, from where it began, and how late that was for this rank.  WAN_DONE: combine scores with MAX over all ranks, hand them back.
@@ -399,7 +401,13 @@ enum wan_trial {
 };
 /* Of the call that was begun last; 0: nothing. */
 int wan_comm_trial(const wan_comm_t *comm, int64_t *ahead_ns);
+#define WAN_CLOCK_WORDS 4       /* of which the quickest counts */
 void wan_comm_clock_heard(wan_comm_t *comm, int64_t sent_ns, int64_t arrived_ns);
+/* By rank 0, when it has told; how long that is ago: INT64_MAX: never; 0 on all others. */
+void wan_comm_clock_told(wan_comm_t *comm, int64_t now_ns);
+int64_t wan_comm_clock_age(const wan_comm_t *comm, int64_t now_ns);
+/* By the greatest age of all ranks: 1: the call that is timed is one of CLOCK instead, on all of them. */
+int wan_comm_clock_instead(wan_comm_t *comm, int64_t age_ns);
 /* What the common clock says, and the other way round. */
 int64_t wan_comm_clock(const wan_comm_t *comm, int64_t here_ns);
 int64_t wan_comm_clock_here(const wan_comm_t *comm, int64_t common_ns);

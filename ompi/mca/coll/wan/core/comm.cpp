@@ -118,6 +118,7 @@ void wan_comm::links_learned(unsigned epoch)
 {
     tuning.forget(epoch);
     clock.forget();
+    clock_told_ns.reset();
 }
 
 void wan_comm::links_known()
@@ -259,6 +260,8 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
     trial = service.trial;
     if (trial == WAN_TRIAL_TIMED)
         trial_ahead_ns = wan::trial_ahead_ns(topo, f, wish[WAN_ALLREDUCE]) + tuning.late_ns();
+    if (trial == WAN_TRIAL_WATCHED)
+        trial_waits_ns = wan::waits_ns(topo, f, r, me) / 20 * 19;
     return service;
 }
 

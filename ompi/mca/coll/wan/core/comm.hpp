@@ -47,7 +47,9 @@ struct wan_comm final : private wan::links_user {
     std::vector<wan::rule> learned_here;                // by this one
     int trial = 0;                      // of the call begun last: see wan_comm_trial()
     int64_t trial_ahead_ns = 0;         // of one that is timed
+    int64_t trial_waits_ns = 0;         // of one that is watched: what takes less says nothing
     wan::common_clock clock;
+    std::optional<int64_t> clock_told_ns;       // by rank 0, here
     int64_t trial_predicted_ns = 0;     // where Open MPI's own module serves it, of the model's choice
     uint64_t left = 0;                  // of a call left to Open MPI's own module, which is timed: of drift; 0: says nothing of links
     wan_counters_t counters{};

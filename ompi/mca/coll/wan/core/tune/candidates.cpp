@@ -85,6 +85,16 @@ int64_t trial_ahead_ns(const topology &t, const facts &f, const wishes &of_allre
     return (exchange ? exchange->predicted_ns : 2 * f.widest_ns()) + f.widest_ns() / 8;
 }
 
+int64_t waits_ns(const topology &t, const facts &f, const request &r, int rank)
+{
+    const site_id here = t.site_of(rank);
+    if (!kind_of(r.collective).root)
+        return f.farthest_ns(here);
+    const site_id root = t.site_of(r.root);
+    const bool from_root = r.collective == WAN_BCAST || r.collective == WAN_SCATTER;
+    return from_root && here != root ? f.latency_ns(root, here) : f.farthest_ns(root);
+}
+
 int64_t score_as_usual(int64_t score_ns, int64_t predicted_ns, int64_t usual_ns)
 {
     if (predicted_ns <= 0 || usual_ns <= 0)

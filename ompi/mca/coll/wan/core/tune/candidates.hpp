@@ -56,6 +56,8 @@ bool may_leave(const wishes &w, wan_collective_t c);
 
 /** How long before a timed call begins, by the common clock, the last rank must have come: what they ask each other takes less. */
 int64_t trial_ahead_ns(const topology &t, const facts &f, const wishes &of_allreduce = {});
+/** How long a rank waits for other sites in such a call, at least, if it waits for any, in ns: what takes less says nothing of the way. */
+int64_t waits_ns(const topology &t, const facts &f, const request &r, int rank);
 /**
  * What a score would be of a call like the first of its class, others of which are up to twice as large: by what both are
  * predicted to take in the way that is tried (Open MPI's own module: in the model's choice); 0: not known.

@@ -1,7 +1,7 @@
 /*
  * The time of rank 0's clock on other ranks, by words that it has sent: of what they took beyond the way, the least of the last
- * ones counts, since a word may be late and never early.  Clocks of two hosts go apart by some tens of microseconds a second
- * at most: what is older than a minute does not count beside a newer word.
+ * ones counts, since a word may be late and never early.  It sends several at once.  Clocks of two hosts go apart by some tens of microseconds a second
+ * at most: what is older than some seconds does not count beside a newer word.
  *
  * Source: Cristian: Probabilistic clock synchronization (Distributed Computing 3, 1989), one way, with the model's latency in place of half a
  * round trip.
@@ -10,6 +10,8 @@
  */
 #ifndef WAN_TUNE_COMMON_CLOCK_HPP
 #define WAN_TUNE_COMMON_CLOCK_HPP
+
+#include "wan_core.h"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +22,10 @@ namespace wan {
 
 class common_clock {
 public:
+    /** So many words at once. */
+    static constexpr int words = WAN_CLOCK_WORDS;
+    /** So old it is off by no more than a hundredth of a way, by 20 us a second. */
+    static int64_t holds_for(int64_t way_ns) { return 500 * way_ns; }
     /** A word that was sent at an instant of rank 0's clock came at one of this rank's, over a way of so many ns. */
     void heard(int64_t sent_ns, int64_t arrived_ns, int64_t way_ns)
     {
@@ -35,11 +41,11 @@ public:
     int64_t here_ns(int64_t common_ns) const { return common_ns + ahead_ns_; }
 
 private:
-    static constexpr int64_t holds_ns = 60'000'000'000;
+    static constexpr int64_t holds_ns = 2'000'000'000;
     struct word {
         int64_t arrived_ns, ahead_ns;
     };
-    std::array<word, 4> last_{};
+    std::array<word, words> last_{};
     size_t words_ = 0;
     int64_t ahead_ns_ = 0;          // of this rank's clock, before rank 0's
 };

@@ -20,6 +20,9 @@ constexpr unsigned calls_watched = 8;
 constexpr uint64_t calls_between = 200;
 /** Per mille of what serves: too little to change for. */
 constexpr int64_t little = 970;
+/** Of a rank that began so much too late, as a part of what the call is predicted to take: it is not known how long that took. */
+constexpr int64_t most_late_part = 32;
+constexpr int64_t not_known_ns = INT64_MAX;
 
 std::vector<unsigned> numbers(unsigned from, size_t end)
 {
@@ -74,7 +77,7 @@ void tuner::round_begin(size_t i, enum slot::round which, std::vector<unsigned> 
     s.turns = std::move(candidates);
     s.samples.clear();
     s.at = 0;
-    s.clock = which == slot::round::alone;
+    s.pressing = false;
     s.watched = 0;
 }
 
@@ -118,28 +121,47 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
         ++x.starts;
         x.candidates[x.standing].opening_ns = 0;
         x.phase = state::phase::trying;
+        s.repeated = false;
+        late_ns_ /= 2;          // that may have been once
         const bool alone = x.candidates[0].least_ns > 0 && x.standing == 0;
         round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
     }
     if (x.phase == state::phase::settled)
         return {standing()};
     candidate &first = x.candidates[0];
-    const bool exchanges = s.at == s.turns.size() || !s.clock;
+    const bool exchanges = s.at == s.turns.size();
     candidate &next = exchanges ? first : x.candidates[s.turns[s.at]];
     if (!exchanges && s.round == slot::round::alone) {
         trying_ = i;
         return {first.how, now_ = WAN_TRIAL_WATCHED};
     }
     const int64_t usual_ns = first.predicted_ns, opening_ns = s.round == slot::round::first ? next.opening_ns : 0;
-    const int64_t adds_ns = exchanges ? first.exchange_ns : std::max<int64_t>(0, next.predicted_ns - usual_ns) + opening_ns + next.words_ns;
-    if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns) * 100)
-        return {standing()};
-    s.added_ns += adds_ns;
+    const int64_t adds_ns = exchanges ? first.exchange_ns : std::max<int64_t>(0, next.predicted_ns - usual_ns) + opening_ns + next.words_ns + late_ns_;
+    if (!std::exchange(s.pressing, false)) {
+        const int64_t clock_ns = exchanges ? 0 : first.words_ns + first.exchange_ns;        // which may be old
+        if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns + clock_ns) * 100)
+            return {standing()};
+        s.added_ns += adds_ns;
+        s.pressed = false;
+    }
     trying_ = i;
     if (exchanges)
-        return {standing(), now_ = s.clock ? WAN_TRIAL_SCORES : WAN_TRIAL_CLOCK};
-    ++next.trials;
+        return {standing(), now_ = WAN_TRIAL_SCORES};
     return {next.how, now_ = WAN_TRIAL_TIMED};
+}
+
+bool tuner::clock_instead(bool old)
+{
+    if (trying_ == SIZE_MAX || now_ != WAN_TRIAL_TIMED)
+        return false;
+    slot &s = slots_[trying_];
+    if (!old || std::exchange(s.pressed, true))
+        return false;
+    const candidate &first = classes_[trying_].candidates[0];
+    s.added_ns += first.words_ns + first.exchange_ns;
+    s.pressing = true;      // the next call is that, what it adds has been counted
+    now_ = WAN_TRIAL_CLOCK;
+    return true;
 }
 
 int64_t tuner::usual_ns() const
@@ -160,14 +182,15 @@ bool tuner::record(int64_t elapsed_ns, int64_t late_ns)
     slot &s = slots_[trying_];
     if (now_ == WAN_TRIAL_SCORES)
         return true;        // decide() comes next
-    if (now_ == WAN_TRIAL_CLOCK) {
-        s.clock = true;
-    } else if (now_ == WAN_TRIAL_TIMED) {
+    if (now_ == WAN_TRIAL_TIMED) {
+        candidate &tried = x.candidates[s.turns[s.at]];
+        ++tried.trials;
         x.trials_ns += elapsed_ns;
-        s.samples.push_back(elapsed_ns);
-        late_here_ns_ = std::max(late_here_ns_, late_ns);
+        s.samples.push_back(late_ns > tried.predicted_ns / most_late_part ? not_known_ns : elapsed_ns);
+        if (late_ns > 0)        // beyond what was waited for
+            late_here_ns_ = std::max(late_here_ns_, late_ns_ + late_ns);
         ++s.at;
-    } else {
+    } else if (now_ == WAN_TRIAL_WATCHED) {
         // Who came first has waited: its quickest ones say most.  (One may be of a rank that came late.)
         if (elapsed_ns) {
             s.samples.push_back(elapsed_ns);
@@ -186,7 +209,7 @@ tune_scores tuner::scores() const
     const auto &samples = slots_[trying_].samples;
     std::copy(samples.begin(), samples.end(), v.begin());
     if (slots_[trying_].round == slot::round::alone)
-        v[0] = samples.empty() ? 0 : samples.back();
+        v[0] = samples.size() < 2 ? 0 : samples.back();
     v.back() = late_here_ns_;
     return v;
 }
@@ -196,6 +219,8 @@ size_t tuner::best_of(const state &x, size_t standing, bool ours)
 {
     const candidate &now = x.candidates[standing];
     size_t best = standing;
+    if (!now.measured_ns && standing == x.standing)     // it began late each time
+        return best;
     for (size_t k = 0; k < x.candidates.size(); ++k) {
         const candidate &c = x.candidates[k];
         const bool twice = !now.again_ns || (c.again_ns && below(c.again_ns, now.again_ns, little));
@@ -224,18 +249,29 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     const size_t i = std::exchange(trying_, SIZE_MAX);
     state &x = classes_[i];
     slot &s = slots_[i];
-    late_ns_ = std::max(late_ns_, combined.back());
+    late_ns_ = std::max(late_ns_, std::min(combined.back(), x.candidates[0].words_ns));
+    late_here_ns_ = 0;
+    std::vector<unsigned> missed;
     for (size_t k = 0; k < s.samples.size() && s.round != slot::round::alone; ++k) {
         candidate &who = x.candidates[s.turns[k]];
         if (s.round == slot::round::first && who.opening_ns) {
-            who.opened_ns = combined[k];
+            who.opened_ns = combined[k] == not_known_ns ? who.opening_ns : combined[k];
+            continue;
+        }
+        if (combined[k] == not_known_ns) {
+            missed.push_back(s.turns[k]);
             continue;
         }
         who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[k]) : combined[k];
         (s.round == slot::round::again ? who.again_ns : who.first_ns) = combined[k];
     }
     // Nothing else could be so much faster that it would be changed for.
-    const bool enough = s.round == slot::round::alone && !below(x.candidates[0].least_ns, combined[0], little);
+    if (!missed.empty() && !std::exchange(s.repeated, true)) {
+        round_begin(i, s.round, std::move(missed));
+        return false;
+    }
+    // (Where nobody has waited for others nothing is known.)
+    const bool enough = s.round == slot::round::alone && combined[0] > 0 && !below(x.candidates[0].least_ns, combined[0], little);
     if (enough)
         x.standing = 0;
     else if (s.round == slot::round::alone) {
@@ -266,8 +302,10 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     x.phase = state::phase::settled;
     s.settled = x.calls;
     s.waited = 0;
-    x.standing = best_of(x, x.standing, false);
-    const size_t ours = best_of(x, ours_instead(x), true);
+    const bool told = s.round != slot::round::again || x.candidates[x.standing].again_ns;      // what serves did not begin late again
+    if (told)
+        x.standing = best_of(x, x.standing, false);
+    const size_t ours = told ? best_of(x, ours_instead(x), true) : ours_instead(x);
     learned now{epoch, std::nullopt, std::nullopt, s.doubted};
     const learned before = serving(s);
     if (x.standing)

@@ -70,7 +70,7 @@ public:
         manner how;
         int64_t predicted_ns = 0;
         int64_t words_ns = 0;           // what a timed call waits before it begins, as predicted
-        int64_t exchange_ns = 0;        // what word of the clock takes, and scores
+        int64_t exchange_ns = 0;        // what scores take; word of the clock takes as long, and words_ns
         int64_t opening_ns = 0;         // what its first call takes to open connections, as predicted; 0: they are there
         int64_t least_ns = 0;           // of the first: no score can be much less; 0: that is far from what is predicted
         int64_t opened_ns = 0;          // by the call that opened connections; 0: none
@@ -107,10 +107,15 @@ public:
      * Open MPI's own module is taken to be as much slower for longer calls as the model's choice is, for which that is.
      */
     int64_t usual_ns() const;
-    /** It has ended here, after so long; 0: that says nothing.  late_ns: it began so late.  Whether scores are to be combined now. */
+    /**
+     * In place of a call that is timed ranks have word of the clock, and the next one is timed, if what they know of it is old; not twice: who
+     * calls so seldom is timed by what they know. All ranks alike: whether this one has.
+     */
+    bool clock_instead(bool old);
+    /** It has ended here, after so long; 0: that says nothing.  late_ns: it began so late, which may be too late to tell.  Whether scores are to be combined now. */
     bool record(int64_t elapsed_ns, int64_t late_ns = 0);
     tune_scores scores() const;
-    /** So late some rank has begun, as far as all know. */
+    /** So late some rank has begun, as far as all know; half of that when trials of another class begin. */
     int64_t late_ns() const { return late_ns_; }
     /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
     bool decide(const tune_scores &combined, unsigned epoch);
@@ -150,7 +155,9 @@ private:
         enum class round : uint8_t { alone, first, warm, again } round = round::first;     // alone: the model's choice, watched; warm: what needed connections
         std::vector<unsigned> turns;    // candidates to be called, in this order
         size_t at = 0;                  // whose turn it is; at the end: scores are combined
-        bool clock = false;             // word of it has come in this round
+        bool pressing = false;          // the next call is timed, whatever that adds
+        bool pressed = false;           // that was since anything was counted
+        bool repeated = false;          // calls that began late are tried once more, in one round
         unsigned watched = 0;           // calls
         unsigned waited = 0;
         int64_t added_ns = 0;           // by trials, as predicted
