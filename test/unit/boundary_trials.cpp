@@ -31,7 +31,8 @@ struct tried_job {
     params p;
     std::vector<comm_ptr> comms;
     fabric f;
-    unsigned epoch = 0, timed = 0;
+    unsigned epoch = 0, timed = 0, told = 0;    // calls with word of the clock
+    bool told_last = false;
     wan_collective_t collective = WAN_ALLREDUCE;        // of call()
     int root = 0;
     /** What a call takes, by how it is served; without the words of a trial. */
@@ -101,7 +102,7 @@ struct tried_job {
     std::string trial(served *out)
     {
         int64_t ahead_ns = -1, least_ns = INT64_MAX;
-        const int flags = wan_comm_trial(comms[0].get(), &ahead_ns);
+        int flags = wan_comm_trial(comms[0].get(), &ahead_ns);
         out->trial = flags != 0;
         if (!flags)
             return "";
@@ -110,6 +111,24 @@ struct tried_job {
         // What they ask each other takes the way to the farthest site, at least, and no longer than they wait.
         least_ns = comms[0]->links.known.back().widest_ns();
         WAN_CHECK(flags != WAN_TRIAL_TIMED || (ahead_ns >= least_ns && ahead_ns <= 3 * least_ns));
+        if (flags == WAN_TRIAL_TIMED) {
+            int64_t age_ns = 0;
+            for (const auto &c : comms)
+                age_ns = std::max(age_ns, wan_comm_clock_age(c.get(), f.clock));
+            size_t instead = 0;
+            for (const auto &c : comms)
+                instead += static_cast<size_t>(wan_comm_clock_instead(c.get(), age_ns));
+            WAN_CHECK_THAT(instead == 0 || instead == comms.size(), "some have word of the clock");
+            // When nobody has told of it since links were measured, or so long ago that a clock may be off by more than a hundredth of the way.
+            WAN_CHECK(instead == 0 || age_ns > 500 * least_ns);
+            WAN_CHECK(instead != 0 || age_ns <= 500 * least_ns || told_last);
+            told_last = instead != 0;
+            if (instead) {
+                wan_comm_clock_told(comms[0].get(), f.clock);
+                flags = WAN_TRIAL_CLOCK;
+                ++told;
+            }
+        }
         timed += flags == WAN_TRIAL_TIMED;
         std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
         size_t due = 0;
@@ -269,6 +288,11 @@ std::string check_clocks()
         if (c->me)
             wan_comm_clock_heard(c.get(), sent_ns, sent_ns + apart_ns + way_ns);
         WAN_CHECK(wan_comm_clock(c.get(), sent_ns + apart_ns) == sent_ns && wan_comm_clock_here(c.get(), sent_ns) == sent_ns + apart_ns);
+        // How old it is, rank 0 knows.
+        WAN_CHECK(wan_comm_clock_age(c.get(), sent_ns) == (c->me ? 0 : INT64_MAX));
+        if (c->me == 0)
+            wan_comm_clock_told(c.get(), sent_ns);
+        WAN_CHECK(wan_comm_clock_age(c.get(), sent_ns + 7) == (c->me ? 0 : 7));
     }
     WAN_CHECK(j.comms[2]->links.known.back().latency_ns(j.comms[0]->topo.site_of(0), j.comms[0]->topo.site_of(2)) == near_ns);
     return "";
@@ -308,6 +332,8 @@ std::string check_again()
             WAN_CHECK(x.phase == wan::tuner::state::phase::counting && (x.standing == 0) == links);
             const unsigned now = static_cast<unsigned>(c->links.known.size() + 1);
             WAN_CHECK(c->tuning.chosen(x.what, now).has_value() != links);
+            // By other ways what was known of clocks does not count.
+            WAN_CHECK(j.told > 0 && (wan_comm_clock_age(c.get(), j.f.clock) == INT64_MAX) == (links && c->me == 0));
         }
     }
     return "";
