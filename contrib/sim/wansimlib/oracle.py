@@ -119,7 +119,7 @@ class Cell:
         self.chosen = trial['chosen']
         self.calls = sum(n for _, _, _, n in trial['calls'][:-1])       # until it was settled
         self.timed = sum(timed for _, timed, _, _ in trial['calls'])
-        self.worst = max(us for _, _, us, _ in trial['calls']) / trial['us']       # timed ones with their words and scores
+        self.worst = max(us for _, _, us, _ in trial['calls']) / trial['us']       # with what is beside those of trials
         self.worst_untimed = max(us for _, timed, us, _ in trial['calls'] if not timed) / trial['us']
         self.total_us = tuned_us(trial, CALLS)
         self.explored = explored_us(trial, by['wan']['us'], CALLS) / self.total_us
@@ -168,21 +168,22 @@ def by_operation(cells):
 def tables_text(cells, net, placement):
     rows = [[c.op, size_text(c.total), str(c.count), ms_text(c.best_us), name_of(c.best).replace('/', ' '), percent(c.model), percent(c.tuned),
              c.chosen.replace('/', ' '), str(c.ways), str(c.timed), str(c.calls), f'{c.worst:.2f}', f'{100 * c.share:.2f}%'] for c in cells]
-    out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, timed calls, '
+    out = [f'{placement} -- {net.text()}', 'bytes: in all of a process; excess over the best of all ways; trials: ways besides the model\'s, calls for them (timed, or with word of the '
+           'clock or scores beside them), '
            'calls until all is',
-           f'settled, slowest of all calls, words and scores of timed ones in it, / chosen, what trials, and waiting for them, add to {CALLS} calls']
+           f'settled, slowest of all calls, what is beside them in it, / chosen, what trials, and waiting for them, add to {CALLS} calls']
     out += grid_text(['operation', 'bytes', 'ways', 'best, ms', 'the best', 'model', 'tuned', 'chosen', 'trials', 'timed', 'calls', 'slowest', 'added'], rows)
     for name, values in (('model', [c.model for c in cells]), ('tuned', [c.tuned for c in cells]),
                          (f'{CALLS} calls, trials included', [c.regret for c in cells])):
         out.append(f'{name}: excess {percent(sum(values) / len(values))} in the mean, 95th percentile {percent(statistics.percentile(values, 95))}, '
                    f'at most {percent(max(values))}, of {len(values)} points')
     out += ['', f'excess over the best, mean and most (of all: 95th percentile between): by the model, after trials, of {CALLS} calls with trials;',
-            f'slowest / chosen: of calls that are not timed, of all (median of points, most); at most: part of {CALLS} calls that timed ones add, and that trials and '
+            f'slowest / chosen: of calls that are not for trials, of all (median of points, most); at most: part of {CALLS} calls that those add, and that trials and '
             'waiting for them add']
-    out += grid_text(['operation', 'points', 'ways', 'model', 'tuned', f'{CALLS} calls', 'tried, timed', 'settled', 'not timed', 'all calls', 'trials, added'], by_operation(cells))
+    out += grid_text(['operation', 'points', 'ways', 'model', 'tuned', f'{CALLS} calls', 'tried, calls', 'settled', 'others', 'all calls', 'trials, added'], by_operation(cells))
     us = sum(c.best_us for c in cells)
     total = sum(c.best_us * (1 + c.tuned) * c.share for c in cells) / sum(c.best_us * (1 + c.tuned) for c in cells)
-    out += [f'trials: at most {max(c.ways for c in cells)} ways and {max(c.timed for c in cells)} timed calls of a class, settled after {max(c.calls for c in cells)}; slowest '
+    out += [f'trials: at most {max(c.ways for c in cells)} ways and {max(c.timed for c in cells)} calls for trials of a class, settled after {max(c.calls for c in cells)}; slowest '
             f'{max(c.worst for c in cells):.2f} times the choice; added to {CALLS} calls: {100 * total:.2f}% of all time, '
             f'at most {100 * max(c.share for c in cells):.2f}% of a class',
             f'model, tuned: {percent(sum(c.best_us * (1 + c.model) for c in cells) / us - 1)}, '
