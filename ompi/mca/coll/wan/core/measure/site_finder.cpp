@@ -475,21 +475,33 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
         g.level = c.level + 1;
         if (c.repeat == cell::repeats::done)
             put_together(ways[root]);
-        if (g.hosts.size() >= least_to_part && (find_limits(g, ways[root], late_one_in) || (c.level == 0 && find_limits(g, ways[root], perhaps_late_one_in))))
+        if (g.hosts.size() >= least_to_part)
             found.push_back(std::move(g));
     }
     // (Roots are others once a cell is open.)
-    for (cell &g : found) {
+    std::erase_if(found, [&](cell &g) {
         const std::vector<way> &of = ways[g.hosts.front()];
-        const bool perhaps = g.perhaps;
+        if (!find_limits(g, of, late_one_in))
+            return !perhaps(g, of);
         open(g, of);
-        if (perhaps && judge(g, of) != verdict::none)
-            ask_again(g, of);
-        else if (perhaps)
-            g.hosts.clear();
-    }
-    std::erase_if(found, [](const cell &g) { return g.hosts.empty(); });
+        return false;
+    });
     return found;
+}
+
+/** Whether a site that shows no parts may have some all the same: then its ways are measured again. */
+bool site_finder::perhaps(cell &c, const std::vector<way> &ways)
+{
+    if (c.level != 1 || c.repeat != cell::repeats::never || !find_limits(c, ways, perhaps_late_one_in))
+        return false;
+    while (!c.limits_ns.empty()) {
+        open(c, ways);
+        if (judge(c, ways) != verdict::none) {
+            ask_again(c, ways);
+            return true;
+        }
+    }
+    return false;
 }
 
 /** Whether there is a gap in the times of ways in a cell. */
@@ -501,7 +513,6 @@ bool site_finder::find_limits(cell &c, const std::vector<way> &ways, size_t late
     c.limits_ns.clear();
     for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart, late))
         c.limits_ns.push_back(some.limit_ns);
-    c.perhaps = late != late_one_in;
     return !c.limits_ns.empty();
 }
 
@@ -557,6 +568,8 @@ void site_finder::close()
             if (are == verdict::none) {
                 if (!c.limits_ns.empty())
                     open(again.emplace_back(std::move(c)), ways);
+                else if (perhaps(c, ways))
+                    again.push_back(std::move(c));
                 continue;
             }
             if (c.level == 1) {

@@ -102,7 +102,6 @@ private:
         std::vector<int> doubtful = {};     // homeless of which some way is only known at most
         std::vector<int> helpers = {};      // with a group: they measure the ways to those
         uint32_t rounds = 0, vain = 0;      // those since somebody found a group
-        bool perhaps = false;               // its limit is none unless its ways, measured again, say so
         enum class repeats : uint8_t { never, asked, done } repeat = repeats::never;       // of ways of which something is known
     };
     struct way {
@@ -127,6 +126,7 @@ private:
     void open(cell &c, const std::vector<way> &ways);
     enum class verdict : uint8_t { none, doubtful, parts };
     verdict judge(const cell &c, const std::vector<way> &ways);
+    bool perhaps(cell &c, const std::vector<way> &ways);
     static bool find_limits(cell &c, const std::vector<way> &ways, size_t late);
     static void ask_again(cell &c, const std::vector<way> &ways);
     static void put_together(std::vector<way> &ways);
