@@ -86,6 +86,15 @@ struct trees_of_job {
     std::vector<comm_ptr> &comms;
 };
 
+/** A communicator of two ranks in each of two sites. */
+std::vector<comm_ptr> two_by_two(const params &p, const char *a, const char *b)
+{
+    std::vector<comm_ptr> comms;
+    for (int r = 0; r < 4; ++r)
+        comms.push_back(open(p, peers_of({a, a, b, b}), r));
+    return comms;
+}
+
 /** Blocks of a Gather from coll_wan_tree_threshold on are not for trees, whose relays would keep them all; the same on all ranks. */
 std::string check_long_gather()
 {
@@ -94,9 +103,7 @@ std::string check_long_gather()
     p.algorithm[WAN_GATHER] = wan::adaptive_enumerator(WAN_GATHER);
     p.explain = 1;
     fabric f(4);
-    std::vector<comm_ptr> comms;
-    for (int r = 0; r < 4; ++r)
-        comms.push_back(open(p, peers_of({"r1", "r1", "r2", "r2"}), r));
+    std::vector<comm_ptr> comms = two_by_two(p, "r1", "r2");
     if (std::string why = bring_up(comms, f); !why.empty())
         return why;
     trees_of_job trees(p, comms);
@@ -138,9 +145,7 @@ std::string check_unfit()
     p.algorithm[WAN_REDUCE] = wan::adaptive_enumerator(WAN_REDUCE);
     p.explain = 1;
     fabric f(4);
-    std::vector<comm_ptr> comms;
-    for (int r = 0; r < 4; ++r)
-        comms.push_back(open(p, peers_of({"u1", "u1", "u2", "u2"}), r));
+    std::vector<comm_ptr> comms = two_by_two(p, "u1", "u2");
     if (std::string why = bring_up(comms, f); !why.empty())
         return why;
     trees_of_job trees(p, comms);

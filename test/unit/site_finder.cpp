@@ -368,7 +368,7 @@ std::string check_helped()
  */
 std::string check_late_ways()
 {
-    for (const auto &[per, near, late] : {std::tuple{3, 90 * us, 2400 * us}, {4, 90 * us, 2400 * us}, {16, 90 * us, 2400 * us}, {3, 250 * us, 1200 * us}, {4, 250 * us, 1200 * us}})
+    for (const auto &[per, near, late] : {std::tuple{3, 90 * us, 2400 * us}, {4, 90 * us, 2400 * us}, {16, 90 * us, 2400 * us}, {4, 250 * us, 1200 * us}, {8, 250 * us, 1200 * us}, {16, 250 * us, 1200 * us}})
         for (const bool zones : {true, false}) {
             const std::string where = std::to_string(per) + (zones ? " of a zone, " : " of no zone, ") + std::to_string(near);
             int right = 0;

@@ -27,6 +27,8 @@ constexpr size_t least_to_part = 4;
 constexpr double most_misfits = 0.1;
 /** Where more do, but not so many, all are measured again, once: who is late now is rarely late then. Of processors that are busier no parts are to be known. */
 constexpr double most_to_repeat = 0.35;
+/** Of the shorter times the longest one of so many may be late ones; where that shows no parts, those that show if it is one of fewer are in doubt. */
+constexpr size_t late_one_in = 10, perhaps_late_one_in = 2;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
 /** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
@@ -70,10 +72,10 @@ int64_t both_tell(int64_t a, int64_t b)
 }
 
 /**
- * Steps from the times below, but for the longest tenth of those, and so many besides: what is near can seem far for a while,
+ * Steps from the times below, but for the longest of those, one of so many: what is near can seem far for a while,
  * never the other way round.  From the shortest times on.
  */
-std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late = 0)
+std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late = late_one_in)
 {
     std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
     std::vector<gap> gaps;
@@ -81,7 +83,7 @@ std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, doub
     for (size_t i = 1; i < times.size(); ++i) {
         if (only_at_most(times[i]))
             continue;
-        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - std::min(i - 1, (i - 1) / 10 + late)]));
+        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / late]));
         const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= least_gap;
         if (wide && !std::exchange(on, true))
             gaps.push_back({});
@@ -285,14 +287,11 @@ bool site_finder::find_limit(cell &c)
 /** Who in a cell is where, after a round. */
 void site_finder::settle(cell &c)
 {
-    if (std::exchange(c.repeats, false)) {
+    if (c.repeat == cell::repeats::asked) {
         for (int h : c.homeless)
             for (size_t k = 0; k < c.targets.size(); ++k)
-                if (c.targets[k] != h && times_[h][k] != unknown_ns) {
+                if (c.targets[k] != h && times_[h][k] != unknown_ns)
                     near_.push_back({h, c.targets[k], times_[h][k]});
-                    if (at_most(times_[h][k]) < c.limit_ns)
-                        unite(h, c.targets[k]);     // it was alone
-                }
         c.homeless.clear();
         return;
     }
@@ -363,7 +362,7 @@ void site_finder::group(cell &c)
 void site_finder::look_again(cell &c)
 {
     c.helpers.clear();
-    if (c.homeless.empty() || c.repeats)
+    if (c.homeless.empty() || c.repeat == cell::repeats::asked)
         return;
     // Their own landmarks, those in doubt, and the groups that there are: a first time may have been misleading.
     // As long as it is not known what is far, the same ones again: more would keep busy hosts busier.
@@ -414,33 +413,25 @@ void site_finder::decide()
     }
 }
 
-/** How many hosts each group of a cell has, by its root. */
-std::map<int, int> site_finder::group_sizes(const cell &c)
+/** What the groups of a cell are by its ways, as they are told. */
+site_finder::verdict site_finder::judge(const cell &c, const std::vector<way> &ways)
 {
     std::map<int, int> sizes;
     for (int h : c.hosts)
         ++sizes[root_of(h)];
-    return sizes;
+    if (std::ranges::count_if(sizes, [](const auto &s) { return s.second > 1; }) < 2)
+        return verdict::none;
+    const auto inside = [this](const way &w) { return root_of(w.host) == root_of(w.to); };
+    const auto all = static_cast<double>(std::ranges::count_if(ways, inside));
+    const auto misfits = static_cast<double>(std::ranges::count_if(ways, [&](const way &w) { return inside(w) && w.ns >= c.limit_ns; }));
+    const bool alone = std::ranges::any_of(sizes, [](const auto &s) { return s.second == 1; });     // perhaps late
+    if (c.level == 1 && c.repeat == cell::repeats::never && misfits <= most_to_repeat * all && (alone || misfits > most_misfits * all))
+        return verdict::doubtful;
+    return misfits <= most_misfits * all ? verdict::parts : verdict::none;
 }
 
-/** Ways inside the groups of a cell that seem far; none if they are so few that the groups are parts of it all the same. */
-std::vector<site_finder::way> site_finder::misfits(const cell &c, const std::vector<way> &ways)
-{
-    std::vector<way> found;
-    size_t inside = 0;
-    for (const way &w : ways)
-        if (root_of(w.host) == root_of(w.to)) {
-            ++inside;
-            if (w.ns >= c.limit_ns)
-                found.push_back(w);
-        }
-    if (static_cast<double>(found.size()) <= most_misfits * static_cast<double>(inside))
-        found.clear();
-    return found;
-}
-
-/** Has the ways of a cell measured again: those inside groups that seem far, and those between groups, which may only seem so. */
-void site_finder::repeat(cell &c, const std::vector<way> &ways)
+/** Has the ways of a cell measured again: those inside groups, and those between them, which may only seem far. */
+void site_finder::ask_again(cell &c, const std::vector<way> &ways)
 {
     std::set<int> hosts, targets;
     for (const way &w : ways)
@@ -449,7 +440,7 @@ void site_finder::repeat(cell &c, const std::vector<way> &ways)
     c.targets.assign(targets.begin(), targets.end());
     if (c.targets.size() > most_targets)
         c.targets.resize(most_targets);
-    c.repeats = c.repeated = true;
+    c.repeat = cell::repeats::asked;
 }
 
 /** What is known of each way, of both directions and all rounds together, in the order of ways. */
@@ -482,20 +473,47 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
     std::vector<cell> found;
     for (auto &[root, g] : groups) {
         g.level = c.level + 1;
-        std::vector<int64_t> times;
-        for (const way &w : ways[root])
-            times.push_back(w.ns);
-        std::vector<gap> gaps = gaps_in(times, least_apart_ns, least_gap_apart);
-        if (gaps.empty())       // few ways, of which one is late
-            gaps = gaps_in(times, least_apart_ns, least_gap_apart, 1);
-        for (const gap &some : gaps)
-            g.limits_ns.push_back(some.limit_ns);
-        if (g.hosts.size() >= least_to_part && !g.limits_ns.empty())
+        if (c.repeat == cell::repeats::done)
+            put_together(ways[root]);
+        if (g.hosts.size() >= least_to_part)
             found.push_back(std::move(g));
     }
-    for (cell &g : found)
-        open(g, ways[root_of(g.hosts.front())]);
+    // (Roots are others once a cell is open.)
+    std::erase_if(found, [&](cell &g) {
+        const std::vector<way> &of = ways[g.hosts.front()];
+        if (!find_limits(g, of, late_one_in))
+            return !perhaps(g, of);
+        open(g, of);
+        return false;
+    });
     return found;
+}
+
+/** Whether a site that shows no parts may have some all the same: then its ways are measured again. */
+bool site_finder::perhaps(cell &c, const std::vector<way> &ways)
+{
+    if (c.level != 1 || c.repeat != cell::repeats::never || !find_limits(c, ways, perhaps_late_one_in))
+        return false;
+    while (!c.limits_ns.empty()) {
+        open(c, ways);
+        if (judge(c, ways) != verdict::none) {
+            ask_again(c, ways);
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Whether there is a gap in the times of ways in a cell. */
+bool site_finder::find_limits(cell &c, const std::vector<way> &ways, size_t late)
+{
+    std::vector<int64_t> times;
+    for (const way &w : ways)
+        times.push_back(w.ns);
+    c.limits_ns.clear();
+    for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart, late))
+        c.limits_ns.push_back(some.limit_ns);
+    return !c.limits_ns.empty();
 }
 
 /** Groups of a cell from what is known, by the farthest of the gaps that are left. */
@@ -504,7 +522,6 @@ void site_finder::open(cell &c, const std::vector<way> &ways)
     c.limit_ns = c.limits_ns.back();
     c.limits_ns.pop_back();
     c.rounds = 0;
-    c.repeated = false;
     for (int h : c.hosts)
         parent_[static_cast<size_t>(h)] = h;
     std::set<int> housed;
@@ -535,20 +552,24 @@ void site_finder::close()
     for (cell &c : cells_) {
         if (c.level > 0) {
             std::vector<way> ways = ways_inside(c);
-            if (c.repeated)     // before, a way that was late once refutes what may be there by chance
+            if (c.repeat != cell::repeats::never)       // before, a way that was late once refutes what may be there by chance
                 put_together(ways);
-            const std::map<int, int> sizes = group_sizes(c);
-            const bool groups = std::ranges::count_if(sizes, [](const auto &s) { return s.second > 1; }) > 1;
-            const std::vector<way> misfit = groups ? misfits(c, ways) : std::vector<way>{};
-            // (Who is alone may have been late, too.)
-            const bool doubtful = groups && (!misfit.empty() || std::ranges::any_of(sizes, [](const auto &s) { return s.second == 1; }));
-            if (doubtful && !repeated_ && static_cast<double>(misfit.size()) <= most_to_repeat * static_cast<double>(ways.size())) {
-                repeat(again.emplace_back(std::move(c)), ways);
+            if (c.repeat == cell::repeats::asked) {
+                c.repeat = cell::repeats::done;
+                if (find_limits(c, ways, late_one_in))
+                    open(again.emplace_back(std::move(c)), ways);
                 continue;
             }
-            if (!groups || !misfit.empty()) {
+            const verdict are = judge(c, ways);
+            if (are == verdict::doubtful) {
+                ask_again(again.emplace_back(std::move(c)), ways);
+                continue;
+            }
+            if (are == verdict::none) {
                 if (!c.limits_ns.empty())
                     open(again.emplace_back(std::move(c)), ways);
+                else if (perhaps(c, ways))
+                    again.push_back(std::move(c));
                 continue;
             }
             if (c.level == 1) {
@@ -568,7 +589,6 @@ void site_finder::close()
         if (c.level < levels && (c.level > 0 || next_number > 1))
             std::ranges::move(cells_inside(c), std::back_inserter(next));
     }
-    repeated_ |= std::ranges::any_of(again, &cell::repeats);
     std::ranges::move(again, std::back_inserter(next));
     cells_ = std::move(next);
     if (cells_.empty()) {

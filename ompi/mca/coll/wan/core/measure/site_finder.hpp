@@ -11,8 +11,8 @@
  * landmark is in its group; those near none do the same among themselves, with
  * twice as many landmarks, and with the groups found so far, until each has its
  * group.  Groups of all hosts are the sites.  Their parts come from what is known
- * by then, or from rounds of near ways: availability zones, buildings.  Where ways
- * inside a part seem long, or a host seems to be a part of its own, ways of that site are
+ * by then, or from rounds of near ways: availability zones, buildings.  Where some
+ * ways inside a part seem long, or a host seems to be a part of its own, ways of that site are
  * measured once more: then of each counts the shortest time, of both ends and all rounds.
  * What a busy host makes of them does little harm: they only order the hosts of a site.
  *
@@ -102,7 +102,7 @@ private:
         std::vector<int> doubtful = {};     // homeless of which some way is only known at most
         std::vector<int> helpers = {};      // with a group: they measure the ways to those
         uint32_t rounds = 0, vain = 0;      // those since somebody found a group
-        bool repeats = false, repeated = false;     // ways of which something is known are measured again, in this round; have been
+        enum class repeats : uint8_t { never, asked, done } repeat = repeats::never;       // of ways of which something is known
     };
     struct way {
         int host, to;
@@ -124,9 +124,11 @@ private:
     void group(cell &c);
     void close();
     void open(cell &c, const std::vector<way> &ways);
-    std::map<int, int> group_sizes(const cell &c);
-    std::vector<way> misfits(const cell &c, const std::vector<way> &ways);
-    static void repeat(cell &c, const std::vector<way> &ways);
+    enum class verdict : uint8_t { none, doubtful, parts };
+    verdict judge(const cell &c, const std::vector<way> &ways);
+    bool perhaps(cell &c, const std::vector<way> &ways);
+    static bool find_limits(cell &c, const std::vector<way> &ways, size_t late);
+    static void ask_again(cell &c, const std::vector<way> &ways);
     static void put_together(std::vector<way> &ways);
     std::vector<way> ways_inside(const cell &c) const;
     std::vector<cell> cells_inside(const cell &c);
@@ -143,7 +145,6 @@ private:
     std::vector<place> coming_, place_;
     int64_t far_ns_ = 0, near_ns_ = 0, apart_ns_ = 0;
     int parted_ = 0, undecided_ = 0;
-    bool repeated_ = false;
 };
 
 } // namespace wan
