@@ -54,6 +54,7 @@ struct job {
     unsigned exchanges = 0;             // of scores
     std::optional<manner> known{};      // from elsewhere, of the calls to come
     std::optional<manner> served_before{};      // when trials began last
+    int64_t quicker = 1;                // so many times, by prediction
     bool always_old = false;            // who calls seldom
     bool clock_old = true;              // until they have had word of it
     std::function<int64_t(int rank, int call)> late = [](int, int) { return 0; };       // so late it begins what is timed
@@ -69,7 +70,7 @@ struct job {
                 auto all = ladder(candidates);
                 served_before = standing;
                 for (auto &x : all)
-                    x.words_ns = words_ns, x.exchange_ns = exchange_ns;
+                    x.predicted_ns /= quicker, x.words_ns = words_ns, x.exchange_ns = exchange_ns;
                 for (size_t k = 1; k < all.size(); ++k)
                     all[k].opening_ns = opening_ns;
                 all[0].least_ns = least_ns;
@@ -224,6 +225,24 @@ std::string check_late()
         one.late = [&](int rank, int) { return rank == 2 && one.served.back() == 0 && one.timed(0) > good ? 1000 * ms : 0; };
         one.calls(allreduce, 40, 2, [](int, unsigned k, int) { return (k == 1 ? 8 : 10) * ms; });
         WAN_CHECK_THAT(one.wrong.empty() && one.served.back() == 0 && one.epoch == 0 && one.timed(0) == 2 + good, std::to_string(good) + ": " + std::to_string(one.timed(0)));
+    }
+    // Each round once more, if it has to be.
+    job rounds(3);
+    rounds.opening_ns = 5 * ms;
+    unsigned begun = 0;
+    rounds.late = [&](int rank, int) { return begun += rank == 0, rank == 2 && (begun == 1 || begun == 4 || begun == 6) ? 1000 * ms : 0; };
+    rounds.calls(allreduce, 40, 2, [](int, unsigned k, int) { return (k == 1 ? 8 : 10) * ms; });
+    WAN_CHECK_THAT(rounds.wrong.empty() && rounds.served.back() == 1 && begun == 8, std::to_string(begun) + " timed");
+    WAN_CHECK_THAT(rounds.ranks[1].classes()[0].candidates[0].late == 2 && rounds.ranks[0].classes()[0].candidates[1].late == 1, "how often that was");
+    // What waking takes is nobody's fault; and where calls take less than that, ranks wait for those that have no processor just now.
+    for (const int64_t late_ns : {int64_t{10'000}, int64_t{11'000}, 5 * ms}) {
+        job quick(3);
+        quick.quicker = 100;
+        quick.words_ns = 20'000;
+        quick.late = [&](int rank, int) { return rank == 1 ? late_ns : 0; };
+        quick.calls(allreduce, 40, 2, [](int, unsigned k, int) { return k == 1 ? 80'000 : 100'000; });
+        WAN_CHECK_THAT(quick.wrong.empty() && quick.tried() == 4 && quick.served.back() == (late_ns == 10'000), std::to_string(late_ns));
+        WAN_CHECK_THAT(quick.ranks[0].late_ns() == std::min(2 * late_ns, ms), std::to_string(quick.ranks[0].late_ns()));
     }
     // One that is late by less than what counts is no reason for either.
     job little(3);

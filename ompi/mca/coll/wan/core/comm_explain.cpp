@@ -29,6 +29,8 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
                    : fits(s.candidates[s.standing].how, *how)
                        ? (std::all_of(s.candidates.begin(), s.candidates.end(), [](const auto &x) { return x.trials == 0; })
                               ? "predicted to be the fastest, and watched"
+                          : s.candidates[s.standing].measured_ns == 0 && s.candidates[s.standing].late > 0
+                              ? "served already: ways were tried, and some rank began too late each time to tell how long it takes"
                               : "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried")
                        : "served when ways were tried, or links were others";
     return "";

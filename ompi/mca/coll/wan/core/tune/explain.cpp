@@ -72,10 +72,12 @@ std::string ways(const tuner::state &x)
             all += ", measured " + ms_text(c.measured_ns, column) + line(" (%.2f of the best)", static_cast<double>(c.measured_ns) / static_cast<double>(std::max<int64_t>(1, best->measured_ns)));
         if (c.again_ns)
             all += ", of " + ms_text(c.first_ns) + " and then " + ms_text(c.again_ns);
-        if (c.opened_ns && !c.measured_ns && settled(x))
+        if (c.opened_ns && !c.measured_ns && !c.late && settled(x))
             all += ", not called again: its first call took " + ms_text(c.opened_ns);
         if (c.trials)
             all += line(", %u call%s", c.trials, c.trials == 1 ? "" : "s");
+        if (c.late)
+            all += line(", %u begun too late to tell", c.late);
         all += k ? "\n" : "  (the model's choice)\n";
     }
     return all;

@@ -23,6 +23,10 @@ constexpr int64_t little = 970;
 /** Of a rank that began so much too late, as a part of what the call is predicted to take: it is not known how long that took. */
 constexpr int64_t most_late_part = 32;
 constexpr int64_t not_known_ns = INT64_MAX;
+/** What waking takes: so late any rank may be. */
+constexpr int64_t waking_ns = 10'000;
+/** For which a processor is given to another process, where there are more of them than processors: so much longer any call may wait. */
+constexpr int64_t slice_ns = 1'000'000;
 
 std::vector<unsigned> numbers(unsigned from, size_t end)
 {
@@ -121,7 +125,6 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
         ++x.starts;
         x.candidates[x.standing].opening_ns = 0;
         x.phase = state::phase::trying;
-        s.repeated = false;
         late_ns_ /= 2;          // that may have been once
         const bool alone = x.candidates[0].least_ns > 0 && x.standing == 0;
         round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
@@ -186,7 +189,7 @@ bool tuner::record(int64_t elapsed_ns, int64_t late_ns)
         candidate &tried = x.candidates[s.turns[s.at]];
         ++tried.trials;
         x.trials_ns += elapsed_ns;
-        s.samples.push_back(late_ns > tried.predicted_ns / most_late_part ? not_known_ns : elapsed_ns);
+        s.samples.push_back(late_ns > std::max(waking_ns, tried.predicted_ns / most_late_part) ? not_known_ns : elapsed_ns);
         if (late_ns > 0)        // beyond what was waited for
             late_here_ns_ = std::max(late_here_ns_, late_ns_ + late_ns);
         ++s.at;
@@ -249,7 +252,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
     const size_t i = std::exchange(trying_, SIZE_MAX);
     state &x = classes_[i];
     slot &s = slots_[i];
-    late_ns_ = std::max(late_ns_, std::min(combined.back(), x.candidates[0].words_ns));
+    late_ns_ = std::max(late_ns_, std::min(combined.back(), std::max(slice_ns, x.candidates[0].words_ns)));
     late_here_ns_ = 0;
     std::vector<unsigned> missed;
     for (size_t k = 0; k < s.samples.size() && s.round != slot::round::alone; ++k) {
@@ -259,18 +262,18 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
             continue;
         }
         if (combined[k] == not_known_ns) {
+            ++who.late;
             missed.push_back(s.turns[k]);
             continue;
         }
         who.measured_ns = who.measured_ns ? std::min(who.measured_ns, combined[k]) : combined[k];
         (s.round == slot::round::again ? who.again_ns : who.first_ns) = combined[k];
     }
-    // Nothing else could be so much faster that it would be changed for.
-    if (!missed.empty() && !std::exchange(s.repeated, true)) {
+    if (s.repeated = !missed.empty() && !s.repeated; s.repeated) {
         round_begin(i, s.round, std::move(missed));
         return false;
     }
-    // (Where nobody has waited for others nothing is known.)
+    // Nothing else could be so much faster that it would be changed for.  (Where nobody has waited for others nothing is known.)
     const bool enough = s.round == slot::round::alone && combined[0] > 0 && !below(x.candidates[0].least_ns, combined[0], little);
     if (enough)
         x.standing = 0;

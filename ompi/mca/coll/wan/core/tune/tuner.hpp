@@ -78,6 +78,7 @@ public:
         int64_t first_ns = 0;           // of the first round
         int64_t again_ns = 0;           // once more, when it was not chosen for its time; 0: none
         unsigned trials = 0;            // timed calls
+        unsigned late = 0;              // of them, that some rank began so late that nothing is known of them
     };
 
     /** Per cent of the time of a class's calls that trials may add; 100: no limit.  And how many may be timed, without those of what serves. */
@@ -157,7 +158,7 @@ private:
         size_t at = 0;                  // whose turn it is; at the end: scores are combined
         bool pressing = false;          // the next call is timed, whatever that adds
         bool pressed = false;           // that was since anything was counted
-        bool repeated = false;          // calls that began late are tried once more, in one round
+        bool repeated = false;          // calls that began late are being made once more
         unsigned watched = 0;           // calls
         unsigned waited = 0;
         int64_t added_ns = 0;           // by trials, as predicted
