@@ -34,6 +34,9 @@ struct tried_job {
     unsigned epoch = 0, timed = 0, told = 0;    // calls with word of the clock
     bool told_last = false;
     wan_collective_t collective = WAN_ALLREDUCE;        // of call()
+    int slowest = 4;                    // this rank's time counts, others take half of it; -1: all take as long
+    int64_t late_ns = 0;                // so late rank 1 begins what is timed
+    int64_t most_ahead_ns = 0;          // before what is timed
     int root = 0;
     /** What a call takes, by how it is served; without the words of a trial. */
     std::function<int64_t(const served &)> time = [](const served &s) { return s.predicted_ns; };
@@ -110,7 +113,9 @@ struct tried_job {
             WAN_CHECK(wan_comm_trial(c.get(), &ahead_ns) == flags);
         // What they ask each other takes the way to the farthest site, at least, and no longer than they wait.
         least_ns = comms[0]->links.known.back().widest_ns();
-        WAN_CHECK(flags != WAN_TRIAL_TIMED || (ahead_ns >= least_ns && ahead_ns <= 3 * least_ns));
+        WAN_CHECK(flags != WAN_TRIAL_TIMED || (ahead_ns >= least_ns && (late_ns > 0 || ahead_ns <= 3 * least_ns)));
+        if (flags == WAN_TRIAL_TIMED)
+            most_ahead_ns = std::max(most_ahead_ns, ahead_ns);
         if (flags == WAN_TRIAL_TIMED) {
             int64_t age_ns = 0;
             for (const auto &c : comms)
@@ -133,8 +138,8 @@ struct tried_job {
         std::array<int64_t, WAN_TUNE_SCORES> all{}, mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
-            const int64_t sooner = static_cast<int>(r) == root ? 0 : static_cast<int64_t>(r);        // the slowest one's counts
-            const int code = wan_comm_tried(comms[r].get(), time(*out) - sooner, 0, mine.data());
+            const int64_t took_ns = time(*out) / (slowest < 0 || static_cast<int>(r) == slowest ? 1 : 2);
+            const int code = wan_comm_tried(comms[r].get(), took_ns, r == 1 ? late_ns : 0, mine.data());
             due += code == WAN_DONE;
             for (size_t i = 0; i < all.size(); ++i)
                 all[i] = std::max(all[i], mine[i]);
@@ -269,6 +274,48 @@ std::string check_sizes_of_own()
             const int64_t told = x.measured_ns ? x.measured_ns : x.opened_ns, off = std::abs(told - usual_ns);
             WAN_CHECK_THAT(off <= usual_ns / 50, std::to_string(told) + ", not " + std::to_string(usual_ns));
         }
+    return "";
+}
+
+/** What a rank begins late says nothing, and all wait longer. */
+std::string check_late()
+{
+    std::vector<int64_t> ahead;
+    for (const int64_t late_ns : {int64_t{0}, int64_t{1'000'000'000}}) {
+        const std::string a = "b" + std::to_string(late_ns), b = "c" + std::to_string(late_ns);
+        tried_job j({a.c_str(), a.c_str(), a.c_str(), b.c_str(), b.c_str(), b.c_str()});
+        j.late_ns = late_ns;
+        served first;
+        if (std::string why = settle_on_another(j, first); !why.empty())
+            return why;
+        WAN_CHECK(j.settled() && j.timed > 1);
+        const auto &state = j.comms[0]->tuning.classes()[0];
+        for (const auto &x : state.candidates)
+            WAN_CHECK((x.measured_ns > 0) == (late_ns == 0) && (x.late > 0) == (late_ns > 0));
+        WAN_CHECK((state.standing == 0) == (late_ns > 0) && learned_rules(j.comms[0]->topo, j.comms[0]->tuning.classes()).empty() == (late_ns > 0));
+        ahead.push_back(j.most_ahead_ns);
+    }
+    WAN_CHECK_THAT(ahead[1] > ahead[0] + ahead[0] / 2, std::to_string(ahead[0]) + " and " + std::to_string(ahead[1]) + " ns ahead");
+    return "";
+}
+
+/** A call that takes a rank less than the way shows that others came before: it is no reason to try nothing else. */
+std::string check_watched()
+{
+    for (const bool waits : {true, false}) {
+        const std::string a = waits ? "w1" : "v1", b = waits ? "w2" : "v2";
+        tried_job j({a.c_str(), a.c_str(), a.c_str(), b.c_str(), b.c_str(), b.c_str()});
+        j.f.otherwise = [](auto &found) { found[wan::fact::farthest_ns] = found[wan::fact::first_pair_ns] = 10'000'000; };
+        if (std::string why = j.begin(); !why.empty())
+            return why;
+        j.slowest = -1;
+        j.time = [&](const served &x) { return x.predicted_ns * (waits ? 100 : 90) / 100; };
+        served s;
+        for (int call = 0; call < 40; ++call)
+            if (std::string why = j.call(1, true, j.epoch, &s); !why.empty())
+                return why;
+        WAN_CHECK_THAT(j.settled() && (j.timed == 0) == waits, std::to_string(j.timed) + " timed; predicted " + std::to_string(j.comms[0]->tuning.classes()[0].candidates[0].predicted_ns) + ", the way " + std::to_string(j.comms[0]->links.known.back().widest_ns()));
+    }
     return "";
 }
 
@@ -467,7 +514,7 @@ std::string check_odd_file()
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_clocks>), cmocka_unit_test(test<check_sizes_of_own>),
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_late_starts>), cmocka_unit_test(test<check_sizes>), cmocka_unit_test(test<check_clocks>), cmocka_unit_test(test<check_late>), cmocka_unit_test(test<check_watched>), cmocka_unit_test(test<check_sizes_of_own>),
                                 cmocka_unit_test(test<check_again>), cmocka_unit_test(test<check_told>), cmocka_unit_test(test<check_copies>), cmocka_unit_test(test<check_odd_file>)};
     return cmocka_run_group_tests_name("boundary_trials", tests, nullptr, nullptr);
 }

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For so long a processor is given to another process, where there are more of them: so long that may happen while a rank waits, as in the call. */
+#define SLICE_NS 1000000
+
 static int64_t now_ns(void)
 {
     return mca_coll_wan_port_pml.now_ns(NULL);
@@ -60,14 +63,18 @@ static int begin_together(mca_coll_wan_module_t *module, int64_t ahead)
     now = now_ns();
     begin = wan_comm_clock_here(module->serving, when[0]) + ahead;
     if (begin > now + 2 * ahead || begin < now - 2 * ahead) {   /* a clock has jumped, or that took far too long */
-        module->trial.late_ns = 2 * ahead;
-        begin = now;
-    } else if (begin < now) {
-        module->trial.late_ns = now - begin;
+        module->trial.late_ns = INT64_MAX / 4;
         begin = now;
     }
-    while (now_ns() < begin) {
+    if (now > begin) {
+        module->trial.late_ns = now - begin;
+    }
+    while (now < begin) {
         opal_progress();
+        now = now_ns();
+        if (now - begin > SLICE_NS) {
+            module->trial.late_ns = now - begin;
+        }
     }
     module->trial.began_ns = begin;
     return OMPI_SUCCESS;

@@ -76,6 +76,7 @@ std::string wan_comm::explain() const
         wan::calls_told c;
         c.what = x.what;
         c.sizes_local = x.sizes_local;
+        c.pairs_alike = topo.site_count() > wan::fact::most_sites;
         c.blocking = x.blocking;
         c.others = x.others;
         const bool blocks = x.blocking > 0;

@@ -7,6 +7,7 @@
 
 #include "collective.hpp"
 #include "algo/sites.hpp"
+#include "model/probe.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -144,6 +145,8 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     };
     const manner first = manner_of(*usual);
     found.push_back(candidate_of(first, usual->predicted_ns));
+    if (f.sites > fact::most_sites)     // by one latency for all of them no clock is set
+        return found;
 
     std::vector<tuner::candidate> others;
     const auto add = [&](const manner &m, int64_t predicted_ns) {

@@ -1,7 +1,7 @@
 /*
- * The time of rank 0's clock on other ranks, by words that it has sent: of what they took beyond the way, the least of the last
- * ones counts, since a word may be late and never early.  It sends several at once.  Clocks of two hosts go apart by some tens of microseconds a second
- * at most: what is older than some seconds does not count beside a newer word.
+ * The time of rank 0's clock on other ranks, by words that it has sent, several at once: of what they took beyond the way, the least of those
+ * counts, since a word may be late and never early.  (Where all are, as on a host that gave its processor away meanwhile, this rank begins earlier than
+ * the others, in each trial alike.)
  *
  * Source: Cristian: Probabilistic clock synchronization (Distributed Computing 3, 1989), one way, with the model's latency in place of half a
  * round trip.
@@ -29,11 +29,8 @@ public:
     /** A word that was sent at an instant of rank 0's clock came at one of this rank's, over a way of so many ns. */
     void heard(int64_t sent_ns, int64_t arrived_ns, int64_t way_ns)
     {
-        last_[words_++ % last_.size()] = {arrived_ns, arrived_ns - sent_ns - way_ns};
-        ahead_ns_ = arrived_ns - sent_ns - way_ns;
-        for (size_t i = 0; i < std::min(words_, last_.size()); ++i)
-            if (arrived_ns - last_[i].arrived_ns <= holds_ns)
-                ahead_ns_ = std::min(ahead_ns_, last_[i].ahead_ns);
+        last_[words_++ % last_.size()] = arrived_ns - sent_ns - way_ns;
+        ahead_ns_ = *std::min_element(last_.begin(), last_.begin() + std::min<ptrdiff_t>(words_, words));
     }
     /** The ways are others. */
     void forget() { words_ = 0; }
@@ -41,12 +38,8 @@ public:
     int64_t here_ns(int64_t common_ns) const { return common_ns + ahead_ns_; }
 
 private:
-    static constexpr int64_t holds_ns = 2'000'000'000;
-    struct word {
-        int64_t arrived_ns, ahead_ns;
-    };
-    std::array<word, words> last_{};
-    size_t words_ = 0;
+    std::array<int64_t, words> last_{};     // of each word, what it tells
+    unsigned words_ = 0;
     int64_t ahead_ns_ = 0;          // of this rank's clock, before rank 0's
 };
 

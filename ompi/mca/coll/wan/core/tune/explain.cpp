@@ -6,6 +6,7 @@
 #include "tune/explain.hpp"
 
 #include "collective.hpp"
+#include "model/probe.hpp"
 #include "ms_text.hpp"
 
 #include <algorithm>
@@ -129,6 +130,8 @@ std::string why_not_tried(const calls_told &c, const tune_options &o)
         return "links were not measured, or there are more than " + std::to_string(tuner::most_classes) + " kinds of calls";
     if (c.tried->starts == tuner::most_starts)
         return "trials have begun " + std::to_string(tuner::most_starts) + " times before links changed last";
+    if (settled(*c.tried) && c.pairs_alike)
+        return "of more than " + std::to_string(fact::most_sites) + " sites ways are not told apart, by which calls would begin together";
     return settled(*c.tried) ? "nothing else is predicted to come near" : "trials begin with the third blocking call of a kind, once links are measured";
 }
 
@@ -142,7 +145,7 @@ std::string chosen(const calls_told &c, const tune_options &o)
     if (was_tried(c)) {
         const tuner::candidate *best = quickest(*c.tried);
         const tuner::candidate &now = c.tried->candidates[c.tried->standing];
-        if (settled(*c.tried) && now.least_ns && !c.tried->candidates.back().measured_ns && !c.tried->candidates.back().opened_ns)
+        if (settled(*c.tried) && now.least_ns && c.tried->candidates.back().trials == 0)
             text += "\n  others were not tried: it takes hardly longer than the way to another site";
         else if (settled(*c.tried) && best && now.measured_ns > best->measured_ns)
             text += "\n  a quickest time that is not chosen: it is less than 3% shorter, or was not so both times";

@@ -14,6 +14,7 @@ namespace wan {
 struct calls_told {
     call_class what{};
     bool sizes_local = false;           // not all ranks know them
+    bool pairs_alike = false;           // there are too many sites to tell the ways between them apart
     uint64_t blocking = 0, others = 0;  // calls
     std::string how{};                  // the last one was served
     int64_t how_predicted_ns = 0;       // 0: not known

@@ -252,7 +252,8 @@ std::vector<rule> learned_rules(const topology &t, const std::vector<tuner::stat
 {
     std::vector<rule> all;
     for (const tuner::state &c : classes) {
-        if (c.phase != tuner::state::phase::settled || c.candidates.size() < 2 || !c.what.commutative || c.what.counts_vary)
+        if (c.phase != tuner::state::phase::settled || c.candidates.size() < 2 || !c.what.commutative || c.what.counts_vary
+            || (c.candidates[c.standing].measured_ns == 0 && c.candidates[c.standing].late > 0))      // nothing is known of it
             continue;
         const auto only = [](uint64_t x) { return whole_range{x, x}; };
         rule r;

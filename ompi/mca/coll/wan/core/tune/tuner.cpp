@@ -21,7 +21,7 @@ constexpr uint64_t calls_between = 200;
 /** Per mille of what serves: too little to change for. */
 constexpr int64_t little = 970;
 /** Of a rank that began so much too late, as a part of what the call is predicted to take: it is not known how long that took. */
-constexpr int64_t most_late_part = 32;
+constexpr int64_t most_late_part = 64;
 constexpr int64_t not_known_ns = INT64_MAX;
 /** What waking takes: so late any rank may be. */
 constexpr int64_t waking_ns = 10'000;
@@ -34,6 +34,12 @@ std::vector<unsigned> numbers(unsigned from, size_t end)
     for (; from < end; ++from)
         all.push_back(from);
     return all;
+}
+
+/** A call by a way that is tried, beside which ranks have word of the clock. */
+int64_t clock_adds_ns(const tuner::candidate &first, const tuner::candidate &next)
+{
+    return std::max<int64_t>(0, next.predicted_ns - first.predicted_ns) + first.words_ns + first.exchange_ns;
 }
 
 bool below(int64_t x, int64_t y, int64_t per_mille)
@@ -125,6 +131,7 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
         ++x.starts;
         x.candidates[x.standing].opening_ns = 0;
         x.phase = state::phase::trying;
+        s.repeated = false;
         late_ns_ /= 2;          // that may have been once
         const bool alone = x.candidates[0].least_ns > 0 && x.standing == 0;
         round_begin(i, alone ? slot::round::alone : slot::round::first, numbers(0, alone ? 1 : x.candidates.size()));
@@ -141,7 +148,7 @@ tuner::service tuner::begin(const call_class &c, const makes &make, const std::o
     const int64_t usual_ns = first.predicted_ns, opening_ns = s.round == slot::round::first ? next.opening_ns : 0;
     const int64_t adds_ns = exchanges ? first.exchange_ns : std::max<int64_t>(0, next.predicted_ns - usual_ns) + opening_ns + next.words_ns + late_ns_;
     if (!std::exchange(s.pressing, false)) {
-        const int64_t clock_ns = exchanges ? 0 : first.words_ns + first.exchange_ns;        // which may be old
+        const int64_t clock_ns = exchanges ? 0 : clock_adds_ns(first, next);        // which may be old
         if (percent_ < 100 && static_cast<__int128>(x.calls) * usual_ns * percent_ < static_cast<__int128>(s.added_ns + adds_ns + clock_ns) * 100)
             return {standing()};
         s.added_ns += adds_ns;
@@ -161,7 +168,9 @@ bool tuner::clock_instead(bool old)
     if (!old || std::exchange(s.pressed, true))
         return false;
     const candidate &first = classes_[trying_].candidates[0];
-    s.added_ns += first.words_ns + first.exchange_ns;
+    candidate &next = classes_[trying_].candidates[s.turns[s.at]];
+    s.added_ns += clock_adds_ns(first, next);
+    next.opening_ns = 0;    // this one has opened its connections, which was counted as well
     s.pressing = true;      // the next call is that, what it adds has been counted
     now_ = WAN_TRIAL_CLOCK;
     return true;
@@ -189,8 +198,9 @@ bool tuner::record(int64_t elapsed_ns, int64_t late_ns)
         candidate &tried = x.candidates[s.turns[s.at]];
         ++tried.trials;
         x.trials_ns += elapsed_ns;
-        s.samples.push_back(late_ns > std::max(waking_ns, tried.predicted_ns / most_late_part) ? not_known_ns : elapsed_ns);
-        if (late_ns > 0)        // beyond what was waited for
+        const bool too_late = late_ns > std::max(waking_ns, tried.predicted_ns / most_late_part);
+        s.samples.push_back(too_late ? not_known_ns : elapsed_ns);
+        if (too_late)       // beyond what was waited for
             late_here_ns_ = std::max(late_here_ns_, late_ns_ + late_ns);
         ++s.at;
     } else if (now_ == WAN_TRIAL_WATCHED) {
@@ -241,7 +251,7 @@ bool tuner::too_slow(const state &x, const candidate &c)
     for (const candidate &y : x.candidates)
         if (y.measured_ns)
             best_ns = std::min(best_ns, y.measured_ns);
-    return c.opened_ns - c.opening_ns > 2 * best_ns;
+    return (c.opened_ns - c.opening_ns) / 2 > best_ns;
 }
 
 /** What serves calls that do not block. */
@@ -259,6 +269,7 @@ bool tuner::decide(const tune_scores &combined, unsigned epoch)
         candidate &who = x.candidates[s.turns[k]];
         if (s.round == slot::round::first && who.opening_ns) {
             who.opened_ns = combined[k] == not_known_ns ? who.opening_ns : combined[k];
+            who.late += combined[k] == not_known_ns;
             continue;
         }
         if (combined[k] == not_known_ns) {
