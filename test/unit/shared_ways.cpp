@@ -104,7 +104,7 @@ std::string check_connections()
 std::string check_filled()
 {
     const topology two = topology::blocks(std::vector<int>(2, 4), 1);
-    const request r = call(WAN_ALLREDUCE, 1'000'000);
+    const request r = call(WAN_ALLREDUCE, 16 << 20);
     facts full = facts_of(two), wide = facts_of(two);
     full.link_ps.assign(4, 5 * full.byte_ps);
     wide.link_ps.assign(4, wide.byte_ps / 4);
