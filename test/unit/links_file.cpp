@@ -84,6 +84,7 @@ std::string check_faults()
         {"sites a b\nlink_ps a b\n", "f:2", "'link_ps' wants two sites"},
         {"sites a b\nflow a b 4 5\n", "f:2", "'flow' wants"},
         {"sites a b\nflow a b 0 5 6\n", "f:2", "'flow' wants"},
+        {"sites a b\ninside_ns 4\n\nsites a b\nbyte_ps 4\n", "f:4", "these sites have a block already"},
         {"sites a b\nspeed 3\n", "f:2", "'speed' is not known"},
         {"sites a b c d e f g h i j k\none_way_ns a b 4\n", "f:2", "of so many sites"},
     };

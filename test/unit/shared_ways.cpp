@@ -100,10 +100,27 @@ std::string check_connections()
     return "";
 }
 
+/** A link that one host fills: however many send, nothing is predicted to cross it faster; a wide one several fill. */
+std::string check_filled()
+{
+    const topology two = topology::blocks(std::vector<int>(2, 4), 1);
+    const request r = call(WAN_ALLREDUCE, 16 << 20);
+    facts full = facts_of(two), wide = facts_of(two);
+    full.link_ps.assign(4, 5 * full.byte_ps);
+    wide.link_ps.assign(4, wide.byte_ps / 4);
+    const auto one = choose(two, full, {}, r), many = choose(two, wide, {}, r);
+    const int64_t least_ns = full.wan_ns + static_cast<int64_t>(r.bytes) * full.link_ps[1] / 1000;
+    WAN_CHECK_THAT(one->predicted_ns >= least_ns && one->predicted_ns < least_ns + least_ns / 10, print(*one));
+    WAN_CHECK_THAT(many->links > 1 && many->predicted_ns < least_ns / 2, print(*many) + " " + std::to_string(many->predicted_ns));
+    for (const plan &p : candidates(two, full, {}, r))
+        WAN_CHECK_THAT(p.predicted_ns >= least_ns, print(p));
+    return "";
+}
+
 } // namespace
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_uplinks>), cmocka_unit_test(test<check_connections>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_uplinks>), cmocka_unit_test(test<check_connections>), cmocka_unit_test(test<check_filled>)};
     return cmocka_run_group_tests_name("shared_ways", tests, nullptr, nullptr);
 }

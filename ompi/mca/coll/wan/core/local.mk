@@ -131,10 +131,12 @@ core_sources = \
 	ompi/mca/coll/wan/core/measure/processor.hpp \
 	ompi/mca/coll/wan/core/measure/site_finder.cpp \
 	ompi/mca/coll/wan/core/measure/site_finder.hpp \
+	ompi/mca/coll/wan/core/measure/site_parts.cpp \
 	ompi/mca/coll/wan/core/measure/site_ways.cpp \
 	ompi/mca/coll/wan/core/measure/site_ways.hpp \
 	ompi/mca/coll/wan/core/measure/table.cpp \
 	ompi/mca/coll/wan/core/measure/table.hpp \
+	ompi/mca/coll/wan/core/measure/way_times.hpp \
 	ompi/mca/coll/wan/core/reasons.cpp \
 	ompi/mca/coll/wan/core/recent.hpp \
 	ompi/mca/coll/wan/core/report/book.cpp \

@@ -120,6 +120,8 @@ bool links_file::parse(std::string_view text, const std::string &file, links_fil
             std::vector<std::string> sites(w.begin() + 1, w.end());
             if (sites.size() < 2 || std::set<std::string>(sites.begin(), sites.end()).size() < sites.size())
                 fault = "'sites' wants two names or more, each once";
+            else if (out.find(sites))
+                fault = "these sites have a block already";
             else
                 out.all_.push_back(none_of(std::move(sites)));
         } else if (out.all_.empty()) {

@@ -5,6 +5,8 @@
  */
 #include "measure/site_finder.hpp"
 
+#include "measure/way_times.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -21,14 +23,6 @@ namespace {
 constexpr size_t first_landmarks = 8, most_landmarks = 64;
 /** Of more, twice as many: where ranks are shuffled, a site without any takes two rounds more. */
 constexpr int many_hosts = 128;
-/** A site or part with fewer hosts has no parts: two of two hosts are the least. */
-constexpr size_t least_to_part = 4;
-/** Of the ways inside the parts so many may seem far. */
-constexpr double most_misfits = 0.1;
-/** Where more do, but not so many, all are measured again, once: who is late now is rarely late then. Of processors that are busier no parts are to be known. */
-constexpr double most_to_repeat = 0.35;
-/** Of the shorter times the longest one of so many may be late ones; where that shows no parts, those that show if it is one of fewer are in doubt. */
-constexpr size_t late_one_in = 10, perhaps_late_one_in = 2;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 2;
 /** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
@@ -52,46 +46,6 @@ std::vector<int> everybody(int hosts)
     std::vector<int> all(static_cast<size_t>(hosts));
     std::iota(all.begin(), all.end(), 0);
     return all;
-}
-
-/** A step from near to far times. */
-struct gap {
-    double wide;            // far is so many times near
-    int64_t limit_ns;       // between them
-};
-
-/** How long a way takes at most. */
-int64_t at_most(int64_t ns) { return std::abs(ns); }
-bool only_at_most(int64_t ns) { return ns < 0; }
-
-/** What two times tell of one way: the shorter one, which tells if one of them does. */
-int64_t both_tell(int64_t a, int64_t b)
-{
-    const int64_t least = std::min(at_most(a), at_most(b));
-    return only_at_most(a) && only_at_most(b) ? -least : least;
-}
-
-/**
- * Steps from the times below, but for the longest of those, one of so many: what is near can seem far for a while,
- * never the other way round.  From the shortest times on.
- */
-std::vector<gap> gaps_in(std::vector<int64_t> &times, int64_t least_far_ns, double least_gap, size_t late = late_one_in)
-{
-    std::sort(times.begin(), times.end(), [](int64_t a, int64_t b) { return at_most(a) < at_most(b); });
-    std::vector<gap> gaps;
-    bool on = false;        // the same step still, looked at from further above
-    for (size_t i = 1; i < times.size(); ++i) {
-        if (only_at_most(times[i]))
-            continue;
-        const auto far = static_cast<double>(times[i]), near = static_cast<double>(at_most(times[(i - 1) - (i - 1) / late]));
-        const bool wide = times[i] >= least_far_ns && near <= static_cast<double>(site_finder::most_near_ns) && far / near >= least_gap;
-        if (wide && !std::exchange(on, true))
-            gaps.push_back({});
-        on = wide;
-        if (wide && far / near >= gaps.back().wide)
-            gaps.back() = {far / near, std::min(static_cast<int64_t>(std::sqrt(far * near)), site_finder::most_near_ns)};
-    }
-    return gaps;
 }
 
 } // namespace
@@ -413,137 +367,6 @@ void site_finder::decide()
     }
 }
 
-/** What the groups of a cell are by its ways, as they are told. */
-site_finder::verdict site_finder::judge(const cell &c, const std::vector<way> &ways)
-{
-    std::map<int, int> sizes;
-    for (int h : c.hosts)
-        ++sizes[root_of(h)];
-    if (std::ranges::count_if(sizes, [](const auto &s) { return s.second > 1; }) < 2)
-        return verdict::none;
-    const auto inside = [this](const way &w) { return root_of(w.host) == root_of(w.to); };
-    const auto all = static_cast<double>(std::ranges::count_if(ways, inside));
-    const auto misfits = static_cast<double>(std::ranges::count_if(ways, [&](const way &w) { return inside(w) && w.ns >= c.limit_ns; }));
-    const bool alone = std::ranges::any_of(sizes, [](const auto &s) { return s.second == 1; });     // perhaps late
-    if (c.level == 1 && c.repeat == cell::repeats::never && misfits <= most_to_repeat * all && (alone || misfits > most_misfits * all))
-        return verdict::doubtful;
-    return misfits <= most_misfits * all ? verdict::parts : verdict::none;
-}
-
-/** Has the ways of a cell measured again: those inside groups, and those between them, which may only seem far. */
-void site_finder::ask_again(cell &c, const std::vector<way> &ways)
-{
-    std::set<int> hosts, targets;
-    for (const way &w : ways)
-        hosts.insert(w.host), targets.insert(w.to);
-    c.homeless.assign(hosts.begin(), hosts.end());
-    c.targets.assign(targets.begin(), targets.end());
-    if (c.targets.size() > most_targets)
-        c.targets.resize(most_targets);
-    c.repeat = cell::repeats::asked;
-}
-
-/** What is known of each way, of both directions and all rounds together, in the order of ways. */
-void site_finder::put_together(std::vector<way> &ways)
-{
-    const auto ends = [](const way &w) { return std::minmax(w.host, w.to); };
-    std::ranges::sort(ways, [&](const way &a, const way &b) { return std::pair(ends(a), a.host) < std::pair(ends(b), b.host); });
-    for (auto from = ways.begin(); from != ways.end();) {
-        const auto to = std::find_if(from, ways.end(), [&](const way &w) { return ends(w) != ends(*from); });
-        int64_t ns = from->ns;
-        for (auto w = from; w != to; ++w)
-            ns = both_tell(ns, w->ns);
-        for (; from != to; ++from)
-            from->ns = ns;
-    }
-    const auto same = [](const way &a, const way &b) { return a.host == b.host && a.to == b.to; };
-    ways.erase(std::unique(ways.begin(), ways.end(), same), ways.end());
-}
-
-/** The groups of a cell, as far as there is a gap in the times of theirs that are known. */
-std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
-{
-    std::map<int, cell> groups;
-    for (int h : c.hosts)
-        groups[root_of(h)].hosts.push_back(h);
-    std::map<int, std::vector<way>> ways;
-    for (const way &w : near_)
-        if (const int r = root_of(w.host); r == root_of(w.to) && groups.contains(r))
-            ways[r].push_back(w);
-    std::vector<cell> found;
-    for (auto &[root, g] : groups) {
-        g.level = c.level + 1;
-        if (c.repeat == cell::repeats::done)
-            put_together(ways[root]);
-        if (g.hosts.size() >= least_to_part)
-            found.push_back(std::move(g));
-    }
-    // (Roots are others once a cell is open.)
-    std::erase_if(found, [&](cell &g) {
-        const std::vector<way> &of = ways[g.hosts.front()];
-        if (!find_limits(g, of, late_one_in))
-            return !perhaps(g, of);
-        open(g, of);
-        return false;
-    });
-    return found;
-}
-
-/** Whether a site that shows no parts may have some all the same: then its ways are measured again. */
-bool site_finder::perhaps(cell &c, const std::vector<way> &ways)
-{
-    if (c.level != 1 || c.repeat != cell::repeats::never || !find_limits(c, ways, perhaps_late_one_in))
-        return false;
-    while (!c.limits_ns.empty()) {
-        open(c, ways);
-        if (judge(c, ways) != verdict::none) {
-            ask_again(c, ways);
-            return true;
-        }
-    }
-    return false;
-}
-
-/** Whether there is a gap in the times of ways in a cell. */
-bool site_finder::find_limits(cell &c, const std::vector<way> &ways, size_t late)
-{
-    std::vector<int64_t> times;
-    for (const way &w : ways)
-        times.push_back(w.ns);
-    c.limits_ns.clear();
-    for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart, late))
-        c.limits_ns.push_back(some.limit_ns);
-    return !c.limits_ns.empty();
-}
-
-/** Groups of a cell from what is known, by the farthest of the gaps that are left. */
-void site_finder::open(cell &c, const std::vector<way> &ways)
-{
-    c.limit_ns = c.limits_ns.back();
-    c.limits_ns.pop_back();
-    c.rounds = 0;
-    for (int h : c.hosts)
-        parent_[static_cast<size_t>(h)] = h;
-    std::set<int> housed;
-    for (const way &w : ways) {
-        housed.insert(w.to);        // a landmark
-        if (at_most(w.ns) < c.limit_ns) {
-            housed.insert(w.host);
-            unite(w.host, w.to);
-        }
-    }
-    c.homeless.clear();
-    std::copy_if(c.hosts.begin(), c.hosts.end(), std::back_inserter(c.homeless), [&](int h) { return !housed.contains(h); });
-}
-
-/** What is known of the ways inside a cell. */
-std::vector<site_finder::way> site_finder::ways_inside(const cell &c) const
-{
-    std::vector<way> ways;
-    std::copy_if(near_.begin(), near_.end(), std::back_inserter(ways), [&](const way &w) { return is_in(c.hosts, w.host) && is_in(c.hosts, w.to); });
-    return ways;
-}
-
 /** All have their groups: what those mean, and which may have parts. */
 void site_finder::close()
 {
@@ -556,7 +379,7 @@ void site_finder::close()
                 put_together(ways);
             if (c.repeat == cell::repeats::asked) {
                 c.repeat = cell::repeats::done;
-                if (find_limits(c, ways, late_one_in))
+                if (find_limits(c, ways))
                     open(again.emplace_back(std::move(c)), ways);
                 continue;
             }

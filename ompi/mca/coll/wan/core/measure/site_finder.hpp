@@ -50,6 +50,8 @@ public:
     static constexpr int64_t least_apart_ns = 200'000;
     /** Far is so many times near, at least; and other parts of a site so many times the own one. */
     static constexpr double least_gap = 3, least_gap_apart = 2.5;
+    /** Of the shorter times of ways the longest one of so many may be late ones. */
+    static constexpr size_t late_one_in = 10;
     /** Ways a host measures in a round. */
     static constexpr size_t most_targets = 192;
     /** In place of a round trip: minus a time that it takes at most, and perhaps far less; that is: nothing is known. */
@@ -127,7 +129,7 @@ private:
     enum class verdict : uint8_t { none, doubtful, parts };
     verdict judge(const cell &c, const std::vector<way> &ways);
     bool perhaps(cell &c, const std::vector<way> &ways);
-    static bool find_limits(cell &c, const std::vector<way> &ways, size_t late);
+    static bool find_limits(cell &c, const std::vector<way> &ways, size_t late = late_one_in);
     static void ask_again(cell &c, const std::vector<way> &ways);
     static void put_together(std::vector<way> &ways);
     std::vector<way> ways_inside(const cell &c) const;
