@@ -325,7 +325,7 @@ void mca_coll_wan_links_say(const mca_coll_wan_module_t *module);
 
 /* ---- choice by trial: coll_wan_tune.c ------------------------------------------ */
 
-/* The call that was begun last is timed from here on, if it is a trial or left by choice; what ranks ask each other is answered before. */
+/* The call that was begun last is timed from here on, if it is a trial or left by choice; before what is timed, what ranks ask each other is answered. */
 int mca_coll_wan_trial_begin(mca_coll_wan_module_t *module, wan_collective_t collective, mca_coll_wan_question_t *question);
 /* It ended with rc.  Returns that, or what failed since. */
 int mca_coll_wan_trial_end(mca_coll_wan_module_t *module, int rc);

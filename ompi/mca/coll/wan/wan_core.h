@@ -384,7 +384,7 @@ int wan_comm_check_answer(wan_comm_t *comm, const int64_t votes[WAN_CHECK_VOTES]
  *      WATCHED     it takes so long on each rank
  *      TIMED       before it, ranks put together, with MAX, what the common clock says, and how old rank 0's last word of it is; where that
  *                  is too old (wan_comm_clock_instead()) the call is another one:
- *      CLOCK       rank 0 tells all others what its clock says, WAN_CLOCK_WORDS times (wan_comm_clock_heard() on those), and the call is as others;
+ *      CLOCK       rank 0 tells all others what its clock says, WAN_CLOCK_WORDS times (wan_comm_clock_heard() on those), and the call is not timed;
  *                  else they begin *ahead_ns after that
  *      SCORES      after it, scores are combined
  *

@@ -59,7 +59,7 @@ using tune_scores = std::array<int64_t, WAN_TUNE_SCORES>;
 
 class tuner {
 public:
-    /** Timed calls of other ways than what serves, at most, without those that open connections. */
+    /** Timed calls of other ways than what serves, at most, without those that open connections: one of them is a second time, so that a round has no more turns, and scores one place for how late ranks were. */
     static constexpr unsigned most_trials = WAN_TUNE_SCORES - 1;
     /** So many times trials of a class begin in a communicator's life, however often links change. */
     static constexpr unsigned most_starts = 4;
