@@ -242,10 +242,15 @@ bool site_finder::find_limit(cell &c)
 void site_finder::settle(cell &c)
 {
     if (c.repeat == cell::repeats::asked) {
+        // Who had no group was a target of few, and is one of all now: of a way of which nothing was known only a short
+        // time tells something, or a host that is late would count as often as there are hosts.
+        std::set<std::pair<int, int>> known;
+        for (const way &w : ways_inside(c))
+            known.insert(std::minmax(w.host, w.to));
         for (int h : c.homeless)
             for (size_t k = 0; k < c.targets.size(); ++k)
-                if (c.targets[k] != h && times_[h][k] != unknown_ns)
-                    near_.push_back({h, c.targets[k], times_[h][k]});
+                if (const int64_t t = times_[h][k]; c.targets[k] != h && t != unknown_ns && (at_most(t) < c.limit_ns || known.contains(std::minmax(h, c.targets[k]))))
+                    near_.push_back({h, c.targets[k], t});
         c.homeless.clear();
         return;
     }
