@@ -490,6 +490,42 @@ std::string check_no_zones()
     return "";
 }
 
+/** Hosts are in order of their zones, each of so many hosts; and each site has so many zones. */
+std::string zones_are(const wan::site_finder &f, int hosts, int per, int zones)
+{
+    for (int h = 0; h < hosts; ++h) {
+        const auto &p = f.places()[static_cast<size_t>(h)];
+        WAN_CHECK_THAT(p.site == h / per / zones && p.inside[0] == h / per % zones + 1, std::to_string(h) + " is in part " + std::to_string(p.inside[0]));
+    }
+    return "";
+}
+
+/**
+ * Buildings in zones, where each fifth way is late: they are judged by what both ends and all rounds tell, as the zones are.  17 of 50 such jobs show all
+ * of them, and else none.
+ */
+std::string check_late_buildings()
+{
+    constexpr int per = 8, hosts = 8 * per;
+    int right = 0;
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        lots drawn{std::mt19937(seed)};
+        wan::site_finder f(hosts);
+        std::string why = find_all(f, hosts, [&](int a, int b, int) {
+            const int x = a / per, y = b / per;
+            const int64_t is = x / 4 != y / 4 ? 40 * ms + drawn(500 * us) : x / 2 != y / 2 ? 1230 * us + drawn(150 * us) : x != y ? 320 * us + drawn(30 * us) : 50 * us + drawn(20 * us);
+            return is + (drawn(5) ? 0 : 100 * us + drawn(2400 * us));
+        });
+        WAN_CHECK_THAT(why.empty(), why);
+        bool all = zones_are(f, hosts, 2 * per, 2).empty();
+        for (int h = 0; h < hosts; ++h)
+            all &= f.places()[static_cast<size_t>(h)].inside[1] == h / per % 2 + 1;
+        right += all;
+    }
+    WAN_CHECK_THAT(right >= 12, std::to_string(right));
+    return "";
+}
+
 } // namespace
 
 int main()
@@ -500,7 +536,7 @@ int main()
         cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_dark>),      cmocka_unit_test(test<check_both_ends>), cmocka_unit_test(test<check_turns>),
         cmocka_unit_test(test<check_one_by_one>), cmocka_unit_test(test<check_many_silent>), cmocka_unit_test(test<check_remembered>),
         cmocka_unit_test(test<check_late_ways>), cmocka_unit_test(test<check_late_hosts>),
-        cmocka_unit_test(test<check_busy_hosts>), cmocka_unit_test(test<check_no_zones>),
+        cmocka_unit_test(test<check_busy_hosts>), cmocka_unit_test(test<check_no_zones>), cmocka_unit_test(test<check_late_buildings>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

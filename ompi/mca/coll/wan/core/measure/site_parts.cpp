@@ -88,6 +88,7 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
     std::vector<cell> found;
     for (auto &[root, g] : groups) {
         g.level = c.level + 1;
+        g.repeat = c.repeat;        // their ways were measured again with those of the site
         if (c.repeat == cell::repeats::done)
             put_together(ways[root]);
         if (g.hosts.size() >= least_to_part)
