@@ -31,16 +31,6 @@ constexpr uint32_t busy_rounds = 4;
 constexpr uint32_t most_vain = 12, most_rounds = 18;
 constexpr size_t most_doubtful = 16;
 
-/** So many hosts at most, spread over those given, in blocks as well as round robin. */
-std::vector<int> spread(const std::vector<int> &hosts, size_t most)
-{
-    std::vector<int> some;
-    const size_t all = hosts.size(), n = std::min(all, most), stride = all / n;
-    for (size_t k = 0; k < n; ++k)
-        some.push_back(hosts[k * stride + k % stride]);
-    return some;
-}
-
 std::vector<int> everybody(int hosts)
 {
     std::vector<int> all(static_cast<size_t>(hosts));
@@ -59,6 +49,16 @@ site_finder::site_finder(int hosts)
 std::vector<int> site_finder::first_targets(int hosts)
 {
     return spread(everybody(hosts), hosts > many_hosts ? 2 * first_landmarks : first_landmarks);
+}
+
+/** So many hosts at most, spread over all of those given, in blocks as well as round robin. */
+std::vector<int> site_finder::spread(const std::vector<int> &hosts, size_t most)
+{
+    std::vector<int> some;
+    const size_t all = hosts.size(), n = std::min(all, most);
+    for (size_t k = 0; k < n; ++k)
+        some.push_back(hosts[k * all / n + k % (all / n)]);
+    return some;
 }
 
 int site_finder::root_of(int host)

@@ -112,6 +112,7 @@ private:
         int64_t ns;         // as it was reported
     };
 
+    static std::vector<int> spread(const std::vector<int> &hosts, size_t most);
     static bool is_in(const std::vector<int> &sorted, int host);
     static bool makes_sense(int host, const std::vector<int> &targets, std::span<const int64_t> times);
     void decide();

@@ -52,9 +52,8 @@ void site_finder::ask_again(cell &c, const std::vector<way> &ways)
     for (const way &w : ways)
         hosts.insert(w.host), targets.insert(w.to);
     c.homeless.assign(hosts.begin(), hosts.end());
-    c.targets.assign(targets.begin(), targets.end());
-    if (c.targets.size() > most_targets)
-        c.targets.resize(most_targets);
+    // (The lowest ones are often of the first zones only.)
+    c.targets = spread({targets.begin(), targets.end()}, most_targets);
     c.repeat = cell::repeats::asked;
 }
 
