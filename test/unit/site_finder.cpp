@@ -575,6 +575,81 @@ std::string check_many_targets()
     return "";
 }
 
+/** Whose ways are late for ever are not measured for ever: whatever a repeat shows, there is no other one. */
+std::string check_always_late()
+{
+    int longest = 0, false_ones = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        lots drawn{std::mt19937(seed)};
+        const int per = 4 + static_cast<int>(seed % 16);
+        std::vector<bool> busy(static_cast<size_t>(2 * per));
+        for (size_t h = 0; h < busy.size(); ++h)
+            busy[h] = drawn(100) < seed % 5 * 15;
+        wan::site_finder f(2 * per);
+        const std::string why = find_all(f, 2 * per, [&](int a, int b, int round) {
+            longest = std::max(longest, round + 1);
+            const uint32_t mixed = (static_cast<uint32_t>(a) * 7919u + static_cast<uint32_t>(b) * 104'729u + seed * 31u) * 2'654'435'761u >> 8;
+            const bool late = busy[static_cast<size_t>(a)] || busy[static_cast<size_t>(b)] || mixed % 100 < 30;
+            return a / per != b / per ? 40 * ms : 100 * us + (late ? mixed % 2000 * us : 0);
+        }, 6);
+        WAN_CHECK_THAT(why.empty(), std::to_string(seed) + ": " + why);
+        false_ones += f.parted();
+    }
+    WAN_CHECK_THAT(longest > 2 && false_ones <= 8, std::to_string(longest) + " rounds, parts of " + std::to_string(false_ones) + " sites");
+    return "";
+}
+
+/** A host that tells only what its ways take at most has its zone all the same, also where those of others are measured once more. */
+std::string check_at_most_in_zone()
+{
+    for (const int rare : {2, 6, 20})
+        for (const bool late : {false, true}) {
+            int rounds = 0;
+            wan::site_finder f(32);
+            std::string why = find_all(f, 32, [&](int a, int b, int round) {
+                rounds = round + 1;
+                if (a / 16 != b / 16)
+                    return 40 * ms;
+                const auto one_is = [&](int h) { return a == h || b == h; };
+                const int64_t is = late && round == 0 && (one_is(9) || one_is(25)) ? 3 * ms : a / 8 != b / 8 ? 1230 * us : 60 * us;
+                return one_is(rare) ? -is - is / 10 : is;
+            }, 3);
+            if (why.empty())
+                why = zones_are(f, 32, 8, 2);
+            WAN_CHECK_THAT(why.empty(), std::to_string(rare) + ": " + why);
+            WAN_CHECK(f.parted() == 2 && f.apart_ns() == 1230 * us && rounds == (late ? 2 : 1));
+        }
+    return "";
+}
+
+/**
+ * A third of the ways inside zones was late at first, by any time up to that between zones, and one between them by far more: the only gap that shows is
+ * above all zones, and makes one group; that which shows if half of the times may be late ones makes two.
+ */
+std::string check_perhaps()
+{
+    // To one landmark of each zone; those of a site are 0, 5, 10 and 15.
+    const auto late = [](int from, int to) -> int64_t {
+        constexpr int64_t times[] = {190 * us, 450 * us, 1000 * us};
+        return to == 0 && from >= 1 && from <= 4 ? times[from % 3] : to == 15 && from >= 8 && from <= 12 ? times[from % 3] : 0;
+    };
+    int rounds = 0;
+    wan::site_finder f(32);
+    std::string why = find_all(f, 32, [&](int a, int b, int round) {
+        rounds = round + 1;
+        if (a / 16 != b / 16)
+            return 40 * ms;
+        if (a / 8 != b / 8)
+            return round == 0 && a % 16 == 1 && b % 16 == 10 ? 4 * ms : 1230 * us;
+        return round == 0 && late(a % 16, b % 16) ? late(a % 16, b % 16) : 60 * us;
+    }, 4);
+    if (why.empty())
+        why = zones_are(f, 32, 8, 2);
+    WAN_CHECK_THAT(why.empty(), why);
+    WAN_CHECK_THAT(rounds == 2, std::to_string(rounds));
+    return "";
+}
+
 } // namespace
 
 int main()
@@ -586,7 +661,8 @@ int main()
         cmocka_unit_test(test<check_one_by_one>), cmocka_unit_test(test<check_many_silent>), cmocka_unit_test(test<check_remembered>),
         cmocka_unit_test(test<check_late_ways>), cmocka_unit_test(test<check_late_hosts>),
         cmocka_unit_test(test<check_busy_hosts>), cmocka_unit_test(test<check_no_zones>), cmocka_unit_test(test<check_late_buildings>),
-        cmocka_unit_test(test<check_many_targets>),
+        cmocka_unit_test(test<check_many_targets>), cmocka_unit_test(test<check_always_late>), cmocka_unit_test(test<check_at_most_in_zone>),
+        cmocka_unit_test(test<check_perhaps>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }
