@@ -31,16 +31,6 @@ constexpr uint32_t busy_rounds = 4;
 constexpr uint32_t most_vain = 12, most_rounds = 18;
 constexpr size_t most_doubtful = 16;
 
-/** So many hosts at most, spread over those given, in blocks as well as round robin. */
-std::vector<int> spread(const std::vector<int> &hosts, size_t most)
-{
-    std::vector<int> some;
-    const size_t all = hosts.size(), n = std::min(all, most), stride = all / n;
-    for (size_t k = 0; k < n; ++k)
-        some.push_back(hosts[k * stride + k % stride]);
-    return some;
-}
-
 std::vector<int> everybody(int hosts)
 {
     std::vector<int> all(static_cast<size_t>(hosts));
@@ -59,6 +49,16 @@ site_finder::site_finder(int hosts)
 std::vector<int> site_finder::first_targets(int hosts)
 {
     return spread(everybody(hosts), hosts > many_hosts ? 2 * first_landmarks : first_landmarks);
+}
+
+/** So many hosts at most, spread over all of those given, in blocks as well as round robin. */
+std::vector<int> site_finder::spread(const std::vector<int> &hosts, size_t most)
+{
+    std::vector<int> some;
+    const size_t all = hosts.size(), n = std::min(all, most);
+    for (size_t k = 0; k < n; ++k)
+        some.push_back(hosts[k * all / n + k % (all / n)]);
+    return some;
 }
 
 int site_finder::root_of(int host)
@@ -242,10 +242,15 @@ bool site_finder::find_limit(cell &c)
 void site_finder::settle(cell &c)
 {
     if (c.repeat == cell::repeats::asked) {
+        // Who had no group was a target of few, and is one of all now: of a way of which nothing was known only a short
+        // time tells something, or a host that is late would count as often as there are hosts.
+        std::set<std::pair<int, int>> known;
+        for (const way &w : ways_inside(c))
+            known.insert(std::minmax(w.host, w.to));
         for (int h : c.homeless)
             for (size_t k = 0; k < c.targets.size(); ++k)
-                if (c.targets[k] != h && times_[h][k] != unknown_ns)
-                    near_.push_back({h, c.targets[k], times_[h][k]});
+                if (const int64_t t = times_[h][k]; c.targets[k] != h && t != unknown_ns && (at_most(t) < c.limit_ns || known.contains(std::minmax(h, c.targets[k]))))
+                    near_.push_back({h, c.targets[k], t});
         c.homeless.clear();
         return;
     }

@@ -13,7 +13,8 @@
  * group.  Groups of all hosts are the sites.  Their parts come from what is known
  * by then, or from rounds of near ways: availability zones, buildings.  Where some
  * ways inside a part seem long, or a host seems to be a part of its own, ways of that site are
- * measured once more: then of each counts the shortest time, of both ends and all rounds.
+ * measured once more: then of each counts the shortest time, of both ends and all rounds, but
+ * no long one of a way that nobody had measured before.
  * What a busy host makes of them does little harm: they only order the hosts of a site.
  *
  * Who looks for messages now and then only makes ways seem long.  Of such a way is known what it takes at most: it may be
@@ -111,6 +112,7 @@ private:
         int64_t ns;         // as it was reported
     };
 
+    static std::vector<int> spread(const std::vector<int> &hosts, size_t most);
     static bool is_in(const std::vector<int> &sorted, int host);
     static bool makes_sense(int host, const std::vector<int> &targets, std::span<const int64_t> times);
     void decide();

@@ -52,9 +52,8 @@ void site_finder::ask_again(cell &c, const std::vector<way> &ways)
     for (const way &w : ways)
         hosts.insert(w.host), targets.insert(w.to);
     c.homeless.assign(hosts.begin(), hosts.end());
-    c.targets.assign(targets.begin(), targets.end());
-    if (c.targets.size() > most_targets)
-        c.targets.resize(most_targets);
+    // (The lowest ones are often of the first zones only.)
+    c.targets = spread({targets.begin(), targets.end()}, most_targets);
     c.repeat = cell::repeats::asked;
 }
 
@@ -88,6 +87,7 @@ std::vector<site_finder::cell> site_finder::cells_inside(const cell &c)
     std::vector<cell> found;
     for (auto &[root, g] : groups) {
         g.level = c.level + 1;
+        g.repeat = c.repeat;        // their ways were measured again with those of the site
         if (c.repeat == cell::repeats::done)
             put_together(ways[root]);
         if (g.hosts.size() >= least_to_part)
