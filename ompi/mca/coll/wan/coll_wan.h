@@ -216,6 +216,7 @@ struct mca_coll_wan_module {
         int flags;                  /* WAN_TRIAL_: of the blocking call under way; 0: it is none */
         int nested;                 /* calls in it that the saved module makes */
         int64_t began_ns, late_ns;
+        bool jumped;                /* by the common clock, which did not agree with the others: word of it comes before the next one */
         mca_coll_wan_question_t question;           /* beside one that is left by choice */
     } trial;
     struct {

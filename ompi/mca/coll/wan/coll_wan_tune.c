@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where processes outnumber processors, others have a rank's processor for so long at once, while it waits as well as in the call: that is noise, as it is
- * in all calls.  What takes longer is not. */
+/* Where processes outnumber processors, others have a rank's processor for some milliseconds now and then, while it waits as well as in the call: that is noise, as it is
+ * in all calls.  What takes longer than this is not. */
 #define SLICES_NS 10000000
 
 static int64_t now_ns(void)
@@ -38,7 +38,7 @@ static int clock_tell(mca_coll_wan_module_t *module)
             wan_comm_clock_heard(module->serving, told, now_ns());
         }
     }
-    if (0 == ompi_comm_rank(module->comm)) {
+    if (0 == ompi_comm_rank(module->comm) && OMPI_SUCCESS == rc) {
         wan_comm_clock_told(module->serving, now_ns());
     }
     return WAN_NOT_OURS == rc ? OMPI_SUCCESS : rc;      /* on no rank: the clock is this rank's */
@@ -51,7 +51,8 @@ static int begin_together(mca_coll_wan_module_t *module, int64_t ahead)
     int rc;
 
     when[0] = wan_comm_clock(module->serving, now_ns());
-    when[1] = wan_comm_clock_age(module->serving, now_ns());
+    when[1] = module->trial.jumped ? INT64_MAX : wan_comm_clock_age(module->serving, now_ns());
+    module->trial.jumped = false;
     rc = mca_coll_wan_combine(module, when, 2, &ompi_mpi_op_max.op);
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -65,6 +66,7 @@ static int begin_together(mca_coll_wan_module_t *module, int64_t ahead)
     begin = wan_comm_clock_here(module->serving, when[0]) + ahead;
     if (begin > now + 2 * ahead || begin < now - 2 * ahead) {   /* a clock has jumped, or that took far too long */
         module->trial.late_ns = INT64_MAX / 4;
+        module->trial.jumped = true;        /* the next one has word of the clock first */
         begin = now;
     }
     if (now > begin) {

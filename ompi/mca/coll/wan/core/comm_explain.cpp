@@ -31,6 +31,8 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
                               ? "predicted to be the fastest, and watched"
                           : s.candidates[s.standing].measured_ns == 0 && s.candidates[s.standing].late > 0
                               ? "served already: ways were tried, and some rank began too late each time to tell how long it takes"
+                          : s.candidates[s.standing].again_ns == 0 && s.candidates[s.standing].late > 0
+                              ? "served already: beside what looked quicker some rank began too late to tell how long it takes"
                               : "the fastest of " + std::to_string(s.candidates.size()) + " ways that were tried")
                        : "served when ways were tried, or links were others";
     return "";

@@ -8,8 +8,6 @@
 #include "measure/way_times.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <set>

@@ -1,6 +1,6 @@
 /*
  * The time of rank 0's clock on other ranks, by words that it has sent, several at once: of what they took beyond the way, the least of those
- * counts, since a word may be late and never early.  (Where all are, as on a host that gave its processor away meanwhile, this rank begins earlier than
+ * counts, since a word may be late and never early.  (Where all are, as on a host that gave its processor away meanwhile, this rank begins later than
  * the others, in each trial alike.)
  *
  * Source: Cristian: Probabilistic clock synchronization (Distributed Computing 3, 1989), one way, with the model's latency in place of half a

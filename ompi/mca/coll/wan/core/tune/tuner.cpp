@@ -25,7 +25,7 @@ constexpr int64_t most_late_part = 64;
 constexpr int64_t not_known_ns = INT64_MAX;
 /** What waking takes: so late any rank may be. */
 constexpr int64_t waking_ns = 10'000;
-/** For which a processor is given to another process, where there are more of them than processors: so much longer any call may wait. */
+/** So much longer all may wait for a rank that began late, however short calls are: where processes outnumber processors, some wait for one. */
 constexpr int64_t slice_ns = 1'000'000;
 
 std::vector<unsigned> numbers(unsigned from, size_t end)
@@ -340,7 +340,7 @@ void tuner::forget(unsigned epoch)
         x.phase = state::phase::counting;
         x.standing = 0;         // the model's choice serves
         for (candidate &c : x.candidates)
-            c.opened_ns = c.measured_ns = c.first_ns = c.again_ns = 0;
+            c.opened_ns = c.measured_ns = c.first_ns = c.again_ns = 0, c.trials = c.late = 0;
     }
     for (slot &s : slots_) {
         s.waited = 0;

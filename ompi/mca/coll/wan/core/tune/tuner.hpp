@@ -116,7 +116,7 @@ public:
     /** It has ended here, after so long; 0: that says nothing.  late_ns: it began so late, which may be too late to tell.  Whether scores are to be combined now. */
     bool record(int64_t elapsed_ns, int64_t late_ns = 0);
     tune_scores scores() const;
-    /** So late some rank has begun, as far as all know; half of that when trials of another class begin. */
+    /** So late some rank has begun, as far as all know; half of that when trials of a class begin. */
     int64_t late_ns() const { return late_ns_; }
     /** Of all ranks.  Whether calls made from now on, in `epoch` or later, are served otherwise than before. */
     bool decide(const tune_scores &combined, unsigned epoch);
