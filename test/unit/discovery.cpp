@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -263,6 +264,109 @@ std::string check_rare_looks()
     return "";
 }
 
+/** Two hosts of one process each, 40 us apart; what a process does, and when messages come to it, is the test's. */
+struct pair_of_hosts {
+    struct letter {
+        int64_t at_ns;
+        int from, to;
+        std::vector<char> bytes;
+    };
+    std::vector<letter> under_way;
+    size_t sent = 0;
+    int64_t now = 0;
+    std::vector<std::unique_ptr<wan::discovery>> it;
+
+    pair_of_hosts()
+    {
+        for (int r : {0, 1})
+            it.push_back(std::make_unique<wan::discovery>(std::vector<uint64_t>{11, 22}, r, [this, r](int to, const void *bytes, size_t size) {
+                const char *first = static_cast<const char *>(bytes);
+                under_way.push_back({now + 40 * us, r, to, {first, first + size}});
+                ++sent;
+            }));
+    }
+
+    /** A process takes all that has come. */
+    void take(int rank)
+    {
+        std::vector<letter> come;
+        std::erase_if(under_way, [&](const letter &l) {
+            const bool here = l.to == rank && l.at_ns <= now;
+            if (here)
+                come.push_back(l);
+            return here;
+        });
+        for (const letter &l : come)
+            it[static_cast<size_t>(rank)]->receive(l.from, l.bytes.data(), l.bytes.size());
+    }
+
+    bool finished() const { return it[0]->finished() && it[1]->finished(); }
+};
+
+/**
+ * What came during a pause is taken some looks later, when Open MPI has read it: that does not make the way long.  By turns of 2 ms it is
+ * known after two dozen answers that it is as short as one inside a site, though not how short.
+ */
+std::string check_late_reads()
+{
+    for (const auto &[reads, every] : {std::pair{false, 15 * ms}, {true, 15 * ms}, {true, 2 * ms}}) {
+        pair_of_hosts two;
+        for (int64_t turn = 0; turn < 4000 && !two.finished(); ++turn) {
+            two.now = turn * every;
+            const int rank = static_cast<int>(turn % 2);
+            for (size_t k = 0; k <= wan::discovery::looks_a_read; ++k, two.now += us) {
+                two.it[static_cast<size_t>(rank)]->look(two.now, reads && k == 0);
+                if (k == (reads ? 0 : wan::discovery::looks_a_read))
+                    two.take(rank);
+            }
+        }
+        WAN_CHECK_THAT(two.finished() && two.it[0]->sites() == 1, std::to_string(two.it[0]->sites()) + " sites");
+        WAN_CHECK_THAT(every > 2 * ms || two.sent <= 400, std::to_string(two.sent) + " messages");
+    }
+    return "";
+}
+
+/** Nor do a few messages that wait though both processes look all the time: one may lose its processor just before it sends. */
+std::string check_late_sends()
+{
+    pair_of_hosts two;
+    int answers[2] = {};
+    for (; two.now < 10'000 * ms && !two.finished(); two.now += 10 * us)
+        for (int rank : {0, 1}) {
+            two.it[static_cast<size_t>(rank)]->look(two.now);
+            const size_t before = two.sent;
+            two.take(rank);
+            if (two.sent > before && ++answers[rank] <= 2)
+                two.under_way.back().at_ns += 20 * ms;
+        }
+    WAN_CHECK_THAT(answers[0] > 2 && answers[1] > 2 && two.finished() && two.it[0]->sites() == 1, std::to_string(two.it[0]->sites()) + " sites");
+    return "";
+}
+
+/**
+ * Processors shared by so many that each process looks now and then only: far ways are known for what they are by their fourth answers all
+ * the same, and ways that two dozen answers show to be as short as one inside a site are not asked about two hundred times.
+ */
+std::string check_busy_hosts()
+{
+    std::mt19937_64 random(test_seed());
+    for (const auto &[busy, most] : {std::pair{13 * ms, 4000 * ms}, {4 * ms, 1800 * ms}}) {
+        int64_t slowest = 0;
+        for (int trial = 0; trial < 40; ++trial) {
+            network n = regular(4, 16, 1, 50 * ms, 40 * us, trial % 2 ? placement::block : placement::shuffled, random);
+            for (auto &h : n.habits)
+                h = {.starts = static_cast<int64_t>(random() % (20 * ms)), .busy = busy, .idle = 300 * us};
+            const outcome o = simulation(n, random()).run();
+            if (std::string why = check(n, o, "trial " + std::to_string(trial)); !why.empty())
+                return why;
+            slowest = std::max(slowest, o.ended_ns);
+        }
+        std::printf("hosts that are busy for %lld ms each time: known after at most %lld ms\n", static_cast<long long>(busy / ms), static_cast<long long>(slowest / ms));
+        WAN_CHECK_THAT(slowest <= most, "too late");        // simulated time
+    }
+    return "";
+}
+
 /**
  * Messages grow with the hosts, not with their square, but with the sites, too, where those are many: see discovery.hpp.  Ever
  * more landmarks find many sites in a few rounds.  WAN_TEST_LONG: all shapes, as doc/figures.md has them.
@@ -430,7 +534,8 @@ int main()
         cmocka_unit_test(test<check_random>), cmocka_unit_test(test<check_four_sites>), cmocka_unit_test(test<check_scale>),
         cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>), cmocka_unit_test(test<check_ways_ping>), cmocka_unit_test(test<check_ways_cost>),
         cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_rare_looks>),
-        cmocka_unit_test(test<check_pauses>),
+        cmocka_unit_test(test<check_pauses>), cmocka_unit_test(test<check_late_reads>), cmocka_unit_test(test<check_late_sends>),
+        cmocka_unit_test(test<check_busy_hosts>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

@@ -102,7 +102,7 @@ static void ways_say(void)
 static int messages_take(void)
 {
     unsigned taken = 0;
-    int code = wan_discovery_look(discover.machine, now_ns());
+    int code = wan_discovery_look(discover.machine, now_ns(), mca_coll_wan_progress_read());
 
     if (WAN_OK == code) {
         code = mca_coll_wan_mail_take(&discover.mail, letter_take, NULL, &taken);
@@ -167,6 +167,7 @@ void mca_coll_wan_discover_begin(struct ompi_communicator_t *comm)
         discover.comm = comm;
         discover.began_ns = now_ns();
         discover.item.step = discover_step;
+        discover.item.prompt = true;
         mca_coll_wan_progress_add(&discover.item);
     }
     free(peers);

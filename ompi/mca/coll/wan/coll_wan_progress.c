@@ -16,7 +16,9 @@ static int busy;                    /* atomic */
 static int registered;              /* atomic */
 static int64_t last_ns;             /* when the program was in MPI last, as far as we know; atomic */
 static int calls;                   /* items of calls; atomic */
+static int prompt;                  /* prompt items; atomic */
 static __thread bool inside;        /* this thread holds `busy` */
+static bool was_read;                   /* sockets, just before these steps; of who holds `busy` */
 
 bool mca_coll_wan_progress_inside(void)
 {
@@ -45,13 +47,14 @@ static int step_all(void)
     }
     for (link = &under_way; NULL != (item = *link);) {
         next = item->next;
-        const bool call = item->call;
+        const bool call = item->call, hurries = item->prompt;
         const wan_step_t step = item->step(item);
 
         steps += WAN_STEP_IDLE != step;
         if (WAN_STEP_OVER == step) {
             *link = next;       /* the item may be gone */
             (void) __atomic_sub_fetch(&calls, call, __ATOMIC_RELAXED);
+            (void) __atomic_sub_fetch(&prompt, hurries, __ATOMIC_RELAXED);
         } else {
             link = &item->next;
         }
@@ -84,6 +87,28 @@ static int catch_up(int64_t pause_ns, int64_t since_ns)
     return all;
 }
 
+/*
+ * Open MPI reads its sockets in every eighth of its passes: what came during a pause would be taken some passes after it, and wait for a
+ * program's next calls.  Who takes times has it read them at once, after each pause that counts beside a message's way.
+ */
+#define PASSES_A_READ 8
+#define PAUSE_NS 200000
+
+static void read_sockets(void)
+{
+    const bool yields = opal_progress_set_yield_when_idle(false);
+
+    for (int pass = 0; pass < PASSES_A_READ; ++pass) {
+        opal_progress();        /* comes back here, and leaves */
+    }
+    (void) opal_progress_set_yield_when_idle(yields);
+}
+
+bool mca_coll_wan_progress_read(void)
+{
+    return was_read;
+}
+
 static int progress(void)
 {
     int64_t since_ns, pause_ns;
@@ -97,6 +122,10 @@ static int progress(void)
         return 0;
     }
     inside = true;
+    was_read = 0 < __atomic_load_n(&prompt, __ATOMIC_RELAXED) && PAUSE_NS < now_ns() - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
+    if (was_read) {
+        read_sockets();
+    }
     steps = step_all();
     since_ns = now_ns();
     pause_ns = since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
@@ -118,6 +147,7 @@ void mca_coll_wan_progress_add(wan_item_t *item)
     if (item->call && 0 == __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED)) {
         __atomic_store_n(&last_ns, now_ns(), __ATOMIC_RELAXED);
     }
+    (void) __atomic_add_fetch(&prompt, item->prompt, __ATOMIC_RELAXED);
     item->next = __atomic_load_n(&added, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&added, &item->next, item, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {

@@ -31,11 +31,14 @@ typedef struct wan_item {
     struct wan_item *next;
     wan_step_t (*step)(struct wan_item *item);
     bool call;              /* of the program's: where that calls rarely, its steps follow each other */
+    bool prompt;            /* takes times: after a pause of the program's, what has come is read before its step */
 } wan_item_t;
 
 void mca_coll_wan_progress_add(wan_item_t *item);
 /* Whether this thread is stepping one. */
 bool mca_coll_wan_progress_inside(void);
+/* In a step: whether that has just been done. */
+bool mca_coll_wan_progress_read(void);
 void mca_coll_wan_progress_close(void);
 
 /* ---- a call: coll_wan_call.c ------------------------------------------------ */

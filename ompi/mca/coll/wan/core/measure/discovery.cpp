@@ -101,10 +101,14 @@ void discovery::send(int rank, header h, std::span<const std::byte> more)
     send_(rank, bytes.data(), sizeof h + more.size());
 }
 
-void discovery::look(int64_t now_ns)
+void discovery::look(int64_t now_ns, bool read)
 {
     const bool first = now_ < 0;
-    gap_ = first ? 0 : now_ns - now_;
+    gap_ = first ? 0 : now_ns - looks_[turn_];
+    if (first || read)
+        looks_.fill(now_ns);
+    looks_[turn_] = now_ns;
+    turn_ = (turn_ + 1) % looks_.size();
     now_ = now_ns;
     if (first && delegate())
         measure(0, site_finder::first_targets(hosts()));
@@ -163,13 +167,20 @@ void discovery::take_pong(int rank, uint32_t number, int64_t gap)
     w.shortest = w.answers ? std::min(w.shortest, time) : time;
     if (++w.answers == 1)
         w.first_answer = now_;
-    if ((number & 0xff) > 1)        // (the first one may have made a connection)
-        w.least = std::max(w.least, time - gap - gap_);       // it waited for no longer than that
+    if ((number & 0xff) > 1) {      // (the first one may have made a connection)
+        const auto at = std::upper_bound(w.longer.begin(), w.longer.end(), time - gap - gap_, std::greater<>());    // it waited for no longer than that
+        if (at != w.longer.end()) {
+            std::move_backward(at, w.longer.end() - 1, w.longer.end());
+            *at = time - gap - gap_;
+        }
+    }
     if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10))
         w.samples.insert(std::upper_bound(w.samples.begin(), w.samples.end(), time), time);
     if (!w.confirmed) {
         const bool apart = w.shortest >= site_finder::least_apart_ns && w.shortest <= site_finder::most_near_ns;
         w.confirmed = (w.samples.size() >= (apart ? part_samples : least_samples) && agree(w.samples[0], w.samples[1]) && (tells(w, w.samples[0]) || w.samples.size() >= telling_samples))
+                      || (w.least() > site_finder::most_near_ns && 2 * w.least() >= w.shortest)       // far, whatever has waited
+                      || (w.answers >= telling_samples && w.shortest <= site_finder::most_near_ns)
                       || w.sent >= enough_pings || now_ - w.first_answer >= enough_ns;
         if (!w.confirmed) {
             if (w.under_way.empty())
@@ -189,7 +200,7 @@ void discovery::take_pong(int rank, uint32_t number, int64_t gap)
 /** Whether a way takes about that time, or not longer than that, which is all that counts of the shortest ones; or more than any near one. */
 bool discovery::tells(const way &w, int64_t time)
 {
-    return 2 * w.least >= time || time < site_finder::least_apart_ns || w.least > site_finder::most_near_ns;
+    return 2 * w.least() >= time || time < site_finder::least_apart_ns || w.least() > site_finder::most_near_ns;
 }
 
 void discovery::give_report()

@@ -24,8 +24,8 @@
  * back).  For who only learns of pairs whether they are near, that is the law: of hosts in equal sites one for each host and site
  * is the least that can tell them apart (Devanny, Goodrich, Jetviroj, SPAA 2016).
  *
- * A message waits until the process that it is for looks: times count only if
- * both ends had looked not long before (`gap`), and the shortest two must agree.
+ * A message waits until the process that it is for looks, and reads the network: times count only if
+ * both ends had done so not long before (`gap`), and the shortest two must agree.
  * A way takes less than the shortest time, and more than any less what that may have
  * waited; where that is less than half, only the former is reported, and who may be near
  * or far by that is asked again.  Who looks seldom learns little itself: of its own pings the
@@ -43,6 +43,7 @@
 #include "measure/site_finder.hpp"
 #include "measure/site_ways.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -68,8 +69,12 @@ public:
     /** node[r]: equal for ranks of one host, as published. */
     discovery(std::span<const uint64_t> node, int me, sender send, site_ways::options o = {}, observer learned = {});
 
-    /** To be called whenever this process looks for messages, before it takes them. */
-    void look(int64_t now_ns);
+    /**
+     * To be called whenever this process looks for messages, before it takes them.  read: all that had come was read from the network
+     * just before; else that may have happened in any of the last looks_a_read looks, as Open MPI has it.
+     */
+    void look(int64_t now_ns, bool read = true);
+    static constexpr size_t looks_a_read = 8;
     /**
      * A message that came from `rank`; ignored is what is none of ours, comes twice or too late, makes no sense, or is from
      * a process that does not say such things: of the sites each hears from one other process only.
@@ -120,7 +125,10 @@ private:
         uint32_t answers = 0;
         int64_t first_answer = 0;           // when
         int64_t shortest = 0;               // of all answers, also of those that do not count
-        int64_t least = 0;                  // no message of any can have been under way for less
+        /** What no message can have been under way for less than, by the answers for which that is most: the last one counts, since any
+         *  process may lose its processor just before it sends. */
+        std::array<int64_t, 3> longer{};
+        int64_t least() const { return longer.back(); }
         bool confirmed = false;
     };
 
@@ -154,6 +162,8 @@ private:
     int me_, host_;
     sender send_;
     int64_t now_ = -1, gap_ = 0;
+    std::array<int64_t, looks_a_read + 1> looks_{};     // when this process looked, by turns; since the last time that all was read, which
+    size_t turn_ = 0;                                   // stands in for those before
 
     uint32_t round_ = 0;
     std::vector<way> ways_;

@@ -25,6 +25,8 @@ constexpr int many_hosts = 128;
 constexpr uint32_t enough_rounds = 2;
 /** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
 constexpr uint32_t busy_rounds = 4;
+/** Hosts that are far from each other, without which that says nothing of those that are silent. */
+constexpr size_t least_telling = 3;
 /** After so many that change nothing, or so many in all, what is in doubt is decided without knowing; so many are measured by others at most. */
 constexpr uint32_t most_vain = 12, most_rounds = 18;
 constexpr size_t most_doubtful = 16;
@@ -222,7 +224,8 @@ bool site_finder::find_limit(cell &c)
         return false;
     const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const gap &a, const gap &b) { return a.wide < b.wide; });
     c.limit_ns = widest == gaps.end() ? std::numeric_limits<int64_t>::max() : widest->limit_ns;
-    if (!all.empty() && !anything && !any_near)
+    const bool enough_tell = silent.empty() || c.homeless.size() >= silent.size() + least_telling;
+    if (!all.empty() && !anything && !any_near && enough_tell)
         c.limit_ns = most_near_ns / 2;      // nobody is near anybody
     if (without_gap)
         c.limit_ns = most_near_ns;
