@@ -40,6 +40,7 @@ unit_tests = \
 	test/unit/text_file \
 	test/unit/topology \
 	test/unit/trees \
+	test/unit/tried_trees \
 	test/unit/tuner \
 	test/unit/verifier \
 	test/unit/ways \
@@ -96,6 +97,9 @@ test_unit_engine_LDADD = $(unit_libs)
 test_unit_engine_threads_SOURCES = test/unit/engine_threads.cpp $(unit_headers)
 test_unit_engine_threads_CPPFLAGS = $(unit_cppflags)
 test_unit_engine_threads_LDADD = $(unit_libs) -lpthread
+test_unit_tried_trees_SOURCES = test/unit/tried_trees.cpp test/unit/planned.hpp $(unit_headers)
+test_unit_tried_trees_CPPFLAGS = $(unit_cppflags)
+test_unit_tried_trees_LDADD = $(unit_libs)
 test_unit_tuner_SOURCES = test/unit/tuner.cpp test/unit/planned.hpp $(unit_headers)
 test_unit_tuner_CPPFLAGS = $(unit_cppflags)
 test_unit_tuner_LDADD = $(unit_libs)

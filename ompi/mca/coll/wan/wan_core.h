@@ -80,6 +80,7 @@ typedef struct wan_params {
     int64_t tune_trials;        /* timed calls of others than the model's choice; 0: none */
     int64_t tune_excess;        /* per cent */
     int64_t tune_share;         /* per cent */
+    int tune_trees;             /* adaptive trees are tried, too */
     char *tune_file;            /* path, "" if not given */
     char *links_file;           /* path, "" if not given */
     char *rules;                /* path, "" if not given */
@@ -332,7 +333,7 @@ void wan_comm_machine(wan_comm_t *comm, const wan_machine_t *machine);
  * A rank that has no view of the communicator votes INT64_MIN in every slot; then
  * nobody is asked to agree, so that wan_comm_vote() must never use that value.
  */
-#define WAN_VOTES 68
+#define WAN_VOTES 70
 void wan_comm_vote(const wan_comm_t *comm, int64_t votes[WAN_VOTES]);
 int wan_comm_agree(wan_comm_t *comm, const int64_t votes[WAN_VOTES], wan_refusal_t *refusal);
 

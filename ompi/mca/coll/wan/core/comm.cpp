@@ -38,7 +38,7 @@ wan_comm::wan_comm(wan::topology t, int rank, const wan_params_t &p, bool preten
         wish[c].algo = p.algorithm[c] > 0 ? wan::algorithm_at(collective, p.algorithm[c]) : nullptr;
         wants_trees[c] = wan::adaptive_serves(collective) && p.algorithm[c] == wan::adaptive_enumerator(collective);
     }
-    tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess), static_cast<unsigned>(p.tune_share)};
+    tune = {static_cast<unsigned>(p.tune_trials), static_cast<unsigned>(p.tune_excess), static_cast<unsigned>(p.tune_share), p.tune_trees != 0, tree_threshold};
     tuning.limit(tune.share_percent, tune.trials);
     explains = p.explain != 0;
     for (size_t i = 0; i < wan_knob_count(); ++i)
@@ -228,26 +228,24 @@ std::string wan_comm::trees_refuse(const wan::request &r) const
     return "";
 }
 
-bool wan_comm::ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch)
+bool wan_comm::trees_might_serve(wan_collective_t c) const
 {
-    std::lock_guard hold(lock);
-    const auto said = ruled(r, blocks, links.era_of(epoch));
-    return said && said->how.along_trees;
+    return node && wan::adaptive_serves(c) && !(wish[c].stable && wan::kind_of(c).operation);
 }
 
 wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &c, size_t era)
 {
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
+    const bool might = trees_might_serve(r.collective), along_trees = might && !*c.unfit && trees_refuse(r).empty();
     std::optional<wan::manner> before;
     if (const auto told = ruled(r, c.blocks, era)) {
-        if (told->how.along_trees)      // which cannot serve this call
-            return {};
-        before = told->how;
+        if (!told->how.along_trees || along_trees)
+            before = told->how;
         if (!told->learned)
             return {before};
     }
-    if (!tune.trials || r.counts_local)
+    if (!tune.trials || r.counts_local || (tune.trees && might != along_trees))     // of a kind of calls all have the same ways
         return {before};
     const wan::facts &f = links.known[era];
     const wan::call_class what = wan::class_of(topo, r);
@@ -256,7 +254,7 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
     if (links.unsure())     // what is assumed of links, or not looked at yet, is no reason to try a way
         return {before};
     const wan::tuner::service service = tuning.begin(
-        what, [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(topo, f, wish[r.collective], r, tune, standing, wish[WAN_ALLREDUCE]); }, before);
+        what, [&](const std::optional<wan::manner> &standing) { return wan::candidates_for(topo, f, wish[r.collective], r, tune, standing, wish[WAN_ALLREDUCE], tune.trees && along_trees); }, before);
     trial = service.trial;
     if (trial == WAN_TRIAL_TIMED)
         trial_ahead_ns = wan::trial_ahead_ns(topo, f, wish[WAN_ALLREDUCE]) + tuning.late_ns();
@@ -294,10 +292,14 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
         if (explains && !c.internal && !c.asks)
             saw(r, c.blocks, era, plan, by, c.unfit);
     };
+    if (manner && manner->along_trees) {
+        seen_as(std::nullopt, calls_seen::served::along_trees);
+        return {.along_trees = true};
+    }
     if (manner && !manner->algo) {
         ++counters.left[r.collective];
         seen_as(std::nullopt, calls_seen::served::left);
-        return {std::nullopt, nullptr, true};
+        return {.left = true};
     }
     auto *found = wan::most_recent(decisions_, [&](const auto &x) {
         return x.key == r && x.scattered == c.scattered && x.era == era && x.manner == manner && x.limit == limit;

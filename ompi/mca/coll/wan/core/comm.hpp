@@ -63,9 +63,10 @@ struct wan_comm final : private wan::links_user {
     };
     /** How a call is served; no plan: not by us. */
     struct decision {
-        std::optional<wan::plan> plan;
-        std::shared_ptr<const prepared> how;
+        std::optional<wan::plan> plan{};
+        std::shared_ptr<const prepared> how{};
         bool left = false;      // to the module before, by choice
+        bool along_trees = false;   // adaptive ones serve, likewise
     };
     /** What is of this rank or this call alone, and beside a request decides. */
     struct circumstances {
@@ -74,7 +75,7 @@ struct wan_comm final : private wan::links_user {
         bool internal;      // not the program's: as the model chooses
         bool blocks;        // and may be a trial
         bool asks = false;  // no call: whether there were one
-        const char *unfit = "";     // trees_unfit(), where somebody is told
+        const char *unfit = "";     // trees_unfit()
     };
     /**
      * Calls like earlier ones are found, not planned again; any thread.  Plans do not depend on the
@@ -93,8 +94,8 @@ struct wan_comm final : private wan::links_user {
     };
     /** Why adaptive trees do not serve such a call where a name or a rule gives it to them; "": they do, as far as its size and kind go. */
     std::string trees_refuse(const wan::request &r) const;
-    /** Whether a file asks for adaptive trees. */
-    bool ruled_along_trees(const wan::request &r, bool blocks, unsigned epoch);
+    /** Whether adaptive trees serve some calls of a collective where a rule, or a trial, gives them to them. */
+    bool trees_might_serve(wan_collective_t c) const;
     /** Whether it counts or not; nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which facts are known. */
     std::optional<ruling> any_rule(const wan::request &r, bool blocks, size_t era) const;
     /** Where it counts. */
@@ -217,7 +218,8 @@ struct wan_run {
         int root;
         uint64_t bytes;
         wan::adaptive_service::member *node;
-        uint64_t op;            // of it
+        uint64_t op;            // of it, once begun
+        std::function<uint64_t(int64_t now_ns)> begin{};     // by the first step: before a trial ranks wait for each other; with the lock of the trees
     };
     std::optional<by_trees> trees{};    // in place of an engine
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-const std::array<wan_knob_t, 26 + WAN_COLLECTIVES> knobs{{
+const std::array<wan_knob_t, 27 + WAN_COLLECTIVES> knobs{{
     {"priority", WAN_KNOB_INT, offsetof(wan_params_t, priority), -1, 100, 50, 3, false,
      "Priority of the component, -1 to 100. Above tuned (30) and han (35); keep it below 78, so that the "
      "components for accelerators come first. -1 takes coll/wan out of the job. Processes with different ones are not "
@@ -77,6 +77,9 @@ const std::array<wan_knob_t, 26 + WAN_COLLECTIVES> knobs{{
     {"tune_share", WAN_KNOB_INT64, offsetof(wan_params_t, tune_share), 1, 100, 2, 5, true,
      "Per cent of the time of the calls of a collective and a size that trials may add to it, both as predicted, 1 to 100: trials wait until "
      "calls have taken so long. 100: no limit, each call is a trial until all have ended"},
+    {"tune_trees", WAN_KNOB_INT, offsetof(wan_params_t, tune_trees), 0, 1, 0, 5, true,
+     "With 1, and coll_wan_tune_trials, each communicator begins adaptive trees, which measure and send in the background, and they are among what is "
+     "tried. 0: they are not"},
     {"tune_file", WAN_KNOB_STRING, offsetof(wan_params_t, tune_file), 0, 0, 0, 4, false,
      "File in which the first rank of a job keeps what was learned by trial, for later jobs, which try nothing where it tells until calls take far longer. What "
      "could not have been learned on the links that these measure, as coll_wan_tune_excess has it, is not used. Read by every process: where they do not all read the same, nobody "

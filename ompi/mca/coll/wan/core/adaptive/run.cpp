@@ -86,12 +86,9 @@ const char *trees_unfit(const wan_comm &comm, const wan_call_t &call)
     return call.element_bytes > adaptive_most_payload ? "take no elements of more than 61440 bytes" : "";
 }
 
-bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r)
+bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r, const char *unfit)
 {
-    if (call.internal || *trees_unfit(comm, call))
-        return false;
-    const bool asked = comm.wants_trees[call.collective] || (adaptive_serves(call.collective) && comm.ruled_along_trees(r, call.blocks, call.epoch));
-    return asked && comm.trees_refuse(r).empty();
+    return !call.internal && !*unfit && comm.wants_trees[call.collective] && comm.trees_refuse(r).empty();
 }
 
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
@@ -120,18 +117,26 @@ wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *p
     std::lock_guard hold(comm.trees->lock);
     const int64_t now_ns = port->now_ns(port_ctx);
     auto &member = node_of(comm, call.stream, now_ns);
-    wan_run::by_trees t{call.collective, call.root, bytes, &member, 0};
-    with_node(*comm.trees, member, [&](adaptive_node &node) {
-        node.step(now_ns);
-        switch (call.collective) {
-        case WAN_BCAST: t.op = node.broadcast_begin(call.root, out); break;
-        case WAN_REDUCE: t.op = node.reduce_begin(call.root, in, out.data(), std::move(rules)); break;
-        case WAN_GATHER: t.op = node.gather_begin(call.root, in, place); break;
-        default: t.op = node.allreduce_begin(in, out.data(), std::move(rules));
-        }
-    });
+    const auto begin = [=, trees = comm.trees, m = &member, collective = call.collective, root = call.root](int64_t at_ns) {
+        uint64_t op = 0;
+        with_node(*trees, *m, [&](adaptive_node &node) {
+            node.step(at_ns);
+            switch (collective) {
+            case WAN_BCAST: op = node.broadcast_begin(root, out); break;
+            case WAN_REDUCE: op = node.reduce_begin(root, in, out.data(), rules); break;
+            case WAN_GATHER: op = node.gather_begin(root, in, place); break;
+            default: op = node.allreduce_begin(in, out.data(), rules);
+            }
+        });
+        return op;
+    };
     run->waits = call.blocks;
-    run->trees = t;
+    run->blocks = call.blocks && !comm.trial;
+    run->trees = wan_run::by_trees{call.collective, call.root, bytes, &member, 0};
+    if (call.blocks && comm.trial)
+        run->trees->begin = begin;
+    else
+        run->trees->op = begin(now_ns);
     return run.release();
 }
 
@@ -143,7 +148,10 @@ int trees_progress(wan_run &run)
     with_node(trees, member, [&](adaptive_node &node) {
         if (trees.failed || member.failed())
             return;         // what was abandoned looks done
-        node.step(run.port->now_ns(run.port_ctx));
+        const int64_t now_ns = run.port->now_ns(run.port_ctx);
+        if (const auto begin = std::exchange(run.trees->begin, {}))
+            run.trees->op = begin(now_ns);
+        node.step(now_ns);
         code = node.done(run.trees->op) ? WAN_DONE : WAN_OK;
     });
     return code;
@@ -153,7 +161,7 @@ int trees_progress(wan_run &run)
 bool trees_pending(const wan_run &run)
 {
     std::lock_guard hold(run.comm->trees->lock);
-    return run.comm->trees->failed || run.trees->node->failed() || run.trees->node->node().done(run.trees->op);
+    return run.comm->trees->failed || run.trees->node->failed() || run.trees->begin || run.trees->node->node().done(run.trees->op);
 }
 
 void trees_abandon(wan_run &run)
@@ -172,13 +180,13 @@ void trees_account(wan_run &run, int64_t elapsed_ns)
     run.comm->links.took(elapsed_ns);
     if (run.comm->report)
         run.comm->report->add(run.noted, elapsed_ns, 0, 0);     // what crosses is counted as it goes
-    if (run.waits && everyone_waits(run.trees->collective))
+    if (run.blocks && everyone_waits(run.trees->collective))
         run.comm->links.seen.record(~(run.trees->bytes * WAN_COLLECTIVES + run.trees->collective), elapsed_ns);
 }
 
 void trees_release(wan_run &run)
 {
-    if (!run.trees)
+    if (!run.trees || run.trees->begin)
         return;
     std::lock_guard hold(run.comm->trees->lock);
     run.trees->node->node().end(run.trees->op);
@@ -300,7 +308,8 @@ bool wan_comm_wants_trees(const wan_comm_t *comm)
     if (comm->topo.size() > wan::adaptive_most_ranks)
         return false;
     const auto along_trees = [](const wan::rule &r) { return r.how.along_trees; };
-    return std::find(std::begin(comm->wants_trees), std::end(comm->wants_trees), true) != std::end(comm->wants_trees)
+    return (comm->tune.trees && comm->tune.trials)
+           || std::find(std::begin(comm->wants_trees), std::end(comm->wants_trees), true) != std::end(comm->wants_trees)
            || std::any_of(comm->given.begin(), comm->given.end(), along_trees)
            || std::any_of(comm->learned_before.begin(), comm->learned_before.end(), along_trees);
 }

@@ -16,8 +16,9 @@ namespace wan {
  * wan_comm::trees_refuse(), which needs no call.  (That an operator does not commute is no reason.)
  */
 const char *trees_unfit(const wan_comm &comm, const wan_call_t &call);
-/** The same on all ranks. */
-bool by_trees(wan_comm &comm, const wan_call_t &call, const request &r);
+/** Whether a parameter gives it to them, which they serve; unfit: trees_unfit().  The same on all ranks. */
+bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r, const char *unfit);
+/** A trial's begins with its first step. */
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx);
 int trees_progress(wan_run &run);
 bool trees_pending(const wan_run &run);

@@ -6,6 +6,7 @@
 #include "tune/candidates.hpp"
 
 #include "collective.hpp"
+#include "adaptive/service.hpp"
 #include "algo/sites.hpp"
 #include "model/probe.hpp"
 
@@ -131,8 +132,40 @@ std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const re
     }
 }
 
+std::optional<int64_t> trees_ns(const topology &t, const facts &f, const request &r, uint64_t tree_threshold)
+{
+    if (!adaptive_serves(r.collective) || r.counts_vary)
+        return std::nullopt;
+    const bool there_and_back = r.collective == WAN_ALLREDUCE || r.collective == WAN_BARRIER;
+    request down = r;
+    if (there_and_back) {
+        down.collective = WAN_BCAST;
+        down.root = 0;
+    }
+    request up = down;
+    up.collective = r.collective == WAN_GATHER ? WAN_GATHER : WAN_REDUCE;
+    const auto one_way = [&](const request &way) -> std::optional<int64_t> {
+        wishes w;
+        const bool latency = way.bytes < tree_threshold || way.collective == WAN_GATHER;
+        if (!latency && !(w.algo = algorithm_named(way.collective, "chain")))
+            return std::nullopt;
+        const auto like = choose(t, f, w, way);
+        if (!like || (w.algo && like->algo != w.algo))
+            return std::nullopt;
+        int hosts = 1;
+        for (int s = 0; latency && s < t.site_count(); ++s)
+            hosts = std::max(hosts, t.node_count(site_id{static_cast<uint32_t>(s)}));
+        // Of a Gather all blocks of a site may pass through one process, and then those of all through the root, which is counted already.
+        const int64_t again = way.collective == WAN_GATHER ? 1 : hosts - 1;
+        return like->predicted_ns + again * static_cast<int64_t>(static_cast<__int128>(way.bytes) * f.byte_ps / 1000);
+    };
+    const bool goes_up = there_and_back || r.collective == WAN_REDUCE || r.collective == WAN_GATHER;
+    const std::optional<int64_t> there = one_way(goes_up ? up : down), back = there_and_back ? one_way(down) : 0;
+    return there && back ? std::optional(*there + *back) : std::nullopt;
+}
+
 std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
-                                             const tune_options &o, const std::optional<manner> &standing, const wishes &of_allreduce)
+                                             const tune_options &o, const std::optional<manner> &standing, const wishes &of_allreduce, bool along_trees)
 {
     const std::vector<plan> all = candidates(t, f, w, r);
     const std::optional<plan> usual = choose(t, f, w, r);       // among equals not always the first one
@@ -156,6 +189,9 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     };
     if (const auto own = own_module_ns(t, f, r); own && may_leave(w, r.collective))
         add({}, *own);
+    const auto by_trees = along_trees ? trees_ns(t, f, r, o.tree_threshold) : std::nullopt;
+    if (by_trees)
+        add({.along_trees = true}, *by_trees);
     // Other parameters change little where the way to another site is most of the time.  Of the
     // model's choice also a quarter of its segment, and four times that: models are at their worst there.
     const bool long_enough = 10 * usual->predicted_ns > 13 * f.widest_ns();
@@ -173,7 +209,7 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
     });
     std::vector<tuner::candidate> more;
     for (auto &x : others) {
-        const bool again = std::any_of(found.begin() + 1, found.end(), [&](const auto &y) { return y.how.algo == x.how.algo; });
+        const bool again = x.how.algo && std::any_of(found.begin() + 1, found.end(), [&](const auto &y) { return y.how.algo == x.how.algo; });
         (again ? more : found).push_back(std::move(x));
     }
     found.insert(found.end(), more.begin(), more.end());
@@ -182,7 +218,8 @@ std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, 
         const auto as = standing->algo ? choose(t, f, w, r, *standing) : std::nullopt;
         if (!standing->algo || (as && as->algo == standing->algo)) {
             found.resize(std::min<size_t>(found.size(), o.others()));
-            found.push_back(candidate_of(*standing, as ? as->predicted_ns : own_module_ns(t, f, r).value_or(usual->predicted_ns)));
+            const auto other = standing->along_trees ? by_trees : own_module_ns(t, f, r);
+            found.push_back(candidate_of(*standing, as ? as->predicted_ns : other.value_or(usual->predicted_ns)));
         }
     }
     // What serves has its connections; where that was learned elsewhere the model's choice may never have served.

@@ -17,14 +17,20 @@ struct tune_options {
     unsigned trials = 3;            // timed calls of other ways than the model's choice, without those that open connections; 0: nothing is tried
     unsigned excess_percent = 50;   // of predicted time over the least
     unsigned share_percent = 2;     // of the time of a class's calls: what trials may add; 100: no limit
+    bool trees = false;             // adaptive trees are tried, too, and begun for that
+    uint64_t tree_threshold = 256 << 10;    // bytes from which they are bandwidth trees
 
     /** Other ways: each is timed once, and one of them once more. */
     unsigned others() const { return trials > 1 ? trials - 1 : trials; }
 };
 
-/** The model's choice first; empty: none of our algorithms serves.  standing: what serves, in place of the last one if it is not among them. */
+/**
+ * The model's choice first; empty: none of our algorithms serves.  standing: what serves, in place of the last one if it is not among them.
+ * along_trees: adaptive trees may serve such calls, too.
+ */
 std::vector<tuner::candidate> candidates_for(const topology &t, const facts &f, const wishes &w, const request &r,
-                                             const tune_options &o, const std::optional<manner> &standing = std::nullopt, const wishes &of_allreduce = {});
+                                             const tune_options &o, const std::optional<manner> &standing = std::nullopt, const wishes &of_allreduce = {},
+                                             bool along_trees = false);
 
 /** As the model chooses within a manner, or, where that does not go with this call, with its algorithm. */
 std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, const request &r, const manner &m);
@@ -35,6 +41,15 @@ std::optional<plan> choose(const topology &t, const facts &f, const wishes &w, c
  *   Bcast, Reduce, Gather, Scatter: binomial trees; Scan, Exscan: from rank to rank; all others: doubling distances
  */
 std::optional<int64_t> own_module_ns(const topology &t, const facts &f, const request &r);
+
+/**
+ * What a call takes along adaptive trees that have been measured, in ns, at most, about: their form is not known to all ranks.
+ *   below tree_threshold    as the fastest of ours, and what the bytes for all hosts of a site take through one interface, since a
+ *                           latency tree's process may have them all for children; Allreduce, Barrier: to a root and back
+ *   from there on           as the algorithm `chain`, which the bandwidth tree's form comes near
+ * nullopt: not known.
+ */
+std::optional<int64_t> trees_ns(const topology &t, const facts &f, const request &r, uint64_t tree_threshold);
 
 /** What the fastest way and another one, far slower, are predicted to take of a call of so many bytes. */
 struct misfit {

@@ -19,11 +19,14 @@ namespace wan {
 /** Parameters of 0, or without a value, are the planner's. */
 struct manner {
     const algorithm *algo = nullptr;    // nullptr: Open MPI's own module serves, or
-    bool along_trees = false;           // adaptive ones do, of rules alone
+    bool along_trees = false;           // adaptive ones do
     uint32_t links = 0, entries = 0, pieces = 0;
     std::optional<site_order> order{};
     std::optional<inner_steps> inner{};
     int cuts = 0;                       // segments: 2^cuts times as many as the planner's
+
+    /** Not Open MPI's own module. */
+    bool ours() const { return algo || along_trees; }
 
     friend bool operator==(const manner &, const manner &) = default;
 };

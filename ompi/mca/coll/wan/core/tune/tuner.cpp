@@ -77,7 +77,7 @@ tuner::learned tuner::serving(const slot &s)
 {
     if (!s.history.empty() && (!s.known || s.history.back().doubted))
         return s.history.back();
-    return {0, s.known, s.known && s.known->algo ? s.known : std::nullopt};
+    return {0, s.known, s.known && s.known->ours() ? s.known : std::nullopt};
 }
 
 void tuner::round_begin(size_t i, enum slot::round which, std::vector<unsigned> candidates)
@@ -238,7 +238,7 @@ size_t tuner::best_of(const state &x, size_t standing, bool ours)
         const candidate &c = x.candidates[k];
         const bool twice = !now.again_ns || (c.again_ns && below(c.again_ns, now.again_ns, little));
         const bool quicker = !now.measured_ns || below(c.measured_ns, now.measured_ns, little);     // one that was far slower is not measured
-        if ((c.how.algo || !ours) && c.measured_ns && twice && quicker && (!x.candidates[best].measured_ns || c.measured_ns < x.candidates[best].measured_ns))
+        if ((c.how.ours() || !ours) && c.measured_ns && twice && quicker && (!x.candidates[best].measured_ns || c.measured_ns < x.candidates[best].measured_ns))
             best = k;
     }
     return best;
@@ -255,7 +255,7 @@ bool tuner::too_slow(const state &x, const candidate &c)
 }
 
 /** What serves calls that do not block. */
-size_t tuner::ours_instead(const state &x) { return x.candidates[x.standing].how.algo ? x.standing : 0; }
+size_t tuner::ours_instead(const state &x) { return x.candidates[x.standing].how.ours() ? x.standing : 0; }
 
 bool tuner::decide(const tune_scores &combined, unsigned epoch)
 {

@@ -105,7 +105,7 @@ public:
 
     /**
      * What the trial that has begun is predicted to take, of a call like the first of its class; 0: there is none, or not any more.
-     * Open MPI's own module is taken to be as much slower for longer calls as the model's choice is, for which that is.
+     * Open MPI's own module and adaptive trees are taken to be as much slower for longer calls as the model's choice is, for which that is.
      */
     int64_t usual_ns() const;
     /**
