@@ -344,7 +344,7 @@ std::string check_late_sends()
 }
 
 /**
- * Processors shared by so many that each process looks now and then only: far ways are known for what they are by their fourth answers all
+ * Processors shared by so many that each process looks now and then only: far ways are known for what they are by their third answers all
  * the same, and ways that two dozen answers show to be as short as one inside a site are not asked about two hundred times.
  */
 std::string check_busy_hosts()

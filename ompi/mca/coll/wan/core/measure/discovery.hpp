@@ -125,9 +125,9 @@ private:
         uint32_t answers = 0;
         int64_t first_answer = 0;           // when
         int64_t shortest = 0;               // of all answers, also of those that do not count
-        /** What no message can have been under way for less than, by the answers for which that is most: the last one counts, since any
-         *  process may lose its processor just before it sends. */
-        std::array<int64_t, 3> longer{};
+        /** What no message can have been under way for less than, by the two answers for which that is most: the second one counts, since
+         *  any process may lose its processor just before it sends. */
+        std::array<int64_t, 2> longer{};
         int64_t least() const { return longer.back(); }
         bool confirmed = false;
     };
