@@ -315,7 +315,7 @@ std::string check_late_reads()
             two.now = turn * every;
             const int rank = static_cast<int>(turn % 2);
             for (size_t k = 0; k <= wan::discovery::looks_a_read; ++k, two.now += us) {
-                two.it[static_cast<size_t>(rank)]->look(two.now, reads && k == 0);
+                two.it[static_cast<size_t>(rank)]->look(two.now, reads && k == 0 ? two.now : 0);
                 if (k == (reads ? 0 : wan::discovery::looks_a_read))
                     two.take(rank);
             }

@@ -208,6 +208,7 @@ static void line_move_later(mca_coll_wan_module_t *module)
         OBJ_RETAIN(module->comm);
         module->later.item.step = later_step;
         module->later.item.call = true;
+        module->later.item.prompt = false;
         mca_coll_wan_progress_add(&module->later.item);
     }
 }

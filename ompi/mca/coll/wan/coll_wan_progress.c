@@ -18,7 +18,7 @@ static int64_t last_ns;             /* when the program was in MPI last, as far 
 static int calls;                   /* items of calls; atomic */
 static int prompt;                  /* prompt items; atomic */
 static __thread bool inside;        /* this thread holds `busy` */
-static bool was_read;                   /* sockets, just before these steps; of who holds `busy` */
+static int64_t read_ns;             /* when sockets were read, just before these steps; 0: they were not; of who holds `busy` */
 
 bool mca_coll_wan_progress_inside(void)
 {
@@ -92,7 +92,7 @@ static int catch_up(int64_t pause_ns, int64_t since_ns)
  * program's next calls.  Who takes times has it read them at once, after each pause that counts beside a message's way.
  */
 #define PASSES_A_READ 8
-#define PAUSE_NS 200000
+#define PAUSE_NS 100000
 
 static void read_sockets(void)
 {
@@ -104,9 +104,9 @@ static void read_sockets(void)
     (void) opal_progress_set_yield_when_idle(yields);
 }
 
-bool mca_coll_wan_progress_read(void)
+int64_t mca_coll_wan_progress_read(void)
 {
-    return was_read;
+    return read_ns;
 }
 
 static int progress(void)
@@ -122,11 +122,15 @@ static int progress(void)
         return 0;
     }
     inside = true;
-    was_read = 0 < __atomic_load_n(&prompt, __ATOMIC_RELAXED) && PAUSE_NS < now_ns() - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
-    if (was_read) {
-        read_sockets();
+    if (0 < __atomic_load_n(&prompt, __ATOMIC_RELAXED)) {
+        since_ns = now_ns();
+        if (PAUSE_NS < since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED)) {
+            read_ns = since_ns;
+            read_sockets();
+        }
     }
     steps = step_all();
+    read_ns = 0;
     since_ns = now_ns();
     pause_ns = since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
     if (RARE_NS < pause_ns && 0 < __atomic_load_n(&calls, __ATOMIC_RELAXED)) {

@@ -33,6 +33,7 @@ static void request_construct(mca_coll_wan_request_t *request)
     request->base.super.req_start = request_start;
     request->item.step = request_step;
     request->item.call = true;
+    request->item.prompt = false;
     request->next = NULL;
     request->run = NULL;
     request->inner = NULL;

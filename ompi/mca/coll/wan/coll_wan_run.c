@@ -230,7 +230,7 @@ void mca_coll_wan_beside_leave(mca_coll_wan_beside_t *beside)
         return;
     }
     beside->item.step = left_step;
-    beside->item.call = false;
+    beside->item.call = beside->item.prompt = false;
     beside->passes = 0;
     beside->left = true;
     mca_coll_wan_progress_add(&beside->item);

@@ -37,8 +37,8 @@ typedef struct wan_item {
 void mca_coll_wan_progress_add(wan_item_t *item);
 /* Whether this thread is stepping one. */
 bool mca_coll_wan_progress_inside(void);
-/* In a step: whether that has just been done. */
-bool mca_coll_wan_progress_read(void);
+/* In a step: since when that has been done just before it; 0: it has not. */
+int64_t mca_coll_wan_progress_read(void);
 void mca_coll_wan_progress_close(void);
 
 /* ---- a call: coll_wan_call.c ------------------------------------------------ */

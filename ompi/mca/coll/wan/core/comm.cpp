@@ -228,6 +228,11 @@ std::string wan_comm::trees_refuse(const wan::request &r) const
     return "";
 }
 
+bool wan_comm::trees_serve(const wan::request &r, const char *unfit) const
+{
+    return trees_might_serve(r.collective) && !*unfit && trees_refuse(r).empty();
+}
+
 bool wan_comm::trees_might_serve(wan_collective_t c) const
 {
     return node && wan::adaptive_serves(c) && !(wish[c].stable && wan::kind_of(c).operation);
@@ -237,7 +242,7 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
 {
     if (c.internal || wish[r.collective].algo || wants_trees[r.collective])
         return {};
-    const bool might = trees_might_serve(r.collective), along_trees = might && !*c.unfit && trees_refuse(r).empty();
+    const bool might = trees_might_serve(r.collective), along_trees = trees_serve(r, c.unfit);
     std::optional<wan::manner> before;
     if (const auto told = ruled(r, c.blocks, era)) {
         if (!told->how.along_trees || along_trees)
@@ -245,7 +250,7 @@ wan::tuner::service wan_comm::serve(const wan::request &r, const circumstances &
         if (!told->learned)
             return {before};
     }
-    if (!tune.trials || r.counts_local || (tune.trees && might != along_trees))     // of a kind of calls all have the same ways
+    if (!tune.trials || r.counts_local || might != along_trees)     // of a kind of calls all have the same ways
         return {before};
     const wan::facts &f = links.known[era];
     const wan::call_class what = wan::class_of(topo, r);
@@ -292,11 +297,11 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
         if (explains && !c.internal && !c.asks)
             saw(r, c.blocks, era, plan, by, c.unfit);
     };
-    if (manner && manner->along_trees) {
+    if (manner && manner->along_trees && trees_serve(r, c.unfit)) {
         seen_as(std::nullopt, calls_seen::served::along_trees);
         return {.along_trees = true};
     }
-    if (manner && !manner->algo) {
+    if (manner && !manner->ours()) {
         ++counters.left[r.collective];
         seen_as(std::nullopt, calls_seen::served::left);
         return {.left = true};

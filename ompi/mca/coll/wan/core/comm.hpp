@@ -92,10 +92,11 @@ struct wan_comm final : private wan::links_user {
         bool learned;               // by trial: until calls take far longer
         std::optional<wan::misfit> misfit{};    // on other links than these, as measured: it does not count
     };
-    /** Why adaptive trees do not serve such a call where a name or a rule gives it to them; "": they do, as far as its size and kind go. */
+    /** Why adaptive trees do not serve such a call where a name, a rule or a trial gives it to them; "": they do, as far as its size and kind go. */
     std::string trees_refuse(const wan::request &r) const;
-    /** Whether adaptive trees serve some calls of a collective where a rule, or a trial, gives them to them. */
+    /** Whether adaptive trees serve some calls of a collective where a rule, or a trial, gives them to them; this one.  unfit: trees_unfit(). */
     bool trees_might_serve(wan_collective_t c) const;
+    bool trees_serve(const wan::request &r, const char *unfit) const;
     /** Whether it counts or not; nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which facts are known. */
     std::optional<ruling> any_rule(const wan::request &r, bool blocks, size_t era) const;
     /** Where it counts. */

@@ -24,9 +24,9 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
     if (told && (how ? told->how.algo == how->algo : told->how.along_trees))
         return std::string(told->knob) + " says so";
     for (const wan::tuner::state &s : tuning.classes())
-        if (how && s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
+        if (s.what == wan::class_of(topo, r) && s.candidates.size() > 1)
             return s.phase != wan::tuner::state::phase::settled ? "ways to serve it are being tried"
-                   : fits(s.candidates[s.standing].how, *how)
+                   : (how ? fits(s.candidates[s.standing].how, *how) : s.candidates[s.standing].how.along_trees)
                        ? (std::all_of(s.candidates.begin(), s.candidates.end(), [](const auto &x) { return x.trials == 0; })
                               ? "predicted to be the fastest, and watched"
                           : s.candidates[s.standing].measured_ns == 0 && s.candidates[s.standing].late > 0

@@ -101,12 +101,12 @@ void discovery::send(int rank, header h, std::span<const std::byte> more)
     send_(rank, bytes.data(), sizeof h + more.size());
 }
 
-void discovery::look(int64_t now_ns, bool read)
+void discovery::look(int64_t now_ns, int64_t read_ns)
 {
     const bool first = now_ < 0;
     gap_ = first ? 0 : now_ns - looks_[turn_];
-    if (first || read)
-        looks_.fill(now_ns);
+    if (first || read_ns > 0)
+        looks_.fill(first ? now_ns : read_ns);
     looks_[turn_] = now_ns;
     turn_ = (turn_ + 1) % looks_.size();
     now_ = now_ns;
@@ -179,7 +179,7 @@ void discovery::take_pong(int rank, uint32_t number, int64_t gap)
     if (!w.confirmed) {
         const bool apart = w.shortest >= site_finder::least_apart_ns && w.shortest <= site_finder::most_near_ns;
         w.confirmed = (w.samples.size() >= (apart ? part_samples : least_samples) && agree(w.samples[0], w.samples[1]) && (tells(w, w.samples[0]) || w.samples.size() >= telling_samples))
-                      || (w.least() > site_finder::most_near_ns && 2 * w.least() >= w.shortest)       // far, whatever has waited
+                      || (far(w) && 2 * w.least() >= w.shortest)      // whatever has waited
                       || (w.answers >= telling_samples && w.shortest <= site_finder::most_near_ns)
                       || w.sent >= enough_pings || now_ - w.first_answer >= enough_ns;
         if (!w.confirmed) {
@@ -197,10 +197,13 @@ void discovery::take_pong(int rank, uint32_t number, int64_t gap)
         w.due = now_ + (pause_ns << std::max<size_t>(w.samples.size(), 3) >> 3);
 }
 
+/** Whether a way takes longer than any inside a site. */
+bool discovery::far(const way &w) { return std::min(w.least(), w.shortest) > site_finder::most_near_ns; }
+
 /** Whether a way takes about that time, or not longer than that, which is all that counts of the shortest ones; or more than any near one. */
 bool discovery::tells(const way &w, int64_t time)
 {
-    return 2 * w.least() >= time || time < site_finder::least_apart_ns || w.least() > site_finder::most_near_ns;
+    return 2 * w.least() >= time || time < site_finder::least_apart_ns || far(w);
 }
 
 void discovery::give_report()

@@ -70,10 +70,11 @@ public:
     discovery(std::span<const uint64_t> node, int me, sender send, site_ways::options o = {}, observer learned = {});
 
     /**
-     * To be called whenever this process looks for messages, before it takes them.  read: all that had come was read from the network
-     * just before; else that may have happened in any of the last looks_a_read looks, as Open MPI has it.
+     * To be called whenever this process looks for messages, before it takes them.  read_ns: what had come by then has been read from the
+     * network; 0: that may have happened in any of the last looks_a_read looks, as Open MPI has it.
      */
-    void look(int64_t now_ns, bool read = true);
+    void look(int64_t now_ns, int64_t read_ns);
+    void look(int64_t now_ns) { look(now_ns, now_ns); }
     static constexpr size_t looks_a_read = 8;
     /**
      * A message that came from `rank`; ignored is what is none of ours, comes twice or too late, makes no sense, or is from
@@ -137,6 +138,7 @@ private:
     void measure(uint32_t round, std::vector<int> hosts);
     void send_ping(size_t i);
     void take_pong(int rank, uint32_t number, int64_t gap);
+    static bool far(const way &w);
     static bool tells(const way &w, int64_t time);
     void give_report();
     void take_report(int rank, uint32_t round, std::span<const int64_t> times);

@@ -78,10 +78,10 @@ int wan_discovery_open(const wan_params_t *params, uint32_t job, const wan_peer_
     });
 }
 
-int wan_discovery_look(wan_discovery_t *d, int64_t now_ns, bool read)
+int wan_discovery_look(wan_discovery_t *d, int64_t now_ns, int64_t read_ns)
 {
     return wan::guarded([&]() -> int {
-        d->machine.look(now_ns, read);
+        d->machine.look(now_ns, read_ns);
         d->number_places();
         d->keep_ways();
         return WAN_OK;
