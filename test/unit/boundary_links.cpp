@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "adaptive/service.hpp"
+#include "boundary_trees.hpp"
 #include "comm.hpp"
 #include "model/probe.hpp"
 #include "tune/choices.hpp"
@@ -16,84 +17,6 @@
 namespace {
 
 using namespace wan_test;
-
-/** The adaptive trees of a job, whose messages arrive in order, each pair's after a time. */
-struct trees_of_job {
-    struct letter {
-        int from, to;
-        std::vector<char> bytes;
-        int64_t due;
-    };
-    struct process {
-        trees_of_job *all;
-        int rank;
-        wan_trees_t *trees = nullptr;
-    };
-    explicit trees_of_job(watched_job &j) : trees_of_job(j.p, j.comms) {}
-    trees_of_job(const params &p_of_all, std::vector<comm_ptr> &those) : processes(those.size()), comms(those)
-    {
-        static uint32_t jobs = 0;       // what another one has measured is not known
-        ++jobs;
-        for (size_t r = 0; r < comms.size(); ++r)
-            peers.push_back({static_cast<int>(r), jobs, static_cast<uint32_t>(r)});
-        for (size_t r = 0; r < comms.size(); ++r) {
-            process &p = processes[r] = {this, peers[r].process};
-            int known;
-            const auto send = [](void *ctx, int to, const void *head, size_t head_size, const void *rest, size_t size, size_t) {
-                const auto &from = *static_cast<process *>(ctx);
-                letter l{from.rank, to, {}, from.all->now + from.all->delay(from.rank, to)};
-                l.bytes.assign(static_cast<const char *>(head), static_cast<const char *>(head) + head_size);
-                l.bytes.insert(l.bytes.end(), static_cast<const char *>(rest), static_cast<const char *>(rest) + size);
-                from.all->sent.push_back(std::move(l));
-            };
-            ready = ready && wan_trees_open(&p_of_all, jobs, send, &p, false, &p.trees) == WAN_OK
-                    && wan_comm_use_trees(comms[r].get(), p.trees, 1, 0, peers.data(), now, &known) == WAN_OK;
-        }
-    }
-    ~trees_of_job()
-    {
-        for (auto &c : comms)
-            wan_comm_leave_trees(c.get());
-        for (process &p : processes)
-            wan_trees_close(p.trees);
-    }
-    /** Until nothing has been said for a minute; how many messages that took. */
-    int settle()
-    {
-        int messages = 0;
-        for (int idle = 0; idle < 60'000; ++idle) {
-            for (process &p : processes)
-                (void)wan_trees_step(p.trees, now);
-            const auto next = std::min_element(sent.begin(), sent.end(), [](const letter &a, const letter &b) { return a.due < b.due; });
-            if (next == sent.end() || next->due > now + 1'000'000) {
-                now += 1'000'000;
-                continue;
-            }
-            const letter l = std::move(*next);
-            sent.erase(next);
-            now = std::max(now, l.due);
-            (void)wan_trees_receive(processes[static_cast<size_t>(l.to)].trees, l.from, l.bytes.data(), l.bytes.size(), now);
-            ++messages, idle = 0;
-        }
-        return messages;
-    }
-    bool ready = true;
-    int64_t now = 0;
-    std::function<int64_t(int, int)> delay = [](int, int) { return 10'000; };
-    std::deque<letter> sent;
-    std::vector<wan_tree_peer_t> peers;
-    std::vector<process> processes;
-    std::vector<comm_ptr> &comms;
-};
-
-/** A communicator of two ranks in each of two sites. */
-std::vector<comm_ptr> two_by_two(const params &p, const char *a, const char *b)
-{
-    std::vector<comm_ptr> comms;
-    for (int r = 0; r < 4; ++r)
-        comms.push_back(open(p, peers_of({a, a, b, b}), r));
-    return comms;
-}
 
 /** Blocks of a Gather from coll_wan_tree_threshold on are not for trees, whose relays would keep them all; the same on all ranks. */
 std::string check_long_gather()
@@ -123,8 +46,7 @@ std::string check_long_gather()
             wan_run_release(run);
             WAN_CHECK_THAT((std::string(said).find("adaptive") != std::string::npos) == (count < 256), std::to_string(count) + ": " + said);
         }
-    std::string text(static_cast<size_t>(wan_comm_explain(comms[0].get(), nullptr, 0)), ' ');
-    wan_comm_explain(comms[0].get(), text.data(), text.size() + 1);
+    const std::string text = explained(comms[0]);
     const auto count_of = [&](const std::string &words) {
         int n = 0;
         for (size_t at = 0; (at = text.find(words, at)) != text.npos; ++at)
@@ -163,8 +85,7 @@ std::string check_unfit()
                 WAN_CHECK(wan_run_along_trees(run) == dense);
                 wan_run_release(run);
             }
-    std::string text(static_cast<size_t>(wan_comm_explain(comms[0].get(), nullptr, 0)), ' ');
-    wan_comm_explain(comms[0].get(), text.data(), text.size() + 1);
+    const std::string text = explained(comms[0]);
     const auto count_of = [&](const std::string &words) {
         int n = 0;
         for (size_t at = 0; (at = text.find(words, at)) != text.npos; ++at)
@@ -183,7 +104,7 @@ std::string check_change()
     watched_job j({"l1", "l1", "l2", "l2", "l3"}, 1);
     if (std::string why = bring_up(j.comms, j.f); !why.empty())
         return why;
-    trees_of_job trees(j);
+    trees_of_job trees(j.p, j.comms);
     WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
     std::string before, first, latest;
     if (std::string why = j.plan(0, false, &before); !why.empty())
@@ -233,7 +154,7 @@ std::string check_levels()
         j.f.otherwise = [&](auto &found) { levels(found, 0); };
         if (std::string why = bring_up(j.comms, j.f); !why.empty())
             return why;
-        trees_of_job trees(j);
+        trees_of_job trees(j.p, j.comms);
         WAN_CHECK(trees.ready && trees.settle() > 0 && trees.settle() == 0);
         const wan_comm &c = *j.comms[0];
         const auto knows_levels = [&] { return c.links.known.back().level_ns != decltype(c.links.known.back().level_ns){}; };
@@ -273,7 +194,7 @@ std::string check_timeout()
     j.p.reduce_timeout = 5000;
     if (std::string why = bring_up(j.comms, j.f); !why.empty())
         return why;
-    trees_of_job trees(j);
+    trees_of_job trees(j.p, j.comms);
     WAN_CHECK(trees.ready);
     const wan::operation_host &node = j.comms[1]->node->node();
     WAN_CHECK(node.timeout_ns({0, false}, 1) == 5'000'000);
@@ -288,7 +209,7 @@ std::string check_all_trees()
     j.p.tree_threshold = 1024;
     if (std::string why = bring_up(j.comms, j.f); !why.empty())
         return why;
-    trees_of_job trees(j);
+    trees_of_job trees(j.p, j.comms);
     std::vector<comm_ptr> more;
     for (int r = 0; r < 5; ++r)
         more.push_back(open(j.p, peers_of(sites), r));

@@ -36,6 +36,7 @@ unit_tests = \
 	test/unit/boundary_learned \
 	test/unit/boundary_links \
 	test/unit/boundary_trials \
+	test/unit/boundary_tried_trees \
 	test/unit/rules \
 	test/unit/text_file \
 	test/unit/topology \
@@ -174,7 +175,10 @@ test_unit_boundary_files_LDADD = $(unit_libs)
 test_unit_boundary_learned_SOURCES = test/unit/boundary_learned.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_learned_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_learned_LDADD = $(unit_libs)
-test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_tried_trees_SOURCES = test/unit/boundary_tried_trees.cpp test/unit/boundary_trees.hpp test/unit/boundary_job.hpp $(unit_headers)
+test_unit_boundary_tried_trees_CPPFLAGS = $(unit_cppflags)
+test_unit_boundary_tried_trees_LDADD = $(unit_libs)
+test_unit_boundary_links_SOURCES = test/unit/boundary_links.cpp test/unit/boundary_trees.hpp test/unit/watched_job.hpp test/unit/boundary_job.hpp $(unit_headers)
 test_unit_boundary_links_CPPFLAGS = $(unit_cppflags)
 test_unit_boundary_links_LDADD = $(unit_libs)
 test_unit_boundary_trials_SOURCES = test/unit/boundary_trials.cpp test/unit/boundary_job.hpp $(unit_headers)
