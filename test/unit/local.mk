@@ -43,6 +43,8 @@ unit_tests = \
 	test/unit/trees \
 	test/unit/tried_trees \
 	test/unit/tuner \
+	test/unit/tuner_candidates \
+	test/unit/tuner_clock \
 	test/unit/verifier \
 	test/unit/ways \
 	test/unit/widths
@@ -101,7 +103,13 @@ test_unit_engine_threads_LDADD = $(unit_libs) -lpthread
 test_unit_tried_trees_SOURCES = test/unit/tried_trees.cpp test/unit/planned.hpp $(unit_headers)
 test_unit_tried_trees_CPPFLAGS = $(unit_cppflags)
 test_unit_tried_trees_LDADD = $(unit_libs)
-test_unit_tuner_SOURCES = test/unit/tuner.cpp test/unit/planned.hpp $(unit_headers)
+test_unit_tuner_candidates_SOURCES = test/unit/tuner_candidates.cpp test/unit/trial_ranks.hpp test/unit/planned.hpp $(unit_headers)
+test_unit_tuner_candidates_CPPFLAGS = $(unit_cppflags)
+test_unit_tuner_candidates_LDADD = $(unit_libs)
+test_unit_tuner_clock_SOURCES = test/unit/tuner_clock.cpp test/unit/trial_ranks.hpp test/unit/planned.hpp $(unit_headers)
+test_unit_tuner_clock_CPPFLAGS = $(unit_cppflags)
+test_unit_tuner_clock_LDADD = $(unit_libs)
+test_unit_tuner_SOURCES = test/unit/tuner.cpp test/unit/trial_ranks.hpp test/unit/planned.hpp $(unit_headers)
 test_unit_tuner_CPPFLAGS = $(unit_cppflags)
 test_unit_tuner_LDADD = $(unit_libs)
 test_unit_rules_SOURCES = test/unit/rules.cpp test/unit/planned.hpp $(unit_headers)
