@@ -94,9 +94,11 @@ std::string check_never_what_they_cannot()
                         return why;
                     WAN_CHECK_THAT(j.last_along == (dense && asked && quick), std::to_string(dense) + std::to_string(asked) + std::to_string(quick) + std::to_string(blocks) + text);
                 }
-            (void)j.call(true, true, quick);
-            if (asked && quick)
-                WAN_CHECK_THAT(explained(j.comms[0]).find("\n  chosen: the fastest of ") != std::string::npos, explained(j.comms[0]));
+            for (const bool dense : {false, true}) {
+                WAN_CHECK(j.call(dense, true, quick).empty());
+                const std::string why = explained(j.comms[0]);
+                WAN_CHECK_THAT(why.find(dense ? "\n  chosen: the fastest of " : "that they cannot serve is not tried\n") != std::string::npos, why);
+            }
         }
     return "";
 }
