@@ -264,7 +264,7 @@ std::string check_rare_looks()
     return "";
 }
 
-/** Two hosts of one process each, 40 us apart; what a process does, and when messages come to it, is the test's. */
+/** Two hosts of one process each; what a process does, and when messages come to it, is the test's. */
 struct pair_of_hosts {
     struct letter {
         int64_t at_ns;
@@ -273,7 +273,7 @@ struct pair_of_hosts {
     };
     std::vector<letter> under_way;
     size_t sent = 0;
-    int64_t now = 0;
+    int64_t now = 0, way = 40 * us;
     std::vector<std::unique_ptr<wan::discovery>> it;
 
     pair_of_hosts()
@@ -281,7 +281,7 @@ struct pair_of_hosts {
         for (int r : {0, 1})
             it.push_back(std::make_unique<wan::discovery>(std::vector<uint64_t>{11, 22}, r, [this, r](int to, const void *bytes, size_t size) {
                 const char *first = static_cast<const char *>(bytes);
-                under_way.push_back({now + 40 * us, r, to, {first, first + size}});
+                under_way.push_back({now + way, r, to, {first, first + size}});
                 ++sent;
             }));
     }
@@ -297,7 +297,7 @@ struct pair_of_hosts {
             return here;
         });
         for (const letter &l : come)
-            it[static_cast<size_t>(rank)]->receive(l.from, l.bytes.data(), l.bytes.size());
+            it[static_cast<size_t>(rank)]->receive(l.from, l.bytes.data(), l.bytes.size(), now);
     }
 
     bool finished() const { return it[0]->finished() && it[1]->finished(); }
@@ -340,6 +340,36 @@ std::string check_late_sends()
                 two.under_way.back().at_ns += 20 * ms;
         }
     WAN_CHECK_THAT(answers[0] > 2 && answers[1] > 2 && two.finished() && two.it[0]->sites() == 1, std::to_string(two.it[0]->sites()) + " sites");
+    return "";
+}
+
+/** Who loses its processor between looking and taking, while another thread reads the network, takes no far host for a near one, nor a near one for far. */
+std::string check_late_takes()
+{
+    for (const auto &[way, sites] : {std::pair{10 * ms, 2}, {40 * us, 1}}) {
+        pair_of_hosts two;
+        two.way = way;
+        int64_t until[2] = {};
+        int lost = 0;
+        bool spoke[2] = {};
+        for (; two.now < 10'000 * ms && !two.finished(); two.now += 10 * us)
+            for (int rank : {0, 1}) {
+                if (two.now < until[rank])
+                    continue;
+                if (until[rank] == 0) {
+                    two.it[static_cast<size_t>(rank)]->look(two.now);
+                    if (std::exchange(spoke[rank], false) && rank == 0 && lost++ < 6) {
+                        until[rank] = two.now + 25 * ms;        // an answer to what was just sent is there by then
+                        continue;
+                    }
+                }
+                until[rank] = 0;
+                const size_t before = two.sent;
+                two.take(rank);
+                spoke[rank] = two.sent > before;
+            }
+        WAN_CHECK_THAT(lost >= 3 && two.finished() && two.it[0]->sites() == sites, std::to_string(two.it[0]->sites()) + " sites");
+    }
     return "";
 }
 
@@ -535,7 +565,7 @@ int main()
         cmocka_unit_test(test<check_one_site>), cmocka_unit_test(test<check_ways>), cmocka_unit_test(test<check_ways_ping>), cmocka_unit_test(test<check_ways_cost>),
         cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_rare_looks>),
         cmocka_unit_test(test<check_pauses>), cmocka_unit_test(test<check_late_reads>), cmocka_unit_test(test<check_late_sends>),
-        cmocka_unit_test(test<check_busy_hosts>),
+        cmocka_unit_test(test<check_late_takes>),        cmocka_unit_test(test<check_busy_hosts>),
     };
     return cmocka_run_group_tests_name("discovery", tests, nullptr, nullptr);
 }

@@ -44,7 +44,7 @@ static void letter_send(void *ctx, int rank, const void *bytes, size_t size)
 static int letter_take(void *ctx, int rank, const void *bytes, size_t size)
 {
     (void) ctx;
-    return wan_discovery_receive(discover.machine, rank, bytes, size);
+    return wan_discovery_receive(discover.machine, rank, bytes, size, now_ns());
 }
 
 static int letter_drop(void *ctx, int rank, const void *bytes, size_t size)

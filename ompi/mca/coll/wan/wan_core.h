@@ -500,7 +500,8 @@ int wan_discovery_open(const wan_params_t *params, uint32_t job, const wan_peer_
                        wan_discovery_send_t send, void *ctx, wan_discovery_t **discovery);
 /* Whenever this process looks for messages, before it takes them; read_ns: what had come by then has been read from the network; 0: that is not known. */
 int wan_discovery_look(wan_discovery_t *discovery, int64_t now_ns, int64_t read_ns);
-int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *bytes, size_t size);
+/* now_ns: when it is taken, which may be later than that this process looked. */
+int wan_discovery_receive(wan_discovery_t *discovery, int rank, const void *bytes, size_t size, int64_t now_ns);
 /* The sites are known; and what is measured of the ways between them, too: nothing comes any more. */
 bool wan_discovery_known(const wan_discovery_t *discovery);
 bool wan_discovery_complete(const wan_discovery_t *discovery);

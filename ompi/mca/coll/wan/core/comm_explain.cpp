@@ -23,7 +23,7 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
     }
     if (told && (how ? told->how.algo == how->algo : told->how.along_trees))
         return std::string(told->knob) + " says so";
-    if (how && tune.trials && trees_might_serve(r.collective) && !trees_serve(r, unfit))
+    if (how && blocks && !r.counts_vary && tune.trials && !ruled(r, blocks, era) && trees_might_serve(r.collective) && !trees_serve(r, unfit))
         return "predicted to be the fastest; where there are adaptive trees, a call that they cannot serve is not tried";
     for (const wan::tuner::state &s : tuning.classes())
         if (s.what == wan::class_of(topo, r) && s.candidates.size() > 1)

@@ -150,7 +150,7 @@ void discovery::send_ping(size_t i)
     send(delegate_[static_cast<size_t>(w.host)], {ping, round_ << 16 | static_cast<uint32_t>(i) << 8 | (w.sent & 0xff), 0});
 }
 
-void discovery::take_pong(int rank, uint32_t number, int64_t gap)
+void discovery::take_pong(int rank, uint32_t number, int64_t gap, int64_t taken_ns)
 {
     const size_t i = number >> 8 & 0xff;
     if (i >= ways_.size() || reported_ || gap < 0 || delegate_[static_cast<size_t>(ways_[i].host)] != rank)
@@ -162,19 +162,19 @@ void discovery::take_pong(int rank, uint32_t number, int64_t gap)
     const auto which = std::find_if(w.under_way.begin(), w.under_way.end(), [&](const way::ping &p) { return p.number == (number & 0xff); });
     if (which == w.under_way.end())
         return;
-    const int64_t time = std::max<int64_t>(1, now_ - which->since);
+    const int64_t time = std::max<int64_t>(1, taken_ns - which->since), gap_here = gap_ + taken_ns - now_;
     w.under_way.erase(which);
     w.shortest = w.answers ? std::min(w.shortest, time) : time;
     if (++w.answers == 1)
         w.first_answer = now_;
     if ((number & 0xff) > 1) {      // (the first one may have made a connection)
-        const auto at = std::upper_bound(w.longer.begin(), w.longer.end(), time - gap - gap_, std::greater<>());    // it waited for no longer than that
+        const auto at = std::upper_bound(w.longer.begin(), w.longer.end(), time - gap - gap_here, std::greater<>());    // it waited for no longer than that
         if (at != w.longer.end()) {
             std::move_backward(at, w.longer.end() - 1, w.longer.end());
-            *at = time - gap - gap_;
+            *at = time - gap - gap_here;
         }
     }
-    if (std::max(gap, gap_) <= std::max(harmless_gap_ns, time / 10))
+    if (std::max(gap, gap_here) <= std::max(harmless_gap_ns, time / 10))
         w.samples.insert(std::upper_bound(w.samples.begin(), w.samples.end(), time), time);
     if (!w.confirmed) {
         const bool apart = w.shortest >= site_finder::least_apart_ns && w.shortest <= site_finder::most_near_ns;
@@ -222,8 +222,9 @@ void discovery::give_report()
         send(delegate_[0], {report, round_, 0}, std::as_bytes(std::span(times)));
 }
 
-void discovery::receive(int rank, const void *bytes, size_t size)
+void discovery::receive(int rank, const void *bytes, size_t size, int64_t now_ns)
 {
+    const int64_t taken_ns = std::max(now_ns, now_);
     header h;
     if (size < sizeof h || size > message_max || rank < 0 || static_cast<size_t>(rank) >= host_of_.size())
         return;
@@ -236,8 +237,8 @@ void discovery::receive(int rank, const void *bytes, size_t size)
         return values;
     };
     switch (h.what) {
-    case ping: return send(rank, {pong, h.number, gap_});
-    case pong: return take_pong(rank, h.number, h.value);
+    case ping: return send(rank, {pong, h.number, gap_ + taken_ns - now_});
+    case pong: return take_pong(rank, h.number, h.value, taken_ns);
     case report: return take_report(rank, h.number, take(int64_t{}));
     case ask: return take_ask(rank, h.number, take(int32_t{}));
     case table: return take_table(rank, h.number, take(site_finder::place{}));

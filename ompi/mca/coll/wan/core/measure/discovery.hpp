@@ -71,16 +71,19 @@ public:
 
     /**
      * To be called whenever this process looks for messages, before it takes them.  read_ns: what had come by then has been read from the
-     * network; 0: that may have happened in any of the last looks_a_read looks, as Open MPI has it.
+     * network; 0: that may have happened in any of the last looks_a_read looks: Open MPI reads after it has called us, in each of its
+     * passes (btl/tcp, connected) or in every eighth.
      */
     void look(int64_t now_ns, int64_t read_ns);
     void look(int64_t now_ns) { look(now_ns, now_ns); }
     static constexpr size_t looks_a_read = 8;
     /**
      * A message that came from `rank`; ignored is what is none of ours, comes twice or too late, makes no sense, or is from
-     * a process that does not say such things: of the sites each hears from one other process only.
+     * a process that does not say such things: of the sites each hears from one other process only.  now_ns: it is taken then, which a
+     * process that has lost its processor does some time after it has looked.
      */
-    void receive(int rank, const void *bytes, size_t size);
+    void receive(int rank, const void *bytes, size_t size, int64_t now_ns);
+    void receive(int rank, const void *bytes, size_t size) { receive(rank, bytes, size, now_); }
 
     /** The sites are known. */
     bool finished() const { return !place_.empty(); }
@@ -137,7 +140,7 @@ private:
     void send(int rank, header h, std::span<const std::byte> more = {});
     void measure(uint32_t round, std::vector<int> hosts);
     void send_ping(size_t i);
-    void take_pong(int rank, uint32_t number, int64_t gap);
+    void take_pong(int rank, uint32_t number, int64_t gap, int64_t taken_ns);
     static bool far(const way &w);
     static bool tells(const way &w, int64_t time);
     void give_report();

@@ -88,10 +88,10 @@ int wan_discovery_look(wan_discovery_t *d, int64_t now_ns, int64_t read_ns)
     });
 }
 
-int wan_discovery_receive(wan_discovery_t *d, int rank, const void *bytes, size_t size)
+int wan_discovery_receive(wan_discovery_t *d, int rank, const void *bytes, size_t size, int64_t now_ns)
 {
     return wan::guarded([&]() -> int {
-        d->machine.receive(rank, bytes, size);
+        d->machine.receive(rank, bytes, size, now_ns);
         d->number_places();
         d->keep_ways();
         return WAN_OK;
