@@ -208,6 +208,19 @@ std::string check_silent()
     return "";
 }
 
+/** A busy host of which no time tells, but that it is much nearer to one site than any two sites are to each other, is there. */
+std::string check_much_nearer()
+{
+    wan::site_finder f(16);
+    const std::string why = find_all(f, 16, [](int a, int b, int) {
+        const bool same = a % 2 == b % 2;
+        return std::max(a, b) == 15 ? (same ? -8 * ms : -30 * ms) : same ? 60 * us : 40 * ms;
+    }, 40);
+    WAN_CHECK_THAT(why.empty(), why);
+    WAN_CHECK(f.places()[15].site == f.places()[13].site && f.places()[15].site != f.places()[14].site);
+    return "";
+}
+
 /** Hundreds that are silent wait no longer than one that is: nobody will tell more of the last of them than of the first. */
 std::string check_many_silent()
 {
@@ -662,7 +675,7 @@ int main()
         cmocka_unit_test(test<check_late_ways>), cmocka_unit_test(test<check_late_hosts>),
         cmocka_unit_test(test<check_busy_hosts>), cmocka_unit_test(test<check_no_zones>), cmocka_unit_test(test<check_late_buildings>),
         cmocka_unit_test(test<check_many_targets>), cmocka_unit_test(test<check_always_late>), cmocka_unit_test(test<check_at_most_in_zone>),
-        cmocka_unit_test(test<check_perhaps>),
+        cmocka_unit_test(test<check_perhaps>), cmocka_unit_test(test<check_much_nearer>),
     };
     return cmocka_run_group_tests_name("site_finder", tests, nullptr, nullptr);
 }

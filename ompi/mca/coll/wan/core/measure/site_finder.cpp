@@ -179,12 +179,12 @@ std::vector<bool> site_finder::dark_targets(const cell &c) const
     return dark;
 }
 
-/** Whom a host may be near to, by the shortest of the times that it takes at most; -1: nobody. */
+/** Whom a host may be near to, by the shortest of the times that it takes at most, and far less than any to another site; -1: nobody. */
 int site_finder::perhaps_near(const cell &c, int host) const
 {
     const auto &times = times_.at(host);
     int found = -1;
-    int64_t least = most_near_ns;
+    int64_t least = std::max(most_near_ns, far_ns_ / 2);
     for (size_t k = 0; k < times.size(); ++k)
         if (c.targets[k] != host && only_at_most(times[k]) && at_most(times[k]) <= least)
             least = at_most(times[k]), found = c.targets[k];
