@@ -19,6 +19,9 @@ static int calls;                   /* items of calls; atomic */
 static int prompt;                  /* prompt items; atomic */
 static __thread bool inside;        /* this thread holds `busy` */
 static int64_t read_ns;             /* when sockets were read, just before these steps; 0: they were not; of who holds `busy` */
+static __thread char here;          /* its address tells threads apart */
+static char *last_thread;           /* that passed here; atomic */
+static int64_t turned_ns;           /* when another one than before passed here; 0: never; atomic */
 
 bool mca_coll_wan_progress_inside(void)
 {
@@ -90,10 +93,27 @@ static int catch_up(int64_t pause_ns, int64_t since_ns)
 /*
  * Open MPI reads its sockets after it has called us, in each of its passes (btl/tcp, connected) or in every eighth: what came during a pause would be
  * taken some passes after it, and wait for a program's next calls.  Who takes times has it read them at once, after each pause that counts
- * beside a message's way.  (Where another thread may be reading, nothing is known of what has been read.)
+ * beside a message's way.  While another thread may be reading, nothing is known of what has been read: it may have lost its processor at it.
+ * Each passes here just before that, so one that has not done so for long is not at it.
  */
 #define PASSES_A_READ 8
 #define PAUSE_NS 100000
+#define AWAY_NS 1000000000
+
+static void thread_passes(void)
+{
+    if (&here != __atomic_load_n(&last_thread, __ATOMIC_RELAXED)
+        && NULL != __atomic_exchange_n(&last_thread, &here, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&turned_ns, now_ns(), __ATOMIC_RELAXED);
+    }
+}
+
+static bool others_are_away(int64_t at_ns)
+{
+    const int64_t turned = __atomic_load_n(&turned_ns, __ATOMIC_RELAXED);
+
+    return 0 == turned || AWAY_NS < at_ns - turned;
+}
 
 static void read_sockets(void)
 {
@@ -107,7 +127,7 @@ static void read_sockets(void)
 
 int64_t mca_coll_wan_progress_read(void)
 {
-    return opal_using_threads() ? 0 : read_ns;
+    return read_ns;
 }
 
 static int progress(void)
@@ -119,6 +139,9 @@ static int progress(void)
         && NULL == __atomic_load_n(&under_way, __ATOMIC_RELAXED)) {
         return 0;
     }
+    if (0 < __atomic_load_n(&prompt, __ATOMIC_RELAXED)) {
+        thread_passes();
+    }
     if (0 != __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
         return 0;
     }
@@ -126,8 +149,8 @@ static int progress(void)
     if (0 < __atomic_load_n(&prompt, __ATOMIC_RELAXED)) {
         since_ns = now_ns();
         if (PAUSE_NS < since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED)) {
-            read_ns = since_ns;
             read_sockets();
+            read_ns = others_are_away(now_ns()) ? since_ns : 0;
         }
     }
     steps = step_all();
