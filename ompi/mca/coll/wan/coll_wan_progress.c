@@ -21,6 +21,7 @@ static __thread bool inside;        /* this thread holds `busy` */
 static int64_t read_ns;             /* when sockets were read, just before these steps; 0: they were not; of who holds `busy` */
 static __thread char here;          /* its address tells threads apart */
 static char *last_thread;           /* that passed here; atomic */
+static bool read_elsewhere;         /* by a thread of btl/tcp's; atomic */
 static int64_t turned_ns;           /* when another one than before passed here; 0: never; atomic */
 
 bool mca_coll_wan_progress_inside(void)
@@ -94,7 +95,7 @@ static int catch_up(int64_t pause_ns, int64_t since_ns)
  * Open MPI reads its sockets after it has called us, in each of its passes (btl/tcp, connected) or in every eighth: what came during a pause would be
  * taken some passes after it, and wait for a program's next calls.  Who takes times has it read them at once, after each pause that counts
  * beside a message's way.  While another thread may be reading, nothing is known of what has been read: it may have lost its processor at it.
- * Each passes here just before that, so one that has not done so for long is not at it.
+ * Of the program's, each passes here shortly before or after that, so one that has not done so for long is hardly at it; btl/tcp's own never does.
  */
 #define PASSES_A_READ 8
 #define PAUSE_NS 100000
@@ -112,7 +113,15 @@ static bool others_are_away(int64_t at_ns)
 {
     const int64_t turned = __atomic_load_n(&turned_ns, __ATOMIC_RELAXED);
 
-    return 0 == turned || AWAY_NS < at_ns - turned;
+    return !__atomic_load_n(&read_elsewhere, __ATOMIC_RELAXED) && (0 == turned || AWAY_NS < at_ns - turned);
+}
+
+static bool btl_tcp_has_thread(void)
+{
+    const int index = mca_base_var_find("opal", "btl", "tcp", "progress_thread");
+    const int *has = NULL;
+
+    return 0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &has, NULL, NULL) && NULL != has && 0 != *has;
 }
 
 static void read_sockets(void)
@@ -150,7 +159,7 @@ static int progress(void)
         since_ns = now_ns();
         if (PAUSE_NS < since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED)) {
             read_sockets();
-            read_ns = others_are_away(now_ns()) ? since_ns : 0;
+            read_ns = others_are_away(since_ns) ? since_ns : 0;
         }
     }
     steps = step_all();
@@ -175,7 +184,10 @@ void mca_coll_wan_progress_add(wan_item_t *item)
     if (item->call && 0 == __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED)) {
         __atomic_store_n(&last_ns, now_ns(), __ATOMIC_RELAXED);
     }
-    (void) __atomic_add_fetch(&prompt, item->prompt, __ATOMIC_RELAXED);
+    if (item->prompt) {
+        __atomic_store_n(&read_elsewhere, btl_tcp_has_thread(), __ATOMIC_RELAXED);
+        (void) __atomic_add_fetch(&prompt, 1, __ATOMIC_RELAXED);
+    }
     item->next = __atomic_load_n(&added, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&added, &item->next, item, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {

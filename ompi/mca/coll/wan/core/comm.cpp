@@ -233,6 +233,11 @@ bool wan_comm::trees_serve(const wan::request &r, const char *unfit) const
     return trees_might_serve(r.collective) && !*unfit && trees_refuse(r).empty();
 }
 
+bool wan_comm::trees_named(const wan::request &r, const circumstances &c) const
+{
+    return wants_trees[r.collective] && !c.internal && !*c.unfit && trees_refuse(r).empty();
+}
+
 bool wan_comm::trees_might_serve(wan_collective_t c) const
 {
     return node && wan::adaptive_serves(c) && !(wish[c].stable && wan::kind_of(c).operation);
@@ -287,17 +292,16 @@ bool wan_comm::decide_trials(const wan::tune_scores &scores)
 wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint64_t far_block_bytes)
 {
     std::lock_guard hold(lock);
-    if (links.known.empty())
-        throw std::logic_error("a call before links are known");
     const size_t era = links.era_of(c.epoch);
-    const wan::facts &f = links.known[era];
-    const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
-    const std::optional<wan::manner> manner = serve(r, c, era).how;
     const auto seen_as = [&](const std::optional<wan::plan> &plan, calls_seen::served by) {
         if (explains && !c.internal && !c.asks)
             saw(r, c.blocks, era, plan, by, c.unfit);
     };
-    if (manner && manner->along_trees && trees_serve(r, c.unfit)) {
+    const bool named = trees_named(r, c);       // whatever is known of links, if anything is
+    if (!named && links.known.empty())
+        throw std::logic_error("a call before links are known");
+    const std::optional<wan::manner> manner = named ? std::nullopt : serve(r, c, era).how;
+    if (named || (manner && manner->along_trees && trees_serve(r, c.unfit))) {
         seen_as(std::nullopt, calls_seen::served::along_trees);
         return {.along_trees = true};
     }
@@ -306,6 +310,8 @@ wan_comm::decision wan_comm::decide(const wan::request &r, circumstances c, uint
         seen_as(std::nullopt, calls_seen::served::left);
         return {.left = true};
     }
+    const wan::facts &f = links.known[era];
+    const uint32_t limit = r.counts_local ? wan::far_limit(topo, f, far_block_bytes) : 0;
     auto *found = wan::most_recent(decisions_, [&](const auto &x) {
         return x.key == r && x.scattered == c.scattered && x.era == era && x.manner == manner && x.limit == limit;
     });

@@ -29,7 +29,7 @@ struct wan_comm final : private wan::links_user {
 
     wan::topology topo;
     int me;
-    std::mutex lock;                    // counters, what is known of links, what is cached: runs of several threads
+    mutable std::mutex lock;            // counters, what is known of links, what is cached: runs of several threads
     wan::comm_links links;
     wan::wishes wish[WAN_COLLECTIVES];
     bool wants_trees[WAN_COLLECTIVES] = {};     // adaptive ones
@@ -66,7 +66,7 @@ struct wan_comm final : private wan::links_user {
         std::optional<wan::plan> plan{};
         std::shared_ptr<const prepared> how{};
         bool left = false;      // to the module before, by choice
-        bool along_trees = false;   // adaptive ones serve, likewise
+        bool along_trees = false;   // adaptive ones serve, likewise, or as a parameter says
     };
     /** What is of this rank or this call alone, and beside a request decides. */
     struct circumstances {
@@ -97,6 +97,8 @@ struct wan_comm final : private wan::links_user {
     /** Whether adaptive trees serve some calls of a collective where a rule, or a trial, gives them to them; this one.  unfit: trees_unfit(). */
     bool trees_might_serve(wan_collective_t c) const;
     bool trees_serve(const wan::request &r, const char *unfit) const;
+    /** Whether they serve this one because a parameter names them. */
+    bool trees_named(const wan::request &r, const circumstances &c) const;
     /** Whether it counts or not; nothing where a parameter names the collective's algorithm.  blocks: a blocking call; era: which facts are known. */
     std::optional<ruling> any_rule(const wan::request &r, bool blocks, size_t era) const;
     /** Where it counts. */

@@ -75,6 +75,7 @@ void wan_comm::saw(const wan::request &r, bool blocks, size_t era, const std::op
 std::string wan_comm::explain() const
 {
     using served = calls_seen::served;
+    std::lock_guard hold(lock);
     std::vector<wan::calls_told> all;
     for (const calls_seen &x : seen_calls) {
         wan::calls_told c;

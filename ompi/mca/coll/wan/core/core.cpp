@@ -264,24 +264,15 @@ int wan_run_begin(wan_comm_t *comm, const wan_call_t *call, const wan_port_t *po
         wan::request r = wan::request_of(comm->topo, *call);
         r.polled = !call->blocks && !call->internal;
         const char *const unfit = wan::trees_unfit(*comm, *call);
-        const auto along_trees = [&] {
+        auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
+        const auto [plan, prepared, left, along_trees] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks, call->asks, unfit}, far_block_bytes);
+        if (call->blocks && comm->trial)
+            comm->trial_predicted_ns = plan ? plan->predicted_ns : comm->usually_ns(r, call->epoch);
+        if (along_trees) {
             *run = wan::trees_begin(*comm, *call, port, port_ctx);
             wan::report_note(**run, *call, r);
             return WAN_OK;
-        };
-        if (wan::by_trees(*comm, *call, r, unfit)) {
-            if (comm->explains && !call->asks) {
-                std::lock_guard hold(comm->lock);
-                comm->saw(r, call->blocks, comm->links.era_of(call->epoch), std::nullopt, wan_comm::calls_seen::served::along_trees);
-            }
-            return along_trees();
         }
-        auto [where, scattered, far_block_bytes] = wan::bind_call(comm->topo, comm->me, *call);
-        const auto [plan, prepared, left, by_choice] = comm->decide(r, {scattered, call->epoch, call->internal, call->blocks, call->asks, unfit}, far_block_bytes);
-        if (call->blocks && comm->trial)
-            comm->trial_predicted_ns = plan ? plan->predicted_ns : comm->usually_ns(r, call->epoch);
-        if (by_choice)
-            return along_trees();
         if (!plan) {
             if (left && call->blocks && !comm->trial) {
                 comm->trial = WAN_TRIAL_LEFT;

@@ -24,7 +24,7 @@
  * Where the order of operands counts, contributions of neighbouring ranks alone are combined (parts.hpp); what
  * cannot yet be combined travels side by side.  Long ones then take a chain in the order of ranks, towards the root
  * from both ends, and wait for whoever is late.  A Gather is a reduction that combines nothing; relays
- * keep what comes, so that long ones are not for trees (run.cpp: by_trees).
+ * keep what comes, so that long ones are not for trees (wan_comm::trees_refuse()).
  *
  * Source: as neighbours.hpp, sections 3.4 and 3.5; that messages list their
  * receiver, and that children are told where to send, is ours.

@@ -86,11 +86,6 @@ const char *trees_unfit(const wan_comm &comm, const wan_call_t &call)
     return call.element_bytes > adaptive_most_payload ? "take no elements of more than 61440 bytes" : "";
 }
 
-bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r, const char *unfit)
-{
-    return !call.internal && !*unfit && comm.wants_trees[call.collective] && comm.trees_refuse(r).empty();
-}
-
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx)
 {
     auto run = std::make_unique<wan_run>();

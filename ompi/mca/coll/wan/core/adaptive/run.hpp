@@ -1,6 +1,6 @@
 /*
- * Calls that travel along adaptive trees, behind wan_run_t: which ones do, and
- * how they go on.
+ * Calls that travel along adaptive trees, behind wan_run_t: which ones may, and
+ * how they go on.  Which ones do: wan_comm::decide().
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -16,8 +16,6 @@ namespace wan {
  * wan_comm::trees_refuse(), which needs no call.  (That an operator does not commute is no reason.)
  */
 const char *trees_unfit(const wan_comm &comm, const wan_call_t &call);
-/** Whether a parameter gives it to them, which they serve; unfit: trees_unfit().  The same on all ranks. */
-bool by_trees(const wan_comm &comm, const wan_call_t &call, const request &r, const char *unfit);
 /** A trial's begins with its first step. */
 wan_run *trees_begin(wan_comm &comm, const wan_call_t &call, const wan_port_t *port, void *port_ctx);
 int trees_progress(wan_run &run);

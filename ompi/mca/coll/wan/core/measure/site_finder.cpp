@@ -23,7 +23,7 @@ constexpr size_t first_landmarks = 8, most_landmarks = 64;
 constexpr int many_hosts = 128;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 4;
-/** After so many more, far and near ways are told apart without a gap between them, by what is never inside a site. */
+/** After so many, far and near ways are told apart without a gap between them, by what is never inside a site. */
 constexpr uint32_t busy_rounds = 4;
 /** Hosts that are far from each other, without which that says nothing of those that are silent. */
 constexpr size_t least_telling = 3;
