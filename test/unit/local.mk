@@ -31,6 +31,7 @@ unit_tests = \
 	test/unit/report_parts \
 	test/unit/schedule \
 	test/unit/site_finder \
+	test/unit/site_parts \
 	test/unit/boundary \
 	test/unit/boundary_files \
 	test/unit/boundary_learned \
@@ -73,9 +74,12 @@ test_unit_discovery_LDADD = $(unit_libs)
 test_unit_discovery_garbage_SOURCES = test/unit/discovery_garbage.cpp test/unit/discovery_network.hpp $(unit_headers)
 test_unit_discovery_garbage_CPPFLAGS = $(unit_cppflags)
 test_unit_discovery_garbage_LDADD = $(unit_libs)
-test_unit_site_finder_SOURCES = test/unit/site_finder.cpp $(unit_headers)
+test_unit_site_finder_SOURCES = test/unit/site_finder.cpp test/unit/finder_rounds.hpp $(unit_headers)
 test_unit_site_finder_CPPFLAGS = $(unit_cppflags)
 test_unit_site_finder_LDADD = $(unit_libs)
+test_unit_site_parts_SOURCES = test/unit/site_parts.cpp test/unit/finder_rounds.hpp $(unit_headers)
+test_unit_site_parts_CPPFLAGS = $(unit_cppflags)
+test_unit_site_parts_LDADD = $(unit_libs)
 test_unit_links_file_SOURCES = test/unit/links_file.cpp $(unit_headers)
 test_unit_links_file_CPPFLAGS = $(unit_cppflags)
 test_unit_links_file_LDADD = $(unit_libs)
