@@ -126,7 +126,10 @@ bool site_finder::find_limits(cell &c, const std::vector<way> &ways, size_t late
     for (const way &w : ways)
         times.push_back(w.ns);
     c.limits_ns.clear();
-    for (const gap &some : gaps_in(times, least_apart_ns, least_gap_apart, late))
+    std::vector<gap> gaps = gaps_in(times, least_apart_ns, least_gap_apart, late);
+    if (gaps.empty() && std::erase_if(times, only_at_most) > 0)     // what takes at most nearly as long as far ones is not near for that
+        gaps = gaps_in(times, least_apart_ns, least_gap_apart, late);
+    for (const gap &some : gaps)
         c.limits_ns.push_back(some.limit_ns);
     return !c.limits_ns.empty();
 }
