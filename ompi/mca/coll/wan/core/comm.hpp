@@ -134,7 +134,7 @@ struct wan_comm final : private wan::links_user {
     std::vector<calls_seen> seen_calls;
     uint64_t not_seen = 0;              // calls of further classes
     /** With the lock held. */
-    void saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by, const char *unfit = "");
+    void saw(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, calls_seen::served by, const char *unfit);
     /** See wan_comm_explain(). */
     std::string explain() const;
 
