@@ -7,6 +7,7 @@
 #include "finder_rounds.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <random>
@@ -302,11 +303,108 @@ std::string check_always_late()
 /** Of what ways between zones take at most, be it a little less than others take, nothing follows: it hides no zones. */
 std::string check_at_most_between_zones()
 {
-    wan::site_finder f(12);
-    const std::string why = find_all(f, 12, [](int h, int t, int) {
-        return h / 6 != t / 6 ? 40 * ms : h / 3 == t / 3 ? 60 * us : h % 6 == 0 || t % 6 == 0 ? -1400 * us : 1450 * us;
-    });
-    return why.empty() ? zones_are(f, 12, 3, 2) : why;
+    for (const bool late : {false, true}) {     // two hosts at first: then the ways are measured again
+        int rounds = 0;
+        wan::site_finder f(12);
+        std::string why = find_all(f, 12, [&](int h, int t, int round) {
+            rounds = round + 1;
+            return h / 6 != t / 6                          ? 40 * ms
+                   : late && round == 0 && h % 6 == 1      ? 2 * ms
+                   : h / 3 == t / 3                        ? 60 * us
+                   : h % 6 == 0 || t % 6 == 0              ? -1400 * us
+                                                           : 1450 * us;
+        });
+        if (why.empty())
+            why = zones_are(f, 12, 3, 2);
+        WAN_CHECK_THAT(why.empty(), std::to_string(late) + ": " + why);
+        WAN_CHECK(rounds == (late ? 2 : 1));
+    }
+    return "";
+}
+
+/** Two hosts that tell only at most what the others of their site take are no zone, though one way among the others is late: nothing is known to be far. */
+std::string check_nothing_far()
+{
+    constexpr int per = 8;
+    int asked = 0;
+    for (int rare = 0; rare < per; ++rare)
+        for (int late = 0; late < per; ++late)
+            for (int to = 0; to < per; ++to) {
+                const int other = (rare + 1) % per;
+                if (late == to || late == rare || late == other || to == rare || to == other)
+                    continue;
+                wan::site_finder f(2 * per);
+                const std::string why = find_all(f, 2 * per, [&](int h, int t, int) {
+                    const auto tells_little = [&](int a) { return a == rare || a == other; };
+                    asked += h == late && t == to;
+                    return h / per != t / per                                ? 40 * ms
+                           : h < per && tells_little(h) != tells_little(t)   ? -900 * us
+                           : h == late && t == to                            ? 1200 * us
+                                                                             : 60 * us;
+                });
+                WAN_CHECK_THAT(why.empty() && f.parted() == 0, std::to_string(rare) + ", " + std::to_string(late) + " to " + std::to_string(to) + ": parts " + why);
+            }
+    WAN_CHECK_THAT(asked > 100, "no way that is late was measured");
+    return "";
+}
+
+/**
+ * Busy hosts, most of whose ways tell at most what they take, and others that are late now and then. Where there are no zones few jobs may have some; where
+ * there are, hardly any of the others misses its own; of zones without buildings hardly any has some.
+ */
+std::string check_busy_and_late()
+{
+    struct job {
+        bool zones_right, parted, buildings;
+    };
+    const auto run = [](int per, int zones, int busy, int late, int64_t longest, unsigned seed) {
+        std::mt19937 draw(seed * 13 + static_cast<unsigned>(per));
+        const auto below = [&](int64_t most) { return static_cast<int64_t>(draw() % static_cast<uint64_t>(most)); };
+        const int site = per * zones, hosts = 2 * site;
+        std::vector<bool> rare(static_cast<size_t>(hosts));
+        for (size_t h = 0; h < rare.size(); ++h)
+            rare[h] = below(100) < busy;
+        wan::site_finder f(hosts);
+        const std::string why = find_all(f, hosts, [&](int a, int b, int) {
+            if (a / site != b / site)
+                return 40 * ms + below(500 * us);
+            const int64_t is = a / per != b / per ? 1230 * us + below(100 * us) : 60 * us + below(50 * us);
+            if ((rare[static_cast<size_t>(a)] || rare[static_cast<size_t>(b)]) && below(100) < 85)
+                return -(is + 250 * us + below(longest));
+            return below(100) < late ? is + 300 * us + below(longest) : is;
+        });
+        job is{why.empty() && f.parted() > 0, f.parted() > 0, false};
+        std::map<int, int> parts;       // of those that are not busy, by zone
+        for (int h = 0; h < hosts; ++h) {
+            const auto &p = f.places()[static_cast<size_t>(h)];
+            is.buildings = is.buildings || p.inside[1] > 0;
+            if (!rare[static_cast<size_t>(h)])
+                is.zones_right = is.zones_right && p.inside[0] > 0 && parts.try_emplace(h / per, p.inside[0]).first->second == p.inside[0];
+        }
+        for (int site_of = 0; zones == 2 && site_of < 2; ++site_of)
+            if (parts.contains(2 * site_of) && parts.contains(2 * site_of + 1))
+                is.zones_right = is.zones_right && parts[2 * site_of] != parts[2 * site_of + 1];
+        return is;
+    };
+    int none = 0, all = 0, right = 0, zones = 0, buildings = 0;
+    for (const int busy : {10, 25, 40})
+        for (const int late : {0, 2, 5})
+            for (unsigned seed = 0; seed < 40; ++seed) {
+                for (const int per : {6, 8, 16, 32})
+                    none += run(per, 1, busy, late, 1500 * us, seed).parted, ++all;
+                for (const int per : {4, 8, 16}) {
+                    right += run(per, 2, busy, late, 1500 * us, seed).zones_right, ++zones;
+                    buildings += run(per, 2, busy, late, 400 * us, seed).buildings;     // shorter than from zone to zone
+                }
+            }
+    const std::string counts = "parted " + std::to_string(none) + " of " + std::to_string(all) + ", zones right " + std::to_string(right) + ", buildings "
+                               + std::to_string(buildings) + " of " + std::to_string(zones);
+    if (std::getenv("WAN_TEST_LONG"))
+        print_message("%s\n", counts.c_str());
+    WAN_CHECK_THAT(none * 50 <= all, counts);
+    WAN_CHECK_THAT(right * 10 >= zones * 9, counts);
+    WAN_CHECK_THAT(buildings * 50 <= zones, counts);
+    return "";
 }
 
 /** A host that tells only what its ways take at most has its zone all the same, also where those of others are measured once more. */
@@ -369,6 +467,7 @@ int main()
         cmocka_unit_test(test<check_busy_hosts>), cmocka_unit_test(test<check_no_zones>), cmocka_unit_test(test<check_late_buildings>),
         cmocka_unit_test(test<check_many_targets>), cmocka_unit_test(test<check_always_late>),
         cmocka_unit_test(test<check_at_most_in_zone>), cmocka_unit_test(test<check_at_most_between_zones>), cmocka_unit_test(test<check_perhaps>),
+        cmocka_unit_test(test<check_nothing_far>), cmocka_unit_test(test<check_busy_and_late>),
     };
     return cmocka_run_group_tests_name("site_parts", tests, nullptr, nullptr);
 }

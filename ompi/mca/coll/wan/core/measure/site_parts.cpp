@@ -42,6 +42,9 @@ site_finder::verdict site_finder::judge(const cell &c, const std::vector<way> &w
     const bool alone = std::ranges::any_of(sizes, [](const auto &s) { return s.second == 1; });     // perhaps late
     if (c.level == 1 && c.repeat == cell::repeats::never && misfits <= most_to_repeat * all && (alone || misfits > most_misfits * all))
         return verdict::doubtful;
+    // (Hosts may fall apart for want of exact times alone.)
+    if (std::ranges::none_of(ways, [&](const way &w) { return !inside(w) && w.ns >= c.limit_ns; }))
+        return verdict::none;
     return misfits <= most_misfits * all ? verdict::parts : verdict::none;
 }
 
@@ -127,7 +130,8 @@ bool site_finder::find_limits(cell &c, const std::vector<way> &ways, size_t late
         times.push_back(w.ns);
     c.limits_ns.clear();
     std::vector<gap> gaps = gaps_in(times, least_apart_ns, least_gap_apart, late);
-    if (gaps.empty() && std::erase_if(times, only_at_most) > 0)     // what takes at most nearly as long as far ones is not near for that
+    // What takes at most nearly as long as far ones is not near for that. (Of parts of parts, which are never measured again, too many would be false.)
+    if (gaps.empty() && c.level == 1 && std::erase_if(times, only_at_most) > 0)
         gaps = gaps_in(times, least_apart_ns, least_gap_apart, late);
     for (const gap &some : gaps)
         c.limits_ns.push_back(some.limit_ns);
