@@ -15,6 +15,7 @@ static wan_item_t *under_way;       /* of who holds `busy` */
 static int busy;                    /* atomic */
 static int registered;              /* atomic */
 static int64_t last_ns;             /* when the program was in MPI last, as far as we know; atomic */
+static int64_t passed_ns;           /* when we were called last; of who holds `busy` */
 static int calls;                   /* items of calls; atomic */
 static int prompt;                  /* prompt items; atomic */
 static __thread bool inside;        /* this thread holds `busy` */
@@ -113,7 +114,8 @@ static bool others_are_away(int64_t at_ns)
 {
     const int64_t turned = __atomic_load_n(&turned_ns, __ATOMIC_RELAXED);
 
-    return !__atomic_load_n(&read_elsewhere, __ATOMIC_RELAXED) && (0 == turned || AWAY_NS < at_ns - turned);
+    return !__atomic_load_n(&read_elsewhere, __ATOMIC_RELAXED)
+           && (!ompi_mpi_thread_multiple || 0 == turned || AWAY_NS < at_ns - turned);
 }
 
 static bool btl_tcp_has_thread(void)
@@ -157,7 +159,7 @@ static int progress(void)
     inside = true;
     if (0 < __atomic_load_n(&prompt, __ATOMIC_RELAXED)) {
         since_ns = now_ns();
-        if (PAUSE_NS < since_ns - __atomic_load_n(&last_ns, __ATOMIC_RELAXED)) {
+        if (PAUSE_NS < since_ns - passed_ns) {
             read_sockets();
             read_ns = others_are_away(since_ns) ? since_ns : 0;
         }
@@ -171,6 +173,7 @@ static int progress(void)
         since_ns = now_ns();
     }
     __atomic_store_n(&last_ns, since_ns, __ATOMIC_RELAXED);
+    passed_ns = since_ns;
     inside = false;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
     return steps;
