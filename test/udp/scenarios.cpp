@@ -531,6 +531,32 @@ std::string late_answers()
     return "";
 }
 
+/** A process without a processor reads an answer late by twenty seconds: it does not wait as long for the next one, of which nothing comes. */
+std::string lost_processor()
+{
+    for (int strict = 0; strict < 2; ++strict) {
+        config c;
+        c.strict = strict;
+        simulator sim(c, 2, 5);
+        for (int i = 0; i < 5; ++i) {
+            sim[0].send(1, 2, 500);
+            WAN_CHECK(sim.run(sim.now + 5 * second));
+        }
+        sim[0].send(1, 2, 500);
+        const time_ns asleep = sim.now + ms;
+        sim.at(asleep, [&] { sim[0].turn = 20 * second; });
+        WAN_CHECK(sim.run(sim.now + 60 * second) && sim.now % (20 * second) == 0 && sim.now > asleep + second);
+        sim[0].turn = 0;
+        int swallowed = 0;
+        sim.tap = [&](uint32_t from, uint32_t, std::vector<uint8_t> &) { return from == 0 && swallowed++ == 0; };
+        sim[0].send(1, 2, 500);
+        const time_ns sent = sim.now;
+        WAN_CHECK(sim.run(sent + 100 * second) && swallowed > 1 && sim[1].delivered == 7);
+        WAN_CHECK_THAT(sim[1].last_delivery - sent < 2 * second, "strict " + std::to_string(strict) + ": " + std::to_string(sim[1].last_delivery - sent) + " ns");
+    }
+    return "";
+}
+
 std::string dead_peer()
 {
     for (int strict = 0; strict < 2; ++strict) {
@@ -563,6 +589,6 @@ std::string dead_peer()
 
 int main()
 {
-    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(long_ones_now_and_then), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(narrow_paths), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(dead_peer)};
+    const CMUnitTest tests[] = {TEST(uses_the_link), TEST(long_ones_now_and_then), TEST(opens_soon), TEST(opens_soon_now_and_then), TEST(size_of_the_path), TEST(narrow_paths), TEST(a_thousand_idle), TEST(incast), TEST(incast_again), TEST(chance_is_no_overrun), TEST(far_among_near), TEST(all_but_the_reserve), TEST(small_passes_bulk), TEST(small_beside_bulk), TEST(forgeries), TEST(late_answers), TEST(lost_processor), TEST(dead_peer)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

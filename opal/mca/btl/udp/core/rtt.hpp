@@ -19,11 +19,12 @@ class rtt {
 public:
     static constexpr time_ns unknown = 100 * ms;    // until measured: a round trip between continents
     static constexpr time_ns memory = 10 * second;
+    static constexpr time_ns growth = second;       // at most, from one to the next: who had no processor read the Ack late
 
     void sample(time_ns now, time_ns measured, time_ns ack_delay)
     {
         // A delay longer than the whole trip is an error (of a process that did not run for a while): not believed.
-        measured = std::max<time_ns>(measured > ack_delay ? measured - ack_delay : measured, 1);
+        measured = std::clamp<time_ns>(measured > ack_delay ? measured - ack_delay : measured, 1, smoothed() + growth);
         if (min_ == 0 || measured <= min_ || now - min_at_ > memory) {
             min_ = measured;
             min_at_ = now;
