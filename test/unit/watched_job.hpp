@@ -22,6 +22,7 @@ struct watched_job {
     std::vector<comm_ptr> comms;
     fabric f;
     int looks = 0, learned = 0, asked = 0, adopted = 0;
+    uint64_t bytes = 4;         // of a call, as far as all ranks know
     bool one_differs = false;                               // in what it holds of links measured elsewhere
     bool under_way = false;                                 // the question whether links have changed
     std::array<int64_t, WAN_CHECK_VOTES> votes{};
@@ -83,7 +84,7 @@ struct watched_job {
         std::array<int64_t, WAN_CHECK_VOTES> mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
-            int code = wan_comm_defers(comms[r].get(), 4, mine.data());
+            int code = wan_comm_defers(comms[r].get(), bytes, mine.data());
             if (code == WAN_OK)
                 code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
             WAN_CHECK(code == WAN_OK || code == WAN_DONE);

@@ -23,6 +23,9 @@ constexpr int64_t widths_price = 5;
 /** Of a call's time, what no plan saves: the way between sites, and an eighth of it for the steps inside them. */
 int64_t least_ns(const facts &f) { return f.widest_ns() * 9 / 8; }
 
+/** Calls of up to so many bytes cross once between two sites in any plan; how wide ways are does not matter to them anywhere. */
+constexpr uint64_t crosses_once = 256;
+
 /** from_file: such facts are looked at before they are believed, so that all ranks must have them from there. */
 int64_t digest_of(const fact_vector &v, bool from_file)
 {
@@ -181,7 +184,7 @@ void comm_links::defer(int64_t spent_ns)
     const facts usual = told({}, false);
     const int64_t cost_ns = probe::cost_ns(topo_, usual, measuring_to_ == purpose::believe);
     std::lock_guard hold(lock_);
-    deferred_.begin(cost_ns, spent_ns, least_ns(usual));
+    deferred_.begin(cost_ns, spent_ns, least_ns(usual), usual.sites == 2 ? crosses_once : 0);
 }
 
 void comm_links::assume()
@@ -256,7 +259,7 @@ void comm_links::widen_later()
     const facts &f = known.back();
     const int64_t cost_ns = widths_price * widths::cost_ns(topo_, f);
     std::lock_guard hold(lock_);
-    deferred_.begin(cost_ns, 0, least_ns(f));
+    deferred_.begin(cost_ns, 0, least_ns(f), crosses_once);
 }
 
 void comm_links::look_wide(purpose p, const fact_vector &before)
@@ -388,7 +391,7 @@ int comm_links::unchanged(const fact_vector &seen_now)
     if (!suspected_ && measures && widths::any(topo_, learned)) {       // as a file tells: when that is worth it
         look_wide(purpose::look_wide);
         std::lock_guard hold(lock_);
-        deferred_.begin(widths_price * widths::look_cost_ns(topo_, known.back()), 0, least_ns(known.back()));
+        deferred_.begin(widths_price * widths::look_cost_ns(topo_, known.back()), 0, least_ns(known.back()), crosses_once);
     } else {
         widen_later();
     }

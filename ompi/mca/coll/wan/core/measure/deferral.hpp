@@ -3,7 +3,8 @@
  * to be a small part of the time, as one rents skis until one has paid their price.  Who calls little
  * never pays for plans of which there is little to be had.  Likewise who sends little: no plan saves the way
  * to the other sites, so what counts is what a call takes beyond it, or a sixteenth of its time where that is more
- * (the way may be shorter than it is thought to be).
+ * (the way may be shorter than it is thought to be).  Of calls so short that they cross once, whatever links are like,
+ * a 64th counts, however long they take, unless that shows that the way is far shorter: then steps inside sites matter.
  *
  * How long calls take only each rank knows, the one that waits longest best; ranks ask each other
  * beside a call, at the second one and then when the rest must have passed, so a few times in all.  The largest
@@ -26,11 +27,16 @@ public:
     /** share: per cent of the time of calls and of measuring that this may take; 100: any. */
     explicit deferral(int64_t share) : share_(share) {}
 
-    /** Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and what no plan saves. */
-    void begin(int64_t cost_ns, int64_t before_ns, int64_t way_ns = 0)
+    /**
+     * Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and what no plan saves: the way, and calls of up to so
+     * many bytes.
+     */
+    void begin(int64_t cost_ns, int64_t before_ns, int64_t way_ns = 0, uint64_t short_bytes = 0)
     {
         cost_ns_ = cost_ns;
         way_ns_ = way_ns;
+        short_bytes_ = short_bytes;
+        is_short_ = false;
         carried_ns_ = 0;
         agreed_ns_ = mine_ns_ = before_ns;
         calls_ = asked_ = longest_ns_ = large_ = size_ = 0;
@@ -42,16 +48,18 @@ public:
     {
         if (share_ <= 0)
             return false;
+        is_short_ = bytes > 0 && bytes <= short_bytes_;
         const int size = std::bit_width(bytes) / 2;
         if (size > size_)
             size_ = size, large_ = 0, large_next_ = first_question;
         return (++calls_ >= next_) | (size_ > 0 && size == size_ && ++large_ >= large_next_);
     }
-    /** A call took so long on this rank; how much of it counts. */
+    /** The call of due() took so long on this rank; how much of it counts. */
     int64_t took(int64_t ns)
     {
         // Of calls of which each waits for the one before to cross, one takes a round trip on this rank and the next nothing.
-        const int64_t beyond_ns = ns - way_ns_ + carried_ns_, counts_ns = std::max<int64_t>({0, ns / least_part, beyond_ns});
+        const int64_t beyond_ns = ns - way_ns_ + carried_ns_;
+        const int64_t counts_ns = is_short_ && ns >= way_ns_ / 4 ? ns / least_part_of_short : std::max<int64_t>({0, ns / least_part, beyond_ns});
         carried_ns_ = std::clamp<int64_t>(beyond_ns, -way_ns_, 0);
         mine_ns_ += counts_ns;
         longest_ns_ = std::max(longest_ns_, counts_ns);
@@ -83,12 +91,14 @@ public:
     bool over() const { return missing_ns() <= 0; }
 
 private:
-    static constexpr int64_t first_question = 2, least_part = 16;
+    static constexpr int64_t first_question = 2, least_part = 16, least_part_of_short = 64;
     int64_t missing_ns() const
     {
         return share_ <= 0 ? INT64_MAX : static_cast<int64_t>(static_cast<__int128>(100 - share_) * cost_ns_ / share_) - agreed_ns_;
     }
     int64_t share_, cost_ns_ = 0, way_ns_ = 0;
+    uint64_t short_bytes_ = 0;
+    bool is_short_ = false;             // the call under way
     int64_t carried_ns_ = 0;            // what the call before took less than the way
     int64_t agreed_ns_ = 0, mine_ns_ = 0;
     int64_t longest_ns_ = 0;            // on this rank, since the last question
