@@ -24,6 +24,7 @@ unit_tests = \
 	test/unit/planner_ways \
 	test/unit/polled \
 	test/unit/port \
+	test/unit/progress \
 	test/unit/shared_ways \
 	test/unit/probe \
 	test/unit/processor \
@@ -150,6 +151,9 @@ test_unit_planner_LDADD = $(unit_libs)
 test_unit_port_SOURCES = test/unit/port.c
 test_unit_port_CPPFLAGS = $(mca_coll_wan_la_CPPFLAGS) $(CMOCKA_CFLAGS) -I$(top_srcdir)/ompi/mca/coll/wan
 test_unit_port_LDADD = $(OMPI_LIBS) $(CMOCKA_LIBS)
+test_unit_progress_SOURCES = test/unit/progress.c
+test_unit_progress_CPPFLAGS = $(test_unit_port_CPPFLAGS)
+test_unit_progress_LDADD = $(test_unit_port_LDADD) -lpthread
 test_unit_counters_SOURCES = test/unit/counters.c
 test_unit_counters_CPPFLAGS = $(test_unit_port_CPPFLAGS)
 test_unit_counters_LDADD = $(test_unit_port_LDADD)
