@@ -106,7 +106,12 @@ static void thread_passes(void)
 {
     if (&here != __atomic_load_n(&last_thread, __ATOMIC_RELAXED)
         && NULL != __atomic_exchange_n(&last_thread, &here, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&turned_ns, now_ns(), __ATOMIC_RELAXED);
+        const int64_t at_ns = now_ns();
+        int64_t turned = __atomic_load_n(&turned_ns, __ATOMIC_RELAXED);
+
+        while (turned < at_ns && !__atomic_compare_exchange_n(&turned_ns, &turned, at_ns, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            continue;       /* never back: we may have lost the processor since the clock was read */
+        }
     }
 }
 
