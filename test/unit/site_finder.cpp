@@ -59,11 +59,41 @@ std::string check_busy()
         const std::string why = find_all(f, 64, [&, most = until](int a, int b, int round) {
             const int64_t late = (a * 7919 + b * 104'729 + round * 1'299'709) % 1000 * (round < most ? 20 : 2) * us;
             return (a % sites == b % sites ? 300 * us : 20 * ms) + late;
-        }, 8);
+        }, sites == 1 ? 12 : 8);
         WAN_CHECK_THAT(why.empty(), why);
         for (int h = 0; h < 64; ++h)
             WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h % sites, std::to_string(h) + " in " + std::to_string(f.places()[static_cast<size_t>(h)].site));
     }
+    return "";
+}
+
+/**
+ * Near sites of a program whose own messages fill the ways at first: no way is short, none as long as between sites that are always told apart. That is
+ * no single site at once. Where ways are short nobody is patient, nor where sites are found.
+ */
+std::string check_filled_ways()
+{
+    for (const auto &[sites, filled] : {std::pair{2, 3}, {2, 0}, {1, 3}, {1, 100}, {1, 0}}) {
+        wan::site_finder f(8);
+        int rounds = 0;
+        const std::string where = std::to_string(sites) + " filled " + std::to_string(filled) + ": ";
+        const std::string why = find_all(f, 8, [&, in = filled, all = sites](int a, int b, int round) {
+            rounds = round + 1;
+            return (a * all / 8 == b * all / 8 ? 60 * us : 1400 * us) + (round < in ? 2 * ms + (a * 7919 + b * 104'729) % 1000 * us : 0);
+        });
+        WAN_CHECK_THAT(why.empty(), where + why);
+        for (int h = 0; h < 8; ++h)
+            WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h * sites / 8, where + std::to_string(h));
+        WAN_CHECK_THAT(rounds == (filled == 0 ? 1 : filled == 3 ? 4 : 5) && f.patience() == rounds - 1, where + std::to_string(rounds) + " rounds");
+    }
+    // Some of the ways far longer, with no gap anywhere.
+    wan::site_finder f(8);
+    const std::string why = find_all(f, 8, [](int a, int b, int round) {
+        return (a / 4 == b / 4 ? 60 * us : 1400 * us) + (round < 6 ? (a * 7919 + b * 104'729 + round * 1'299'709) % 1000 * 8 * us : 0);
+    });
+    WAN_CHECK_THAT(why.empty(), why);
+    for (int h = 0; h < 8; ++h)
+        WAN_CHECK_THAT(f.places()[static_cast<size_t>(h)].site == h / 4, std::to_string(h) + " of ways of all lengths");
     return "";
 }
 
@@ -322,7 +352,7 @@ std::string check_helped()
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_unknown_and_short>), cmocka_unit_test(test<check_busy>),
+        cmocka_unit_test(test<check_unknown>), cmocka_unit_test(test<check_unknown_and_short>), cmocka_unit_test(test<check_busy>), cmocka_unit_test(test<check_filled_ways>),
         cmocka_unit_test(test<check_neighbours>), cmocka_unit_test(test<check_doubts>), cmocka_unit_test(test<check_silent>),
         cmocka_unit_test(test<check_much_nearer>), cmocka_unit_test(test<check_many_silent>), cmocka_unit_test(test<check_remembered>),
         cmocka_unit_test(test<check_dark>), cmocka_unit_test(test<check_slow>), cmocka_unit_test(test<check_both_ends>),

@@ -194,7 +194,7 @@ std::string check_refusals()
         {{"eu/p/r1", "eu/p/r2"}, false, "all ranks are in one site, eu/p"},
         {{"paris:r1", "paris:r1"}, false, "all ranks are in one site, paris"},
         {{"measured/3/0", "measured/3/1"}, false,
-         "all ranks are in one site, measured/3, by their round trips (clusters less than half a millisecond apart need names)"},
+         "all ranks are in one site, measured/3, by their round trips (clusters less than a few milliseconds apart may need names)"},
         {{"", ""}, true, "all ranks are in one site: they are on one host, and have no names of sites"},
     };
     for (const auto &[names, discovers, text] : sites) {

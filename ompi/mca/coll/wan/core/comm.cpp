@@ -121,10 +121,10 @@ void wan_comm::links_learned(unsigned epoch)
     clock_told_ns.reset();
 }
 
-void wan_comm::links_known()
+void wan_comm::links_known(bool changed)
 {
     if (report)
-        report->links(links.how_known());
+        report->links(links.how_known(), changed);
 }
 
 /** Adaptive trees measure them, those of all communicators. */

@@ -195,7 +195,7 @@ private:
     void links_unchanged() override;
     void links_measured(bool changed, bool news) override;
     void links_learned(unsigned epoch) override;
-    void links_known() override;
+    void links_known(bool changed) override;
     void links_changed() override;
 
     wan::tuner::service serve(const wan::request &r, const circumstances &c, size_t era);

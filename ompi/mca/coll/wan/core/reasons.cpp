@@ -102,7 +102,7 @@ int wan_refusal_describe(const wan_refusal_t *refusal, char *text, size_t size)
             return std::snprintf(text, size, "%s: they are on one host, and have no names of sites", why);
         const std::string site(wan::wan_site(refusal->site));
         return site.starts_with("measured/")
-                   ? std::snprintf(text, size, "%s, %s, by their round trips (clusters less than half a millisecond apart need names)", why, site.c_str())
+                   ? std::snprintf(text, size, "%s, %s, by their round trips (clusters less than a few milliseconds apart may need names)", why, site.c_str())
                    : std::snprintf(text, size, "%s, %s", why, site.c_str());
     }
     if (refusal->knob && refusal->has_other)

@@ -206,7 +206,7 @@ void comm_links::learn(bool changed)
         seen.forget();
         user_.links_learned(epochs() - 1);
     }
-    user_.links_known();
+    user_.links_known(changed);
 }
 
 void comm_links::adopt(const fact_vector &v)

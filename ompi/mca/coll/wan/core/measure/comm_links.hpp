@@ -47,7 +47,7 @@ public:
     /** There are new facts, for calls from this epoch on; with the lock held, */
     virtual void links_learned(unsigned epoch) = 0;
     /** and then without. */
-    virtual void links_known() = 0;
+    virtual void links_known(bool changed) = 0;
     /** After these: the facts before were of links that were others. */
     virtual void links_changed() = 0;
 

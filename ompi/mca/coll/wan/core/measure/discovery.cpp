@@ -31,6 +31,8 @@ constexpr size_t least_samples = 3, part_samples = 8;
 constexpr size_t telling_samples = 24;
 /** Before a way's next ping where there is no hurry; of a short way that is confirmed ever longer, so many times at most. */
 constexpr int64_t pause_ns = 10'000'000;
+/** Half the pause before the first round that nobody waits for; each one's is twice that before: 1.5 s in all. */
+constexpr int64_t least_patience_ns = 50'000'000;
 constexpr size_t enough_samples = 12;
 /** Of a way that has seemed long: pings without an answer, so long apart that one cause does not delay both; more where many told nothing, as far as a host bears it that all others do so. */
 constexpr size_t most_under_way = 2, most_in_vain = 16, most_from_all = 4096;
@@ -115,6 +117,8 @@ void discovery::look(int64_t now_ns, int64_t read_ns)
     for (size_t i = 0; i < ways_.size() && !reported_; ++i)
         if (ways_[i].due && ways_[i].due <= now_)
             send_ping(i);
+    if (ask_at_ && ask_at_ <= now_)
+        ask_hosts();
     ways_between_.look(now_, gap_);
     if (ways_between_.finished() && !std::exchange(gave_ways_, true))
         give_ways();
@@ -267,6 +271,17 @@ void discovery::take_report(int rank, uint32_t round, std::span<const int64_t> t
         return;
     if (finder_->finished())
         return take_table(me_, 0, finder_->places());
+    if (const int patience = finder_->patience(); patience > patience_) {
+        patience_ = patience;
+        ask_at_ = now_ + (least_patience_ns << patience);
+    } else {
+        ask_hosts();
+    }
+}
+
+void discovery::ask_hosts()
+{
+    ask_at_ = 0;
     const uint32_t next = finder_->round();
     finder_->ask([&](int h, std::span<const int> targets) {
         const std::vector<int32_t> some(targets.begin(), targets.end());

@@ -145,6 +145,7 @@ private:
     static bool tells(const way &w, int64_t time);
     void give_report();
     void take_report(int rank, uint32_t round, std::span<const int64_t> times);
+    void ask_hosts();
     void take_ask(int rank, uint32_t round, std::vector<int> targets);
     void take_table(int rank, size_t first, std::span<const site_finder::place> some);
 
@@ -187,6 +188,8 @@ private:
 
     // The coordinator's.
     std::optional<site_finder> finder_;
+    int patience_ = 0;                          // of its rounds, how many have waited
+    int64_t ask_at_ = 0;                        // when the one that is due begins; 0: none
     std::map<int, std::vector<way_between>> way_reports_;   // by site
 };
 

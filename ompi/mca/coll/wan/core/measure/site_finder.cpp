@@ -23,6 +23,9 @@ constexpr size_t first_landmarks = 8, most_landmarks = 64;
 constexpr int many_hosts = 128;
 /** Rounds after which there is one site where all ways take at most what they may inside one, and none is known to take long. */
 constexpr uint32_t enough_rounds = 4;
+/** Where no way is known to be far, but some may take so long, other sites may be as near as that: so many rounds more, which are made patiently. */
+constexpr int64_t may_hide_ns = 1'000'000;
+constexpr int patient_rounds = 4;
 /** After so many, far and near ways are told apart without a gap between them, by what is never inside a site. */
 constexpr uint32_t busy_rounds = 4;
 /** Hosts that are far from each other, without which that says nothing of those that are silent. */
@@ -191,6 +194,28 @@ int site_finder::perhaps_near(const cell &c, int host) const
     return found;
 }
 
+/**
+ * Whether all hosts are one group by the limit, but some of their ways take so long that other sites may be as near: the program's own messages may
+ * fill the ways.  As the shortest times of ways come down, there may be a gap.
+ */
+bool site_finder::may_hide_sites(const cell &c, const std::vector<int64_t> &times) const
+{
+    if (std::ranges::none_of(times, [&](int64_t t) { return at_most(t) < c.limit_ns && at_most(t) >= may_hide_ns; }))
+        return false;
+    std::vector<int> up = everybody(static_cast<int>(parent_.size()));
+    const auto root = [&up](int h) {
+        while (up[static_cast<size_t>(h)] != h)
+            h = up[static_cast<size_t>(h)];
+        return h;
+    };
+    size_t groups = c.homeless.size();
+    for (int h : c.homeless)
+        for (size_t k = 0; k < c.targets.size(); ++k)
+            if (const int a = root(h), b = root(c.targets[k]); a != b && at_most(times_.at(h)[k]) < c.limit_ns)
+                up[static_cast<size_t>(a)] = b, --groups;
+    return groups == 1;
+}
+
 /** What is far among all hosts; false: that cannot be said yet. */
 bool site_finder::find_limit(cell &c)
 {
@@ -229,6 +254,11 @@ bool site_finder::find_limit(cell &c)
         c.limit_ns = most_near_ns / 2;      // nobody is near anybody
     if (without_gap)
         c.limit_ns = most_near_ns;
+    if (patience_ < patient_rounds && may_hide_sites(c, all)) {
+        ++patience_;
+        c.limit_ns = 0;
+        return false;
+    }
     if (c.limit_ns == std::numeric_limits<int64_t>::max())
         undecided_ = static_cast<int>(silent.size());
     for (int64_t t : all)

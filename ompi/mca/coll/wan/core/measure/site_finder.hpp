@@ -82,6 +82,9 @@ public:
     /** Whom each host that has a part in the round is to measure. */
     void ask(const std::function<void(int host, std::span<const int> targets)> &tell) const;
 
+    /** How many rounds, this one included, are made only to be sure that there is one site: nobody waits for them, and each is better made later than the one before. */
+    int patience() const { return patience_; }
+
     bool finished() const { return !place_.empty(); }
     /** Of each host, once finished; sites, and parts in each, are numbered by their lowest host. */
     const std::vector<place> &places() const { return place_; }
@@ -123,6 +126,7 @@ private:
     bool tells_some(const cell &c, int host) const;
     std::vector<bool> dark_targets(const cell &c) const;
     int perhaps_near(const cell &c, int host) const;
+    bool may_hide_sites(const cell &c, const std::vector<int64_t> &times) const;
     bool find_limit(cell &c);
     void settle(cell &c);
     void group(cell &c);
@@ -148,7 +152,7 @@ private:
     std::vector<way> near_;                 // all that were taken for near so far
     std::vector<place> coming_, place_;
     int64_t far_ns_ = 0, near_ns_ = 0, apart_ns_ = 0;
-    int parted_ = 0, undecided_ = 0;
+    int parted_ = 0, undecided_ = 0, patience_ = 0;
 };
 
 } // namespace wan

@@ -143,16 +143,16 @@ void record::declined(const request &r, bool by_choice)
     ++it->calls;
 }
 
-void record::links(std::string_view how)
+void record::links(std::string_view how, bool changed)
 {
     if (finished_)
         return;
     const facts &f = comm_.links.known.back();
-    const bool again = began_ && !assumed_ && how == "measured";
+    const bool again = changed && began_ && !assumed_ && how == "measured", more = began_ && !again && !assumed_;
     if (began_)
         happened(again ? "links_changed" : "links_measured",
-                 std::string(again ? "links have changed and were measured again" : "links were measured") + ", the farthest is "
-                     + time_words(f.widest_ns()) + " one way");
+                 std::string(again ? "links have changed and were measured again" : more ? "how wide links are was measured, too" : "links were measured")
+                     + ", the farthest is " + time_words(f.widest_ns()) + " one way");
     began_ = true;
     assumed_ = how == "assumed";
     const size_t number = book_->measured(comm_.topo, f, again ? "measured again" : how);

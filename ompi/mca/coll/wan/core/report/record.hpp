@@ -74,8 +74,8 @@ public:
     void add(const noted &n, int64_t elapsed_ns, uint64_t wan_bytes, uint64_t wan_messages);
     void declined(const request &r, bool by_choice);
 
-    /** What is known of the links from now on; how: see comm_links::how_known(). */
-    void links(std::string_view how);
+    /** What is known of the links from now on; how: see comm_links::how_known(); changed: they are no longer as they were. */
+    void links(std::string_view how, bool changed = false);
     void happened(std::string_view what, const std::string &text);
 
     void call(const char *name) { name_ = name; }
