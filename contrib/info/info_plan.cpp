@@ -107,17 +107,13 @@ struct outlook {
                                                                                    : " says so");
     }
     /** "", or why what is predicted to be a little faster was not chosen. */
-    std::string instead_of(const wan::topology &t) const
+    std::string instead_of(const wan::topology &t, const wan::request &r) const
     {
         const entry *fastest = nullptr;
         for (const entry &e : entries)
             if (e.best && e.algo->automatic && (!fastest || e.best->predicted_ns < fastest->best->predicted_ns))
                 fastest = &e;
-        if (!fastest || !chosen || !ruled_text().empty() || fastest->best->predicted_ns >= chosen->predicted_ns
-            || chosen->predicted_ns > fastest->best->predicted_ns + fastest->best->predicted_ns / 16
-            || chosen->algo->senders(t, *chosen) >= fastest->algo->senders(t, *fastest->best))
-            return "";
-        return "nearly as fast as " + std::string(fastest->algo->name) + ", and fewer ranks of a site send to other sites at once";
+        return fastest && chosen && ruled_text().empty() ? wan::instead_of(t, r, *chosen, *fastest->best) : "";
     }
     /** The best of each algorithm, and what was chosen. */
     void simulate_all(const cluster &c, const wan_call_t &call)
@@ -224,8 +220,9 @@ void plan_print(const cluster &c, const wan::request &r, const outlook &o, const
         return;
     }
     const wan::traffic t(c.topo(), *o.chosen, r);
+    const std::string instead = o.instead_of(c.topo(), r);
     std::cout << "\n* chosen: " << o.chosen->algo->summary << (o.ruled_text().empty() ? "" : "\n  " + o.ruled_text())
-              << (o.instead_of(c.topo()).empty() ? "" : "\n  " + o.instead_of(c.topo())) << (o.unused.empty() ? "" : "\n  " + o.unused) << "\n  across sites: " << size_text(t.across.bytes)
+              << (instead.empty() ? "" : "\n  " + instead) << (o.unused.empty() ? "" : "\n  " + o.unused) << "\n  across sites: " << size_text(t.across.bytes)
               << " in " << t.across.messages << " messages, from up to " << t.senders
               << (t.senders == 1 ? " rank" : " ranks")
               << " of a site\n  inside sites, between hosts: " << size_text(t.inside.bytes) << " in "

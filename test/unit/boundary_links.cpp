@@ -99,6 +99,40 @@ std::string check_unfit()
     return "";
 }
 
+/** A name, or a rule, that cannot serve a call is told of. */
+std::string check_named_in_vain()
+{
+    file_of_links rules;
+    std::ofstream(rules.path) << "allreduce: counterpart\n";
+    for (const bool by_rule : {false, true}) {
+        params p;
+        int k = 1;
+        while (std::string(wan::algorithm_at(WAN_ALLREDUCE, k)->name) != "counterpart")     // which is for three sites
+            ++k;
+        if (by_rule)
+            p.rules = rules.path.data();
+        else
+            p.algorithm[WAN_ALLREDUCE] = k;
+        p.explain = 1;
+        fabric f(4);
+        std::vector<comm_ptr> comms = two_by_two(p, "n1", "n2");
+        if (std::string why = bring_up(comms, f); !why.empty())
+            return why;
+        for (size_t r = 0; r < comms.size(); ++r) {
+            std::vector<uint32_t> in(64), out(64);
+            wan_call_t call = call_of(WAN_ALLREDUCE, 0, in.size(), 4, in.data(), out.data());
+            call.blocks = true;
+            wan_run_t *run = nullptr;
+            WAN_CHECK(wan_run_begin(comms[r].get(), &call, &f.port, &f.ends[r], &run) == WAN_OK);
+            wan_run_release(run);
+        }
+        const std::string text = explained(comms[0]);
+        WAN_CHECK_THAT(text.find(std::string("\n  chosen: ") + (by_rule ? "coll_wan_rules" : "coll_wan_allreduce_algorithm")
+                                 + " names counterpart, which does not serve it here: of the rest predicted to be the fastest\n") != text.npos, text);
+    }
+    return "";
+}
+
 std::string check_change()
 {
     watched_job j({"l1", "l1", "l2", "l2", "l3"}, 1);
@@ -483,6 +517,6 @@ WAN_CHECK_THAT(one.learned == 2 && links_of(one).find("; link y1 y2 ") != std::s
 
 int main()
 {
-    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_unfit>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_timeout>), cmocka_unit_test(test<check_all_trees>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
+    const CMUnitTest tests[] = {cmocka_unit_test(test<check_share>), cmocka_unit_test(test<check_long_gather>), cmocka_unit_test(test<check_unfit>), cmocka_unit_test(test<check_named_in_vain>), cmocka_unit_test(test<check_change>), cmocka_unit_test(test<check_levels>), cmocka_unit_test(test<check_timeout>), cmocka_unit_test(test<check_all_trees>), cmocka_unit_test(test<check_vain_looks>), cmocka_unit_test(test<check_narrower>)};
     return cmocka_run_group_tests_name("boundary_links", tests, nullptr, nullptr);
 }

@@ -13,8 +13,11 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
     const wan::wishes &w = wish[r.collective];
     if (how ? w.algo && w.algo == how->algo : wants_trees[r.collective])
         return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
+    const auto serves_not = [&](const std::string &who, const wan::algorithm *what) {
+        return who + " names " + std::string(what->name) + ", which does not serve it here: of the rest predicted to be the fastest";
+    };
     if (w.algo)
-        return "";
+        return how ? serves_not(std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm", w.algo) : "";
     const auto told = said(r, blocks, era);
     if (how && (wants_trees[r.collective] || (told && told->how.along_trees))) {
         const std::string refused = trees_refuse(r), what = refused.empty() ? unfit : refused;
@@ -23,6 +26,8 @@ std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const 
     }
     if (told && (how ? told->how.algo == how->algo : told->how.along_trees))
         return std::string(told->knob) + " says so";
+    if (told && how && told->how.algo)
+        return serves_not(told->knob, told->how.algo);
     if (how && blocks && !r.counts_vary && tune.trials && !ruled(r, blocks, era) && trees_might_serve(r.collective) && !trees_serve(r, unfit))
         return "predicted to be the fastest; where there are adaptive trees, a call that they cannot serve is not tried";
     for (const wan::tuner::state &s : tuning.classes())
@@ -107,6 +112,8 @@ std::string wan_comm::explain() const
             c.why = "by trial";
         else
             c.why = why(x.like, blocks, x.era, x.how, x.unfit);
+        if (c.why.empty() && x.how && !c.ways.empty())
+            c.instead = wan::instead_of(topo, x.like, *x.how, c.ways.front());
         c.unused = unused(x.like, blocks, x.era);
         if (x.by == served::left && c.own_ns)
             c.how_predicted_ns = *c.own_ns;

@@ -310,6 +310,16 @@ std::optional<plan> best_of(const topology &t, const facts &f, const request &r,
                                                : *best;
 }
 
+std::string instead_of(const topology &t, const request &r, const plan &chosen, const plan &fastest)
+{
+    if (fastest.predicted_ns >= chosen.predicted_ns || chosen.predicted_ns > fastest.predicted_ns + fastest.predicted_ns / 16)
+        return "";
+    return "nearly as fast as " + std::string(fastest.algo->name)
+           + (chosen.algo->senders(t, chosen) < fastest.algo->senders(t, fastest) ? ", and fewer ranks of a site send to other sites at once"
+              : r.polled                                                          ? ", and waits less for ranks that look rarely"
+                                                                                  : "");
+}
+
 int64_t predict(const topology &t, const facts &f, const request &r, const plan &p) { return predicted(t, f, shared_ways(t, f, r), r, p); }
 
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r)

@@ -32,6 +32,9 @@ int64_t predict(const topology &t, const facts &f, const request &r, const plan 
 /** Of some of a call's candidates the one that choose() would take; none: nullopt. */
 std::optional<plan> best_of(const topology &t, const facts &f, const request &r, const std::vector<plan> &some);
 
+/** Why best_of() took a plan though another one is predicted to be faster; "": it is not. */
+std::string instead_of(const topology &t, const request &r, const plan &chosen, const plan &fastest);
+
 /** Every candidate with its prediction, fastest first: for tools and reports. */
 std::vector<plan> candidates(const topology &t, const facts &f, const wishes &w, const request &r);
 

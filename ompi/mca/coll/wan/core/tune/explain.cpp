@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <limits>
 
 namespace wan {
 
@@ -141,7 +142,10 @@ std::string chosen(const calls_told &c, const tune_options &o)
     if (!c.why.empty())
         text += c.why;
     else
-        text += c.how_predicted_ns ? "predicted to be the fastest" : "nothing else serves it";
+        text += !c.how_predicted_ns                             ? "nothing else serves it"
+                : !c.instead.empty()                             ? c.instead
+                : c.own_ns && *c.own_ns < c.how_predicted_ns ? "of coll/wan's ways predicted to be the fastest"
+                                                                 : "predicted to be the fastest";
     if (was_tried(c)) {
         const tuner::candidate *best = quickest(*c.tried);
         const tuner::candidate &now = c.tried->candidates[c.tried->standing];
@@ -167,7 +171,7 @@ std::string regret(const calls_told &c)
         more_ns = c.tried->candidates[c.tried->standing].measured_ns - best->measured_ns;
         best_ns = best->measured_ns;
     } else if (c.how_predicted_ns && !c.ways.empty()) {
-        best_ns = c.ways[0].predicted_ns;
+        best_ns = std::min(c.ways[0].predicted_ns, c.own_ns.value_or(std::numeric_limits<int64_t>::max()));
         more_ns = std::max<int64_t>(0, c.how_predicted_ns - best_ns);
         by = "as predicted";
     }

@@ -19,6 +19,7 @@ struct calls_told {
     std::string how{};                  // the last one was served
     int64_t how_predicted_ns = 0;       // 0: not known
     std::string why{};                  // "": it is predicted to be the fastest
+    std::string instead{};              // why it is served so though another way is predicted to be faster; ""
     std::string unused{};               // what was learned of it elsewhere, and why it does not count; ""
     std::vector<plan> ways{};           // that serve such a call, fastest first
     std::optional<int64_t> own_ns{};    // Open MPI's own module, as predicted, where it may serve
