@@ -81,7 +81,7 @@ struct learned_job {
         std::array<int64_t, WAN_CHECK_VOTES> all{}, mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size() && wan_comm_measures(comms[0].get()); ++r) {
-            due += wan_comm_defers(comms[r].get(), 1000, mine.data()) == WAN_DONE;
+            due += wan_comm_defers(comms[r].get(), 32, mine.data()) == WAN_DONE;
             for (size_t i = 0; i < all.size(); ++i)
                 all[i] = r == 0 ? mine[i] : std::min(all[i], mine[i]);
         }

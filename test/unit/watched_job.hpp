@@ -22,7 +22,7 @@ struct watched_job {
     std::vector<comm_ptr> comms;
     fabric f;
     int looks = 0, learned = 0, asked = 0, adopted = 0;
-    uint64_t bytes = 4;         // of a call, as far as all ranks know
+    size_t count = 1;           // of elements, of four bytes
     bool one_differs = false;                               // in what it holds of links measured elsewhere
     bool under_way = false;                                 // the question whether links have changed
     std::array<int64_t, WAN_CHECK_VOTES> votes{};
@@ -84,7 +84,7 @@ struct watched_job {
         std::array<int64_t, WAN_CHECK_VOTES> mine{};
         size_t due = 0;
         for (size_t r = 0; r < comms.size(); ++r) {
-            int code = wan_comm_defers(comms[r].get(), bytes, mine.data());
+            int code = wan_comm_defers(comms[r].get(), 4 * count, mine.data());
             if (code == WAN_OK)
                 code = wan_comm_check(comms[r].get(), WAN_ALLREDUCE, f.port.now_ns(&f.ends[r]), mine.data());
             WAN_CHECK(code == WAN_OK || code == WAN_DONE);
@@ -127,7 +127,7 @@ struct watched_job {
             if (std::string why = ask(); !why.empty())
                 return why;
             const int64_t usual = std::exchange(f.tick, inside ? inside : f.tick);
-            if (std::string why = plan(1000, true, &ignored); !why.empty())
+            if (std::string why = plan(1000, true, &ignored, count); !why.empty())
                 return why;
             f.tick = usual;
             if (std::string why = answer(); !why.empty())

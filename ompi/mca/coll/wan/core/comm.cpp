@@ -342,7 +342,7 @@ void wan_comm::left_took(int64_t elapsed_ns)
     std::lock_guard hold(lock);
     if (std::exchange(trial, 0) != WAN_TRIAL_LEFT)
         return;
-    links.took(elapsed_ns, true);
+    links.took(elapsed_ns, true, false);
     if (left)
         links.seen.record(left, elapsed_ns);
 }
@@ -361,13 +361,15 @@ void wan_run::account(int64_t elapsed_ns)
     ++comm->counters.served[c];
     if (waits)
         comm->counters.blocking_ns[c] += static_cast<uint64_t>(elapsed_ns);
-    if (plan)
-        comm->links.took(elapsed_ns);
+    const auto &b = engine->bound();
+    if (plan) {
+        constexpr uint64_t most_short = 256;        // bytes; (of blocks for each rank more crosses)
+        comm->links.took(elapsed_ns, false, !wan::kind_of(c).blocks && b.count * element_bytes <= most_short);
+    }
     if (plan) {         // what nothing is predicted for would not compare
         comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
         comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
     }
-    const auto &b = engine->bound();
     if (blocks && wan::everyone_waits(c))
         comm->links.seen.record(wan::mix(prepared->serial, b.count * element_bytes), elapsed_ns);
     const auto messages = comm->counters.wan_messages, bytes = comm->counters.wan_bytes;

@@ -42,7 +42,7 @@ const std::array<wan_knob_t, 27 + WAN_COLLECTIVES> knobs{{
      "are looked at, and measured again if they have changed. 0: never"},
     {"measure_share", WAN_KNOB_INT64, offsetof(wan_params_t, measure_share), 0, 100, 20, 4, true,
      "Per cent of the time of the calls so far and its own that measuring the links between sites, as predicted, may take, 0 to 100. What "
-     "counts of a call is what it takes beyond the way between sites, at least a sixteenth of its time, of up to 256 B between two sites a 64th; how wide the ways are, too, may take a fifth of that. Until "
+     "counts of a call is what it takes beyond the way between sites, at least a sixteenth of its time; of up to 256 B between two sites, which cross once in any plan, a 64th of its time (not of blocks for each rank); how wide the ways are, too, may take a fifth of that. Until "
      "then what a map or a file says counts, and for the rest one way between sites of 10 ms and interfaces of 1 Gb/s. 100: they are measured "
      "in the first blocking call, 0: never, so that coll_wan_check_interval has nothing to ask, and a file is believed"},
     {"ping_bytes", WAN_KNOB_INT64, offsetof(wan_params_t, ping_bytes), 1, 1024, 1, 6, false,

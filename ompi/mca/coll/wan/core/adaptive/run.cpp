@@ -172,7 +172,7 @@ void trees_account(wan_run &run, int64_t elapsed_ns)
     ++run.comm->counters.tree_calls;
     if (run.waits)
         run.comm->counters.blocking_ns[run.trees->collective] += static_cast<uint64_t>(elapsed_ns);
-    run.comm->links.took(elapsed_ns);
+    run.comm->links.took(elapsed_ns, false, false);
     if (run.comm->report)
         run.comm->report->add(run.noted, elapsed_ns, 0, 0);     // what crosses is counted as it goes
     if (run.blocks && everyone_waits(run.trees->collective))

@@ -23,9 +23,6 @@ constexpr int64_t widths_price = 5;
 /** Of a call's time, what no plan saves: the way between sites, and an eighth of it for the steps inside them. */
 int64_t least_ns(const facts &f) { return f.widest_ns() * 9 / 8; }
 
-/** Calls of up to so many bytes cross once between two sites in any plan; how wide ways are does not matter to them anywhere. */
-constexpr uint64_t crosses_once = 256;
-
 /** from_file: such facts are looked at before they are believed, so that all ranks must have them from there. */
 int64_t digest_of(const fact_vector &v, bool from_file)
 {
@@ -184,7 +181,7 @@ void comm_links::defer(int64_t spent_ns)
     const facts usual = told({}, false);
     const int64_t cost_ns = probe::cost_ns(topo_, usual, measuring_to_ == purpose::believe);
     std::lock_guard hold(lock_);
-    deferred_.begin(cost_ns, spent_ns, least_ns(usual), usual.sites == 2 ? crosses_once : 0);
+    deferred_.begin(cost_ns, spent_ns, least_ns(usual));
 }
 
 void comm_links::assume()
@@ -259,7 +256,7 @@ void comm_links::widen_later()
     const facts &f = known.back();
     const int64_t cost_ns = widths_price * widths::cost_ns(topo_, f);
     std::lock_guard hold(lock_);
-    deferred_.begin(cost_ns, 0, least_ns(f), crosses_once);
+    deferred_.begin(cost_ns, 0, least_ns(f));
 }
 
 void comm_links::look_wide(purpose p, const fact_vector &before)
@@ -391,7 +388,7 @@ int comm_links::unchanged(const fact_vector &seen_now)
     if (!suspected_ && measures && widths::any(topo_, learned)) {       // as a file tells: when that is worth it
         look_wide(purpose::look_wide);
         std::lock_guard hold(lock_);
-        deferred_.begin(widths_price * widths::look_cost_ns(topo_, known.back()), 0, least_ns(known.back()), crosses_once);
+        deferred_.begin(widths_price * widths::look_cost_ns(topo_, known.back()), 0, least_ns(known.back()));
     } else {
         widen_later();
     }
@@ -420,10 +417,13 @@ void comm_links::links_are(const fact_vector &v, bool changed)
 
 /* ---- beside calls ------------------------------------------------------------ */
 
-void comm_links::took(int64_t elapsed_ns, bool left)
+void comm_links::took(int64_t elapsed_ns, bool left, bool is_short)
 {
-    if (measuring_ && !(left && measuring_to_ == purpose::widen))
-        spent_everywhere_ += deferred_.took(elapsed_ns);
+    if (!measuring_ || (left && measuring_to_ == purpose::widen))
+        return;
+    // Between two sites any plan crosses once; and how wide ways are does not matter to short messages anywhere.
+    const bool widths = measuring_to_ == purpose::widen || measuring_to_ == purpose::look_wide;
+    spent_everywhere_ += deferred_.took(elapsed_ns, is_short && (widths || topo_.site_count() == 2));
 }
 
 std::optional<check_votes> comm_links::defers(uint64_t bytes)

@@ -126,7 +126,7 @@ public:
     int take(const fact_vector &v);
 
     /** Of a call, with the lock held: how long it took.  left: to Open MPI's own module, which gains nothing by widths. */
-    void took(int64_t elapsed_ns, bool left = false);
+    void took(int64_t elapsed_ns, bool left, bool is_short);
     /** In a call of so many bytes, beside it: what ranks ask each other, whether it is time to measure. */
     std::optional<check_votes> defers(uint64_t bytes);
     /** Likewise, whether to look at links again. */

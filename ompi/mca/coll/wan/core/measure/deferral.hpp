@@ -27,16 +27,11 @@ public:
     /** share: per cent of the time of calls and of measuring that this may take; 100: any. */
     explicit deferral(int64_t share) : share_(share) {}
 
-    /**
-     * Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and what no plan saves: the way, and calls of up to so
-     * many bytes.
-     */
-    void begin(int64_t cost_ns, int64_t before_ns, int64_t way_ns = 0, uint64_t short_bytes = 0)
+    /** Agreed on: what measuring takes, what calls that count have taken before, elsewhere, and what no plan saves. */
+    void begin(int64_t cost_ns, int64_t before_ns, int64_t way_ns = 0)
     {
         cost_ns_ = cost_ns;
         way_ns_ = way_ns;
-        short_bytes_ = short_bytes;
-        is_short_ = false;
         carried_ns_ = 0;
         agreed_ns_ = mine_ns_ = before_ns;
         calls_ = asked_ = longest_ns_ = large_ = size_ = 0;
@@ -48,18 +43,17 @@ public:
     {
         if (share_ <= 0)
             return false;
-        is_short_ = bytes > 0 && bytes <= short_bytes_;
         const int size = std::bit_width(bytes) / 2;
         if (size > size_)
             size_ = size, large_ = 0, large_next_ = first_question;
         return (++calls_ >= next_) | (size_ > 0 && size == size_ && ++large_ >= large_next_);
     }
-    /** The call of due() took so long on this rank; how much of it counts. */
-    int64_t took(int64_t ns)
+    /** A call took so long on this rank, and crosses once in any plan or not; how much of it counts. */
+    int64_t took(int64_t ns, bool crosses_once = false)
     {
         // Of calls of which each waits for the one before to cross, one takes a round trip on this rank and the next nothing.
         const int64_t beyond_ns = ns - way_ns_ + carried_ns_;
-        const int64_t counts_ns = is_short_ && ns >= way_ns_ / 4 ? ns / least_part_of_short : std::max<int64_t>({0, ns / least_part, beyond_ns});
+        const int64_t counts_ns = crosses_once && ns >= way_ns_ / 4 ? ns / part_of_short : std::max<int64_t>({0, ns / least_part, beyond_ns});
         carried_ns_ = std::clamp<int64_t>(beyond_ns, -way_ns_, 0);
         mine_ns_ += counts_ns;
         longest_ns_ = std::max(longest_ns_, counts_ns);
@@ -91,14 +85,12 @@ public:
     bool over() const { return missing_ns() <= 0; }
 
 private:
-    static constexpr int64_t first_question = 2, least_part = 16, least_part_of_short = 64;
+    static constexpr int64_t first_question = 2, least_part = 16, part_of_short = 64;
     int64_t missing_ns() const
     {
         return share_ <= 0 ? INT64_MAX : static_cast<int64_t>(static_cast<__int128>(100 - share_) * cost_ns_ / share_) - agreed_ns_;
     }
     int64_t share_, cost_ns_ = 0, way_ns_ = 0;
-    uint64_t short_bytes_ = 0;
-    bool is_short_ = false;             // the call under way
     int64_t carried_ns_ = 0;            // what the call before took less than the way
     int64_t agreed_ns_ = 0, mine_ns_ = 0;
     int64_t longest_ns_ = 0;            // on this rank, since the last question

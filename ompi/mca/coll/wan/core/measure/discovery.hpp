@@ -15,7 +15,7 @@
  *   4. A while later the first hosts of the sites, up to 32, measure the ways to each other
  *      (site_ways.hpp), which everybody is told of in the same manner.
  *
- * With up to a few sites that is one round or two, in which a host measures 8
+ * With up to a few sites that is one round or two (more on busy hosts, and before hosts whose ways are not short are one site), in which a host measures 8
  * ways, or some 20, at the same time: each three times (long ones a second and a
  * third time at once), and short ones now and then until the longest is known.
  *

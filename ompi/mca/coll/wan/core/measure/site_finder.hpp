@@ -82,7 +82,7 @@ public:
     /** Whom each host that has a part in the round is to measure. */
     void ask(const std::function<void(int host, std::span<const int> targets)> &tell) const;
 
-    /** How many rounds, this one included, are made only to be sure that there is one site: nobody waits for them, and each is better made later than the one before. */
+    /** How many rounds, this one included, are made only to be sure that there is one site: nobody waits for them, so each may come later than the one before. */
     int patience() const { return patience_; }
 
     bool finished() const { return !place_.empty(); }
