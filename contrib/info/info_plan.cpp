@@ -38,6 +38,7 @@ struct outlook {
     bool by_trees = false;              // asked for by name, or by a rule
     bool no_trees = false;              // they do not serve it, whoever asks
     std::string refused;                // by those trees, and why; "": not, or nobody asks for them
+    std::string in_vain;                // an algorithm that a parameter names, and cannot serve the call; ""
     std::vector<entry> entries;
 
     outlook(const cluster &c, const wan::request &r)
@@ -62,6 +63,8 @@ struct outlook {
             chosen = wan::choose(c.topo(), c.facts(), wish, r);
         else if (said->how.algo)
             chosen = wan::choose(c.topo(), c.facts(), wish, r, said->how);
+        if (wish.algo && chosen && chosen->algo != wish.algo)
+            in_vain = std::string("coll_wan_") + wan_collective_name(r.collective) + "_algorithm names " + wish.algo->name + ", which does not serve it here";
         for (const wan::algorithm *a : wan::algorithms()) {
             if (a->collective != r.collective)
                 continue;
@@ -102,7 +105,7 @@ struct outlook {
         if (!refused.empty())
             return refused;
         if (!said)
-            return "";
+            return in_vain;
         return std::string(said->knob) + (chosen && said->how.algo && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
                                                                                    : " says so");
     }
