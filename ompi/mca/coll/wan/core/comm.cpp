@@ -365,8 +365,7 @@ void wan_run::account(int64_t elapsed_ns)
     if (plan) {
         constexpr uint64_t most_short = 256;        // bytes; (of blocks for each rank more crosses)
         comm->links.took(elapsed_ns, false, !wan::kind_of(c).blocks && b.count * element_bytes <= most_short);
-    }
-    if (plan) {         // what nothing is predicted for would not compare
+        // What nothing is predicted for would not compare.
         comm->counters.elapsed_ns += static_cast<uint64_t>(elapsed_ns);
         comm->counters.predicted_ns += static_cast<uint64_t>(plan->predicted_ns);
     }
