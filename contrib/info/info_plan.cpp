@@ -55,8 +55,7 @@ struct outlook {
         by_trees = asked && why.empty();
         no_trees = !why.empty();
         if (asked && !by_trees)
-            refused = (comm.wants_trees[r.collective] ? std::string("coll_wan_") + wan_collective_name(r.collective) + "_algorithm" : said->knob)
-                      + std::string(" names adaptive trees, which ") + why;
+            refused = (comm.wants_trees[r.collective] ? wan::algorithm_knob(r.collective) : said->knob) + " names adaptive trees, which " + why;
         if (!outranked.empty())
             chosen.reset();
         else if (!said || said->how.along_trees)
@@ -64,7 +63,7 @@ struct outlook {
         else if (said->how.algo)
             chosen = wan::choose(c.topo(), c.facts(), wish, r, said->how);
         if (wish.algo && chosen && chosen->algo != wish.algo)
-            in_vain = std::string("coll_wan_") + wan_collective_name(r.collective) + "_algorithm names " + wish.algo->name + ", which does not serve it here";
+            in_vain = wan::serves_not(wan::algorithm_knob(r.collective), *wish.algo);
         for (const wan::algorithm *a : wan::algorithms()) {
             if (a->collective != r.collective)
                 continue;
@@ -92,7 +91,7 @@ struct outlook {
     /** Why nothing is drawn of calls along adaptive trees, and what to do: the plan of other calls is not theirs. */
     std::string no_plan_of_trees(const wan::request &r) const
     {
-        return "there is no plan to show: " + (said ? std::string(said->knob) : "coll_wan_" + std::string(wan_collective_name(r.collective)) + "_algorithm")
+        return "there is no plan to show: " + (said ? std::string(said->knob) : wan::algorithm_knob(r.collective))
                + " names adaptive trees, which processes find while the job runs: " + remedy()
                + " to see the plan of another algorithm; what calls took in a job tells --mca coll_wan_explain 1, and trees are drawn by"
                  " --mca coll_wan_report run.%r.json and then 'wan-info report run.*.json --html run.html'";
@@ -106,8 +105,7 @@ struct outlook {
             return refused;
         if (!said)
             return in_vain;
-        return std::string(said->knob) + (chosen && said->how.algo && chosen->algo != said->how.algo ? " names " + std::string(said->how.algo->name) + ", which does not serve it here"
-                                                                                   : " says so");
+        return chosen && said->how.algo && chosen->algo != said->how.algo ? wan::serves_not(said->knob, *said->how.algo) : std::string(said->knob) + " says so";
     }
     /** "", or why what is predicted to be a little faster was not chosen. */
     std::string instead_of(const wan::topology &t, const wan::request &r) const

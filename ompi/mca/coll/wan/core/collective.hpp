@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace wan {
 
@@ -45,10 +46,13 @@ inline constexpr std::array<collective_kind, WAN_COUNTED> collective_kinds{{
 constexpr const collective_kind &kind_of(wan_collective_t c) { return collective_kinds[static_cast<size_t>(c)]; }
 
 /** Whether no rank can have its result before all ranks have come. */
-constexpr bool everyone_waits(wan_collective_t c) 
+constexpr bool everyone_waits(wan_collective_t c)
 {
     return !kind_of(c).root && c != WAN_SCAN && c != WAN_EXSCAN && c != WAN_NEIGHBOR;
 }
+
+/** The parameter that names its algorithm. */
+inline std::string algorithm_knob(wan_collective_t c) { return std::string("coll_wan_") + kind_of(c).name + "_algorithm"; }
 
 constexpr wan_collective_t collective_at(int i) { return static_cast<wan_collective_t>(i); }
 

@@ -8,26 +8,29 @@
 
 #include <algorithm>
 
+namespace {
+
+constexpr const char *of_the_rest = ": of the rest predicted to be the fastest";
+
+} // namespace
+
 std::string wan_comm::why(const wan::request &r, bool blocks, size_t era, const std::optional<wan::plan> &how, const char *unfit) const
 {
     const wan::wishes &w = wish[r.collective];
     if (how ? w.algo && w.algo == how->algo : wants_trees[r.collective])
-        return std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm names it";
-    const auto serves_not = [&](const std::string &who, const wan::algorithm *what) {
-        return who + " names " + std::string(what->name) + ", which does not serve it here: of the rest predicted to be the fastest";
-    };
+        return wan::algorithm_knob(r.collective) + " names it";
     if (w.algo)
-        return how ? serves_not(std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm", w.algo) : "";
+        return how ? wan::serves_not(wan::algorithm_knob(r.collective), *w.algo) + of_the_rest : "";
     const auto told = said(r, blocks, era);
     if (how && (wants_trees[r.collective] || (told && told->how.along_trees))) {
         const std::string refused = trees_refuse(r), what = refused.empty() ? unfit : refused;
-        return (wants_trees[r.collective] ? std::string("coll_wan_") + wan::kind_of(r.collective).name + "_algorithm" : told->knob) + std::string(" names adaptive trees, which ")
-               + (what.empty() ? "do not serve such calls" : what) + ": of the rest predicted to be the fastest";
+        return (wants_trees[r.collective] ? wan::algorithm_knob(r.collective) : told->knob) + " names adaptive trees, which "
+               + (what.empty() ? "do not serve such calls" : what) + of_the_rest;
     }
     if (told && (how ? told->how.algo == how->algo : told->how.along_trees))
         return std::string(told->knob) + " says so";
     if (told && how && told->how.algo)
-        return serves_not(told->knob, told->how.algo);
+        return wan::serves_not(told->knob, *told->how.algo) + of_the_rest;
     if (how && blocks && !r.counts_vary && tune.trials && !ruled(r, blocks, era) && trees_might_serve(r.collective) && !trees_serve(r, unfit))
         return "predicted to be the fastest; where there are adaptive trees, a call that they cannot serve is not tried";
     for (const wan::tuner::state &s : tuning.classes())

@@ -95,6 +95,8 @@ std::span<const algorithm *const> algorithms();
 const algorithm *algorithm_at(wan_collective_t collective, int k);
 int algorithm_count(wan_collective_t collective);
 const algorithm *algorithm_named(wan_collective_t collective, std::string_view name);
+/** Of whoever names one that cannot serve a call. */
+inline std::string serves_not(const std::string &who, const algorithm &a) { return who + " names " + std::string(a.name) + ", which does not serve it here"; }
 
 /** `senders` of algorithms that go through gateways, through one rank a site, or straight from all ranks. */
 uint32_t gateway_senders(const topology &t, const plan &p);

@@ -198,22 +198,17 @@ int site_finder::perhaps_near(const cell &c, int host) const
  * Whether all hosts are one group by the limit, but some of their ways take so long that other sites may be as near: the program's own messages may
  * fill the ways.  As the shortest times of ways come down, there may be a gap.
  */
-bool site_finder::may_hide_sites(const cell &c, const std::vector<int64_t> &times) const
+bool site_finder::may_hide_sites(const cell &c, const std::vector<int64_t> &times)
 {
     if (std::ranges::none_of(times, [&](int64_t t) { return at_most(t) < c.limit_ns && at_most(t) >= may_hide_ns; }))
         return false;
-    std::vector<int> up = everybody(static_cast<int>(parent_.size()));
-    const auto root = [&up](int h) {
-        while (up[static_cast<size_t>(h)] != h)
-            h = up[static_cast<size_t>(h)];
-        return h;
-    };
-    size_t groups = c.homeless.size();
     for (int h : c.homeless)
         for (size_t k = 0; k < c.targets.size(); ++k)
-            if (const int a = root(h), b = root(c.targets[k]); a != b && at_most(times_.at(h)[k]) < c.limit_ns)
-                up[static_cast<size_t>(a)] = b, --groups;
-    return groups == 1;
+            if (at_most(times_.at(h)[k]) < c.limit_ns)
+                unite(h, c.targets[k]);
+    const bool one = std::ranges::all_of(c.homeless, [&](int h) { return root_of(h) == root_of(c.homeless.front()); });
+    parent_ = everybody(static_cast<int>(parent_.size()));      // no groups are known before the limit is
+    return one;
 }
 
 /** What is far among all hosts; false: that cannot be said yet. */

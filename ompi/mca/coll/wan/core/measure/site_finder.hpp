@@ -82,7 +82,10 @@ public:
     /** Whom each host that has a part in the round is to measure. */
     void ask(const std::function<void(int host, std::span<const int> targets)> &tell) const;
 
-    /** How many rounds, this one included, are made only to be sure that there is one site: nobody waits for them, so each may come later than the one before. */
+    /**
+     * How many rounds, this one included, are made only to be sure that there is one site: nobody waits for
+     * them, so each may come later than the one before.
+     */
     int patience() const { return patience_; }
 
     bool finished() const { return !place_.empty(); }
@@ -126,7 +129,7 @@ private:
     bool tells_some(const cell &c, int host) const;
     std::vector<bool> dark_targets(const cell &c) const;
     int perhaps_near(const cell &c, int host) const;
-    bool may_hide_sites(const cell &c, const std::vector<int64_t> &times) const;
+    bool may_hide_sites(const cell &c, const std::vector<int64_t> &times);
     bool find_limit(cell &c);
     void settle(cell &c);
     void group(cell &c);

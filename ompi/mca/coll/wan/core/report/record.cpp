@@ -148,7 +148,7 @@ void record::links(std::string_view how, bool changed)
     if (finished_)
         return;
     const facts &f = comm_.links.known.back();
-    const bool again = changed && began_ && !assumed_ && how == "measured", more = began_ && !changed && !assumed_ && how == "measured";
+    const bool more = began_ && !assumed_ && how == "measured", again = more && changed;
     if (began_)
         happened(again ? "links_changed" : "links_measured",
                  std::string(again ? "links have changed and were measured again" : more ? "how wide links are was measured, too" : "links were measured")

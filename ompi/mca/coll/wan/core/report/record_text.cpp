@@ -59,7 +59,6 @@ std::string words_of(const request &r)
     return text + " on these sites within the parameters";
 }
 
-std::string knob_of(wan_collective_t c) { return std::string("coll_wan_") + kind_of(c).name + "_algorithm"; }
 
 /** Of adaptive trees, those with the lowest roots; of one, so many edges. */
 constexpr size_t most_told_trees = 16, most_told_edges = 64;
@@ -407,7 +406,7 @@ void record::print_choice(json_text &out, const call_kind &c, const call_kind::f
                   + (forms > 1 ? ", the fastest predicted of its " + std::to_string(forms) + " forms" : "")
             : "the fastest predicted of " + std::to_string(best.size()) + " algorithms in " + std::to_string(forms) + " forms";
     if (f.how && wish.algo && wish.algo != f.how->algo)
-        why += std::string("; ") + knob_of(c.collective) + " names " + wish.algo->name + ", which does not serve it";
+        why += std::string("; ") + algorithm_knob(c.collective) + " names " + wish.algo->name + ", which does not serve it";
     if (f.how && !wish.algo && wish.stable && kind_of(c.collective).operation)
         why += ", of those that coll_wan_stable allows";
     if (f.how && !wish.algo && wish.threshold_bytes)

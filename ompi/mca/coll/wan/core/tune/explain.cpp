@@ -142,10 +142,10 @@ std::string chosen(const calls_told &c, const tune_options &o)
     if (!c.why.empty())
         text += c.why;
     else
-        text += !c.how_predicted_ns                             ? "nothing else serves it"
-                : !c.instead.empty()                             ? c.instead
+        text += !c.how_predicted_ns                          ? "nothing else serves it"
+                : !c.instead.empty()                         ? c.instead
                 : c.own_ns && *c.own_ns < c.how_predicted_ns ? "of coll/wan's ways predicted to be the fastest"
-                                                                 : "predicted to be the fastest";
+                                                             : "predicted to be the fastest";
     if (was_tried(c)) {
         const tuner::candidate *best = quickest(*c.tried);
         const tuner::candidate &now = c.tried->candidates[c.tried->standing];
